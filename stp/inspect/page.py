@@ -20,6 +20,7 @@ DOMAINS = {
     "traffic": "traffic",
     "weather": "weather and climate",
     "people": "people",
+    "game": "games",
     "own": "own data",
 }
 ACCESS = ("open", "registration", "manual")

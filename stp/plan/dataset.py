@@ -217,7 +217,9 @@ class Dataset(Strict):
     title: str
     published_name: str | None = None
     kind: str = "frames"
-    domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "own"] = "own"
+    domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "game", "own"] = (
+        "own"
+    )
     shape: tuple[int, int, int] = A_PERSON
     context: int = Field(ge=0)
     horizon: int = Field(ge=1)

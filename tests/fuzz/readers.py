@@ -51,6 +51,7 @@ from stp.prepare import (
     norpix,
     nuscenes,
     pictures,
+    scv,
     sevir,
     tfrecord,
     track_maps,
@@ -161,6 +162,24 @@ def read_tfrecord(path: Path) -> None:
     for record in tfrecord.records(path):
         features = tfrecord.example(tfrecord.read_record(path, record), path.name)
         assert tfrecord.want(features, "b", path.name).floats().dtype == np.float32
+
+
+def write_scv(path: Path) -> None:
+    frame = io.BytesIO()
+    Image.new("RGB", (4, 4), (9, 8, 7)).save(frame, "PNG")
+    context = {"n_steps": np.array([2]), "screen_size": np.array([4, 4])}
+    pictures = [[frame.getvalue()]] * 2
+    record = tfrecord_write.sequence_example(context, {"rgb_screen": pictures})
+    tfrecord_write.write_records(path, [record] * 2)
+
+
+def read_scv(path: Path) -> None:
+    options, found = scv.ScvOptions(raw_size=4, least=2, most=2), raw(path)
+    for record in tfrecord.records(path):
+        context, pictures = scv.steps(tfrecord.read_record(path, record), path.name)
+        frames = scv.check(context, pictures, options, path.name)
+        video = scv.Video("train", "0", path.name, record, frames)
+        assert scv.decode_video(found, (video, options, 4, 4)).shape == (2, 3, 4, 4)
 
 
 def write_zip(path: Path) -> None:
@@ -430,6 +449,7 @@ READERS = {
     "npz, predictions": Reader("predictions.npz", write_predictions, read_predictions),
     "IDX": Reader("digits.gz", write_idx, read_idx),
     "TFRecord": Reader("file.tfrecord", write_tfrecord, read_tfrecord),
+    "TFRecord, StarCraft videos": Reader("scv.tfrecord", write_scv, read_scv),
     "zip": Reader("file.zip", write_zip, read_members),
     "zip, by its list": Reader("list.zip", write_zip, read_zip_index),
     "zip, unpacked": Reader("fetched.zip", write_zip, read_unpacked),

@@ -45,11 +45,13 @@ class Rule(NamedTuple):
         kind: in the table's words.
         width: bound of a uniform distribution, deviation of a normal one, value of a constant.
         cut: no value is larger.
+        mean: of a normal distribution.
     """
 
     kind: str
     width: float
     cut: float = math.inf
+    mean: float = 0.0
 
 
 def rule_of(name: str, row: dict[str, Any], model: nn.Module) -> Rule:
@@ -69,7 +71,7 @@ def rule_of(name: str, row: dict[str, Any], model: nn.Module) -> Rule:
     width = float(eval(str(number), {"__builtins__": {}}, known))
     bounded = rule["kind"].startswith(("uniform", "within"))
     cut = width * (1 + 1e-6) if bounded else rule.get("cut", math.inf)
-    return Rule(rule["kind"], width, cut)
+    return Rule(rule["kind"], width, cut, rule.get("mean", 0.0))
 
 
 def some(values: Tensor) -> Tensor:
@@ -123,7 +125,7 @@ def compare(model: nn.Module, rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{name}: {tensor.abs().max():.6g} is beyond {rule.cut:.6g}"
         if rule.kind == "within":
             continue
-        values, kind = some(tensor) / rule.width, rule.kind
+        values, kind = (some(tensor) - rule.mean) / rule.width, rule.kind
         if kind == "uniform from 0":
             values, kind = 2 * values - 1, "uniform"
         drawn[row, kind].append(values)

@@ -29,9 +29,24 @@ def example(features: Mapping[str, Values]) -> bytes:
     return _field(1, _features(features))
 
 
-def sequence_example(context: Mapping[str, Values]) -> bytes:
-    """A ``tf.train.SequenceExample`` that has a context only."""
-    return _field(1, _features(context))
+def sequence_example(
+    context: Mapping[str, Values], lists: Mapping[str, Sequence[Values]] | None = None
+) -> bytes:
+    """A ``tf.train.SequenceExample``.
+
+    Args:
+        context: features of the whole sequence.
+        lists: by name, the features of its steps.
+    """
+    entries = b"".join(
+        _field(
+            1,
+            _field(1, key.encode())
+            + _field(2, b"".join(_field(1, _feature(values)) for values in steps)),
+        )
+        for key, steps in (lists or {}).items()
+    )
+    return _field(1, _features(context)) + (_field(2, entries) if entries else b"")
 
 
 def _features(features: Mapping[str, Values]) -> bytes:

@@ -1,0 +1,100 @@
+"""How the made-up StarCraft videos look: colours and sizes, for those who draw and those who check.
+
+Units are blobs on flat ground. Their colour says whose they are, their area what type they are;
+lobes that turn with the way they go are their animation, and do not change the area.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+GROUND = (62, 52, 44)
+COLOURS = {
+    "red": (220, 60, 50),
+    "blue": (70, 110, 235),
+    "green": (70, 190, 80),
+    "yellow": (235, 205, 70),
+    "zerg": (175, 80, 205),
+    "terran": (240, 140, 55),
+    "shard": (60, 225, 230),
+    "medivac": (240, 240, 245),
+    "beacon": (105, 90, 60),
+    "cue": (255, 90, 180),
+}
+"""RGB, 0..255."""
+TEAMS = ("red", "blue", "green", "yellow")
+TYPES = 6
+RADII = tuple(0.030 * 1.35 ** (kind / 2) for kind in range(TYPES))
+"""Of units by type, in widths of the map; areas grow by 1.35 from type to type."""
+SHARD, MEDIVAC, BEACON, CUE, SHOT = 0.022, 0.060, 0.050, 0.012, 0.006
+"""Radii of everything else."""
+LOBES = (0, 2, 3, 4, 5, 6)
+DEPTH = 0.2
+"""Of the lobes of a type, relative to its radius."""
+
+
+class Thing(NamedTuple):
+    """Something on the map, whose corners are (0, 0) and (1, 1).
+
+    Attributes:
+        number: the same thing has the same one in all frames of a video.
+        what: unit, shard, medivac, beacon, cue or shot.
+        kind: type of a unit, 0..5; 0 of everything else.
+        colour: a key of `COLOURS`.
+        x: to the right.
+        y: downwards.
+        turn: angle of its lobes, radians.
+    """
+
+    number: int
+    what: str
+    kind: int
+    colour: str
+    x: float
+    y: float
+    turn: float = 0.0
+
+
+def radius(thing: Thing) -> float:
+    """Of the circle of the same area, in widths of the map."""
+    if thing.what == "unit":
+        return RADII[thing.kind]
+    return {"shard": SHARD, "medivac": MEDIVAC, "beacon": BEACON, "cue": CUE, "shot": SHOT}[
+        thing.what
+    ]
+
+
+def draw(things: Sequence[Thing], size: int) -> np.ndarray:
+    """One frame, later things on top of earlier ones.
+
+    Args:
+        things: on the map.
+        size: height and width in pixels.
+
+    Returns:
+        uint8 (size, size, 3).
+    """
+    frame = np.empty((size, size, 3))
+    frame[:] = GROUND
+    for thing in things:
+        mean = radius(thing)
+        lobes = LOBES[thing.kind] if thing.what == "unit" else 0
+        depth = DEPTH if lobes else 0.0
+        reach = mean * (1 + depth) + 1 / size
+        rows, columns = (
+            slice(max(0, int((at - reach) * size)), max(0, int((at + reach) * size) + 1))
+            for at in (thing.y, thing.x)
+        )
+        patch = frame[rows, columns]
+        if not patch.size:
+            continue
+        down = (np.arange(patch.shape[0]) + rows.start + 0.5)[:, None] / size - thing.y
+        right = (np.arange(patch.shape[1]) + columns.start + 0.5)[None] / size - thing.x
+        # The mean of (1 + d cos)^2 over a turn is 1 + d^2 / 2.
+        edge = mean / np.sqrt(1 + depth**2 / 2)
+        if lobes:
+            edge = edge * (1 + depth * np.cos(lobes * (np.arctan2(down, right) - thing.turn)))
+        cover = np.clip((edge - np.hypot(down, right)) * size + 0.5, 0, 1)[..., None]
+        patch += cover * (np.array(COLOURS[thing.colour], float) - patch)
+    return np.rint(frame).astype(np.uint8)

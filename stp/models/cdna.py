@@ -1,0 +1,369 @@
+"""CDNA: the next frame is the last one, moved by ten kernels that masks mix (Finn et al. 2016).
+
+Finn, Goodfellow and Levine, "Unsupervised Learning for Physical Interaction through Video
+Prediction", https://arxiv.org/abs/1605.07157, without actions, in the form of Tensor2Tensor's
+``next_frame_sv2p`` with ``model_options: CDNA``, with which Unterthiner et al. 2018 compared it
+(https://github.com/tensorflow/tensor2tensor, models/video/sv2p.py, layers/common_video.py).
+Its tower of seven convolutional LSTMs is also that of SV2P and SAVP (sv2p.py, savp.py).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import number, require, whole
+from stp.models.padding import pad
+from stp.models.recurrent import remembering, roll
+
+SHRINK = 8
+"""Sides of the narrowest layer are an eighth of those of a frame."""
+LEAST = 1e-12
+"""Of the values of a kernel, before they are divided by their sum."""
+
+Memory = list[tuple[Tensor, Tensor]]
+"""Hidden and cell state of each LSTM."""
+
+
+class Conv(nn.Conv2d):
+    """A convolution that pads as TensorFlow's SAME does where sides are multiples of the stride.
+
+    What is missing is padded with zeros, the odd row and column behind the end. Initial weights are
+    uniform with variance 2 / (fan-in + fan-out), biases zero.
+    """
+
+    def __init__(self, inputs: int, outputs: int, size: int, stride: int = 1) -> None:
+        super().__init__(inputs, outputs, size, stride)
+        fill(self)
+        total = max(size - stride, 0)
+        self.before, self.behind = total // 2, total - total // 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
+        return super().forward(F.pad(x, (self.before, self.behind) * 2))
+
+
+def fill(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> None:
+    """Draw the initial weights of a layer as TensorFlow does unless told otherwise."""
+    nn.init.xavier_uniform_(layer.weight)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+
+
+def layer_norm(channels: int) -> nn.GroupNorm:
+    """Normalise over places and channels; a factor and an offset for each channel."""
+    return nn.GroupNorm(1, channels, eps=1e-12)
+
+
+class LSTM(nn.Module):
+    """A convolutional LSTM cell of 5 x 5 whose forget gate has 1 added, as TensorFlow's."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.gates = Conv(inputs + hidden, 4 * hidden, 5)
+
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Input (B, inputs, H, W) and states (B, hidden, H, W) -> the next states h and c."""
+        h, c = state
+        i, g, f, o = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
+        c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+
+class Up(nn.Module):
+    """Doubles the resolution, with 3 x 3 weights and ReLU.
+
+    Args:
+        channels: before and after.
+        smooth: by linear interpolation, then a convolution with mirrored borders; else by a
+            transposed convolution.
+    """
+
+    def __init__(self, channels: int, smooth: bool) -> None:
+        super().__init__()
+        self.smooth = smooth
+        self.layer: nn.Conv2d | nn.ConvTranspose2d = (
+            nn.Conv2d(channels, channels, 3)
+            if smooth
+            else nn.ConvTranspose2d(channels, channels, 3, 2, padding=1, output_padding=1)
+        )
+        fill(self.layer)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
+        if self.smooth:
+            x = F.pad(_doubled(_doubled(x, 2), 3), (1, 1, 1, 1), mode="reflect")
+        return F.relu(self.layer(x))
+
+
+def _doubled(x: Tensor, axis: int) -> Tensor:
+    """Put the mean of two neighbours between them, and the last one twice: TensorFlow 1's way."""
+    n = x.shape[axis]
+    following = torch.cat([x.narrow(axis, 1, n - 1), x.narrow(axis, n - 1, 1)], dim=axis)
+    return torch.stack([x, (x + following) / 2], dim=axis + 1).flatten(axis, axis + 1)
+
+
+def moved(frame: Tensor, kernels: Tensor) -> Tensor:
+    """Apply kernels to every channel, with zeros around the frame.
+
+    Args:
+        frame: (B, C, H, W).
+        kernels: (B, N, k, k), k odd.
+
+    Returns:
+        (B, N, C, H, W).
+    """
+    batch, channels = frame.shape[:2]
+    n, size = kernels.shape[1:3]
+    weights = kernels[:, None].expand(-1, channels, -1, -1, -1).reshape(-1, 1, size, size)
+    flat = frame.reshape(1, batch * channels, *frame.shape[2:])
+    out = F.conv2d(flat, weights.to(flat.dtype), padding=size // 2, groups=batch * channels)
+    return out.reshape(batch, channels, n, *frame.shape[2:]).transpose(1, 2)
+
+
+class Tower(nn.Module):
+    """The next frame from one frame, a latent variable and what seven LSTMs remember.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
+        widths: channels of the LSTMs, the first also those of the convolution before it.
+        masks: kernels whose frames can be mixed, beside the last frame and a new one.
+        kernel: side of a kernel.
+        all_kernels: give each kernel a mask. As released, masks are fewer by one than what they
+            mix, so the last kernel has no influence.
+        latent: channels of a latent variable that joins the narrowest layer.
+        striped: a latent vector joins every layer as one channel, whose row r has its value r
+            modulo its length.
+        smooth: see `Up`.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        widths: Sequence[int],
+        masks: int,
+        kernel: int,
+        *,
+        all_kernels: bool = False,
+        latent: int = 0,
+        striped: bool = False,
+        smooth: bool = False,
+    ) -> None:
+        super().__init__()
+        channels, height, width = shape
+        self.masks, self.kernel = masks, kernel
+        self.mixed = masks if all_kernels else masks - 1
+        self.stripe = s = int(striped)
+        self.widths = w = list(widths)
+        self.sides = -(-height // SHRINK), -(-width // SHRINK)
+        self.enter = Conv(channels + s, w[0], 5, 2)
+        inputs = [w[0], w[0] + s, w[1] + s, w[2] + s, w[3] + s, w[4] + 2 * s]
+        skip = w[5] + s + w[1] + s
+        self.lstms = nn.ModuleList(
+            LSTM(before, after) for before, after in zip([*inputs, skip + s], w, strict=True)
+        )
+        self.norms = nn.ModuleList(
+            layer_norm(n)
+            for n in (w[0], w[0] + s, w[1], w[2] + s, w[3] + s, w[4], w[5] + s, w[6], w[6] + w[0])
+        )
+        self.halve = nn.ModuleList(
+            [Conv(w[1], w[1], 3, 2), Conv(w[3] + s, w[3] + s, 3, 2)],
+        )
+        self.join = Conv(w[3] + s + latent, w[3] + s, 1)
+        self.up = nn.ModuleList(Up(n, smooth) for n in (w[4] + s, skip, w[6] + w[0]))
+        self.scratch = Conv(w[6] + w[0] + s, channels, 1)
+        self.mask = Conv(w[6] + w[0] + s, 2 + self.mixed, 1)
+        size = (w[4] + s) * self.sides[0] * self.sides[1]
+        self.kernels = nn.Linear(size, kernel**2 * masks)
+        fill(self.kernels)
+
+    def empty(self, frame: Tensor) -> Memory:
+        """The memory before the first frame."""
+        height, width = self.sides
+        scales = (4, 4, 2, 2, 1, 2, 4)
+        zeros = [
+            frame.new_zeros(len(frame), n, height * by, width * by)
+            for n, by in zip(self.widths, scales, strict=True)
+        ]
+        return [(z, z) for z in zeros]
+
+    def forward(
+        self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
+    ) -> tuple[Tensor, Memory]:
+        """The next frame, and what is remembered.
+
+        Args:
+            frame: (B, C, H, W) in 0..1.
+            memory: None before the first frame.
+            latent: (B, latent, H / 8, W / 8), or (B, n) if it is a vector; None: there is none.
+
+        Returns:
+            (B, C, H, W), a mixture of frames: in 0..1, too.
+        """
+        parts, masks, states = self.mixture(frame, memory, latent)
+        out = (parts * masks[:, :, None]).sum(dim=1)
+        return out[..., : frame.shape[-2], : frame.shape[-1]], states
+
+    def mixture(
+        self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Memory]:
+        """What is mixed (B, N, C, H', W'), its masks (B, N, H', W'), and what is remembered.
+
+        The first is the frame itself, the second a new one, the others are moved by kernels. Sides
+        are multiples of 8. Arguments are those of `forward`.
+        """
+        shown = pad(frame, SHRINK)
+        old = memory or self.empty(shown)
+        new: Memory = []
+
+        def remember(x: Tensor) -> Tensor:
+            new.append(self.lstms[len(new)](x, old[len(new)]))
+            return new[-1][0]
+
+        def joined(x: Tensor) -> Tensor:
+            return self._striped(x, latent) if self.stripe and latent is not None else x
+
+        norm = self.norms
+        first = norm[0](F.relu(self.enter(joined(shown))))
+        x = norm[1](joined(remember(first)))
+        second = joined(F.relu(self.halve[0](norm[2](remember(x)))))
+        x = norm[3](joined(remember(second)))
+        x = norm[4](joined(remember(x)))
+        x = F.relu(self.halve[1](x))
+        if latent is not None and not self.stripe:
+            x = torch.cat([x, latent.to(x.dtype)], dim=1)
+        narrow = joined(norm[5](remember(F.relu(self.join(x)))))
+        x = norm[6](joined(remember(joined(self.up[0](narrow)))))
+        x = self.up[1](torch.cat([x, second], dim=1))
+        x = norm[7](remember(joined(x)))
+        x = self.up[2](torch.cat([x, first], dim=1))
+        x = joined(norm[8](x))
+        masks = self.mask(x).softmax(dim=1)
+        fresh = torch.sigmoid(self.scratch(x))
+        kernels = self.normal_kernels(narrow)[:, : self.mixed]
+        parts = [shown[:, None], fresh[:, None], moved(shown, kernels)]
+        return torch.cat(parts, dim=1), masks, new
+
+    def normal_kernels(self, narrow: Tensor) -> Tensor:
+        """Kernels (B, masks, k, k) of the narrowest layer: positive, each with sum 1."""
+        found = self.kernels(narrow.flatten(1)).float()
+        found = F.relu(found - LEAST) + LEAST
+        found = found.unflatten(1, (self.masks, self.kernel, self.kernel))
+        return found / found.sum(dim=(2, 3), keepdim=True)
+
+    def _striped(self, x: Tensor, latent: Tensor) -> Tensor:
+        rows = torch.arange(x.shape[2], device=x.device) % latent.shape[1]
+        stripe = latent[:, rows, None].to(x.dtype).expand(-1, -1, x.shape[3])
+        return torch.cat([x, stripe[:, None]], dim=1)
+
+
+def shown_clips(step: int, clips: int, inputs: int, k: float) -> Tensor:
+    """Which clips of a batch a network is shown while it trains, bool (clips, inputs).
+
+    As many of them as ``k / (k + exp(step / k))`` says, rounded, drawn anew for each input from
+    torch's global generator (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode
+    "count"). With k = 0, none is.
+    """
+    share = 1 / (1 + math.exp(min(step / k, 700)) / k) if k else 0.0
+    order = torch.rand(clips, inputs).argsort(dim=0)
+    return order < round(clips * share)
+
+
+class Model(nn.Module):
+    """Moves what is in the last frame, again and again.
+
+    Args:
+        shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        widths: channels of the seven LSTMs.
+        masks: number of kernels.
+        kernel: their side.
+        all_kernels: whether each kernel has a mask; as released, the last has none.
+        sampling_k: of `shown_clips`, which falls below a half after k ln k iterations.
+
+    Raises:
+        StpError: an option is out of range.
+
+    Attributes:
+        recompute: compute each step again in the backward pass instead of keeping all of it.
+    """
+
+    recompute: bool = False
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        widths: Sequence[int] = (32, 32, 64, 64, 128, 64, 32),
+        masks: int = 10,
+        kernel: int = 5,
+        all_kernels: bool = False,
+        sampling_k: float = 900.0,
+    ) -> None:
+        super().__init__()
+        check_tower(widths, masks, kernel, all_kernels, sampling_k)
+        self.context, self.sampling_k = context, sampling_k
+        self.tower = self._tower(shape, widths, masks, kernel, all_kernels)
+
+    def _tower(
+        self,
+        shape: tuple[int, int, int],
+        widths: Sequence[int],
+        masks: int,
+        kernel: int,
+        all_kernels: bool,
+    ) -> Tower:
+        return Tower(shape, widths, masks, kernel, all_kernels=all_kernels)
+
+    def following(self, latent: Tensor | None = None) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+
+        def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+            found: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
+            return found
+
+        return remembering(self, step, self.recompute)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of the frames after the context.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        return self._error(clip, step, None)
+
+    def _error(self, clip: Tensor, step: int, latent: Tensor | None) -> Tensor:
+        inputs = clip.shape[1] - self.context - 1
+        shown = shown_clips(step, len(clip), inputs, self.sampling_k).to(clip.device)
+        outputs = roll(self.following(latent), clip, self.context, clip.shape[1] - 1, shown)
+        after = self.context
+        return F.mse_loss(outputs[:, after - 1 :].float(), clip[:, after:])
+
+
+def check_tower(
+    widths: object, masks: object, kernel: object, all_kernels: object, sampling_k: object
+) -> None:
+    """Refuse options of a tower that are out of range.
+
+    Raises:
+        StpError: one is.
+    """
+    ok = isinstance(widths, (list, tuple)) and len(widths) == 7 and all(whole(n, 1) for n in widths)
+    require(ok, "options.widths", widths, "seven whole numbers from 1")
+    require(whole(masks, 1), "options.masks", masks, "a whole number from 1")
+    ok = whole(kernel, 1) and kernel % 2 == 1  # type: ignore[operator]
+    require(ok, "options.kernel", kernel, "an odd whole number")
+    require(isinstance(all_kernels, bool), "options.all_kernels", all_kernels, "true or false")
+    ok = number(sampling_k) and sampling_k >= 0  # type: ignore[operator]
+    require(ok, "options.sampling_k", sampling_k, "a number from 0")

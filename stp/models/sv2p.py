@@ -1,0 +1,203 @@
+"""SV2P: CDNA with a latent variable for what a clip does not tell (Babaeizadeh et al. 2018).
+
+"Stochastic Variational Video Prediction", https://arxiv.org/abs/1710.11252, in the form of
+Tensor2Tensor's ``next_frame_sv2p`` (models/video/sv2p.py, base_vae.py), with which Unterthiner et
+al. 2018 compared it: one latent variable for the whole clip, that joins the narrowest layer.
+Training has three stages: latents are noise; then an inference network reads them from the whole
+clip; then their divergence from noise counts, more and more.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import number, require, whole
+from stp.models import cdna
+from stp.models.cdna import SHRINK, Conv, Tower, layer_norm
+from stp.models.draws import generator_of, white_noise
+from stp.models.padding import pad
+from stp.models.recurrent import roll
+
+ANNEALING = ("linear", "constant")
+LEAST_LOG_VARIANCE = -5.0
+
+
+class Inference(nn.Module):
+    """Mean and logarithm of the variance of a latent variable, from a whole clip.
+
+    Args:
+        channels: of all frames side by side.
+        latent: of the latent variable.
+        widths: of its three layers.
+    """
+
+    def __init__(self, channels: int, latent: int, widths: Sequence[int]) -> None:
+        super().__init__()
+        before = [channels, *widths[:-1]]
+        strides = (2, 2, 1)
+        self.layers = nn.Sequential(
+            *(
+                nn.Sequential(Conv(a, b, 3, stride), nn.ReLU(), layer_norm(b))
+                for a, b, stride in zip(before, widths, strides, strict=True)
+            )
+        )
+        self.mean = Conv(widths[-1], latent, 3, 2)
+        self.log_variance = Conv(widths[-1], latent, 3, 2)
+
+    def forward(self, clip: Tensor) -> tuple[Tensor, Tensor]:
+        """Clip (B, T, C, H, W) -> mean and log-variance, (B, latent, H / 8, W / 8) each."""
+        x = self.layers(pad(clip, SHRINK).flatten(1, 2))
+        return self.mean(x).float(), F.relu(self.log_variance(x)).float() + LEAST_LOG_VARIANCE
+
+
+def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
+    """Weight of a divergence: 0 before `start`, `most` from `end` on, linear or constant between.
+
+    Args:
+        step: training iteration, from 0.
+        start: iteration.
+        end: iteration.
+        most: the final weight.
+        how: one of `ANNEALING`.
+    """
+    if step < start:
+        return 0.0
+    if step >= end or how == "constant":
+        return most
+    return most * (step - start) / (end - start)
+
+
+def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """Kullback-Leibler divergence from white noise, summed, mean over the batch (first axis)."""
+    terms = mean.square() + log_variance.exp() - 1 - log_variance
+    return terms.sum() / 2 / len(mean)
+
+
+def check_annealing(stages: object, kl_weight: object, annealing: object, seed: object) -> None:
+    """Refuse options of the three stages that are out of range.
+
+    Raises:
+        StpError: one is.
+    """
+    ok = isinstance(stages, (list, tuple)) and len(stages) == 3 and all(whole(n, 0) for n in stages)
+    ok = ok and list(stages) == sorted(stages)  # type: ignore[call-overload]
+    require(ok, "options.stages", stages, "three iterations that ascend")
+    ok = number(kl_weight) and kl_weight >= 0  # type: ignore[operator]
+    require(ok, "options.kl_weight", kl_weight, "a number from 0")
+    require(annealing in ANNEALING, "options.annealing", annealing, " or ".join(ANNEALING))
+    require(whole(seed, 0), "options.seed", seed, "a whole number from 0")
+
+
+class Model(cdna.Model):
+    """CDNA that is told a latent variable, drawn once for each forecast.
+
+    In training it comes from torch's generator; in a forecast from the clip, the seed and the
+    number of the forecast (its member).
+
+    Args:
+        shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
+        latent_channels: of the latent variable; 0: there is none, and the network is CDNA's.
+        latent_widths: of the inference network.
+        stages: iterations at which the inference network begins, the divergence begins to count,
+            and its weight is reached.
+        kl_weight: of the divergence, at the end.
+        annealing: how it gets there: linear (the paper), or constant from the start on.
+        seed: of the latents of forecasts.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    is_sampled = True
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        widths: Sequence[int] = (32, 32, 64, 64, 128, 64, 32),
+        masks: int = 10,
+        kernel: int = 5,
+        all_kernels: bool = False,
+        sampling_k: float = 900.0,
+        latent_channels: int = 1,
+        latent_widths: Sequence[int] = (32, 64, 64),
+        stages: Sequence[int] = (25_000, 50_000, 100_000),
+        kl_weight: float = 1e-3,
+        annealing: str = "linear",
+        seed: int = 0,
+    ) -> None:
+        where = "options.latent_channels"
+        require(whole(latent_channels, 0), where, latent_channels, "a whole number from 0")
+        ok = isinstance(latent_widths, (list, tuple)) and len(latent_widths) == 3
+        ok = ok and all(whole(n, 1) for n in latent_widths)
+        require(ok, "options.latent_widths", latent_widths, "three whole numbers from 1")
+        check_annealing(stages, kl_weight, annealing, seed)
+        self.latent_channels = latent_channels
+        super().__init__(
+            shape,
+            context,
+            horizon,
+            widths=widths,
+            masks=masks,
+            kernel=kernel,
+            all_kernels=all_kernels,
+            sampling_k=sampling_k,
+        )
+        self.stages, self.kl_weight, self.annealing = tuple(stages), kl_weight, annealing
+        self.seed = seed
+        frames = (context + horizon) * shape[0]
+        self.inference = (
+            Inference(frames, latent_channels, latent_widths) if latent_channels else None
+        )
+
+    def _tower(
+        self,
+        shape: tuple[int, int, int],
+        widths: Sequence[int],
+        masks: int,
+        kernel: int,
+        all_kernels: bool,
+    ) -> Tower:
+        latent = self.latent_channels
+        return Tower(shape, widths, masks, kernel, all_kernels=all_kernels, latent=latent)
+
+    def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        context = frames.shape[1]
+        following = self.following(self._noise(frames, member))
+        return roll(following, frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of the frames after the context, and the weighted divergence.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        if self.inference is None:
+            return self._error(clip, step, None)
+        first, start, end = self.stages
+        # Also before it counts: a network without gradients would be an error on several GPUs.
+        mean, log_variance = self.inference(clip)
+        noise = torch.randn_like(mean)
+        if step < first:
+            return self._error(clip, step, noise) + 0 * (mean.sum() + log_variance.sum())
+        latent = mean + torch.exp(log_variance / 2) * noise
+        weight = annealed(step, start, end, self.kl_weight, self.annealing)
+        return self._error(clip, step, latent) + weight * divergence(mean, log_variance)
+
+    def _noise(self, frames: Tensor, member: int) -> Tensor | None:
+        """White noise for each clip, (B, latent, H / 8, W / 8)."""
+        if not self.latent_channels:
+            return None
+        shape = (self.latent_channels, *self.tower.sides)
+        if self.training or frames.is_meta:  # without memory, frames are only counted
+            return torch.randn(len(frames), *shape, device=frames.device)
+        return white_noise(shape, [generator_of(clip, self.seed, member) for clip in frames])

@@ -1,0 +1,309 @@
+"""SVG: frames are encoded, an LSTM predicts the next code, told a latent vector for each frame.
+
+Denton and Fergus 2018, "Stochastic Video Generation with a Learned Prior",
+https://arxiv.org/abs/1802.07687; layers, widths and loss as in the authors' release
+(https://github.com/edenton/svg: train_svg_fp.py, train_svg_lp.py, models/). With a fixed prior it
+is the model that Unterthiner et al. 2018 call SVP-FP.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import number, require, whole
+from stp.models.draws import generator_of, white_noise
+from stp.models.padding import pad
+
+PRIORS = ("fixed", "learned")
+DEPTHS = (2, 2, 3, 3, 3, 3)
+"""Convolutions at each resolution; as many resolutions as there are widths."""
+LEAK = 0.2
+
+State = list[tuple[Tensor, Tensor]] | None
+"""Of the cells of an LSTM; None before the first code."""
+
+
+def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
+    """3 x 3 convolution, batch norm or none, leaky ReLU."""
+    norm = nn.BatchNorm2d(outputs) if batch_norm else nn.Identity()
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, padding=1), norm, nn.LeakyReLU(LEAK, inplace=True)
+    )
+
+
+class Encoder(nn.Module):
+    """A frame to a code; what each resolution saw is kept for the decoder.
+
+    Args:
+        channels: of a frame.
+        widths: channels of the resolutions; sides are halved behind each.
+        sides: height and width of the narrowest.
+        code: length of the code.
+        batch_norm: whether layers have one.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        widths: Sequence[int],
+        sides: tuple[int, int],
+        code: int,
+        batch_norm: bool,
+    ) -> None:
+        super().__init__()
+        self.stages = nn.ModuleList()
+        before = channels
+        for width, depth in zip(widths, DEPTHS, strict=False):
+            layers = [layer(before, width, batch_norm)]
+            layers += [layer(width, width, batch_norm) for _ in range(depth - 1)]
+            self.stages.append(nn.Sequential(*layers))
+            before = width
+        norm = nn.BatchNorm2d(code) if batch_norm else nn.Identity()
+        self.leave = nn.Sequential(nn.Conv2d(before, code, sides), norm, nn.Tanh())
+
+    def forward(self, frame: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """(B, C, H, W) -> code (B, code) and the resolutions, the finest first."""
+        kept = []
+        for stage in self.stages:
+            kept.append(stage(frame))
+            frame = F.max_pool2d(kept[-1], 2)
+        return self.leave(frame).flatten(1), kept
+
+
+class Decoder(nn.Module):
+    """A code, and what the encoder saw of another frame, to a frame in 0..1; see `Encoder`.
+
+    Its first layer has a batch norm in any case, as in both releases.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        widths: Sequence[int],
+        sides: tuple[int, int],
+        code: int,
+        batch_norm: bool,
+    ) -> None:
+        super().__init__()
+        self.enter = nn.Sequential(
+            nn.ConvTranspose2d(code, widths[-1], sides),
+            nn.BatchNorm2d(widths[-1]),
+            nn.LeakyReLU(LEAK, inplace=True),
+        )
+        self.stages = nn.ModuleList()
+        for i in reversed(range(len(widths))):
+            width, after = widths[i], widths[max(i - 1, 0)]
+            between = [width] * (DEPTHS[i] - 1 if i else 1)
+            steps = [2 * width, *between, after] if i else [2 * width, width]
+            self.stages.append(
+                nn.Sequential(*(layer(a, b, batch_norm) for a, b in pairwise(steps)))
+            )
+        self.leave = nn.ConvTranspose2d(widths[0], channels, 3, padding=1)
+
+    def forward(self, code: Tensor, kept: Sequence[Tensor]) -> Tensor:
+        """Code (B, code) -> frame (B, C, H, W)."""
+        x = self.enter(code[:, :, None, None])
+        for stage, skip in zip(self.stages, reversed(kept), strict=True):
+            x = stage(torch.cat([F.interpolate(x, scale_factor=2.0), skip], dim=1))
+        return torch.sigmoid(self.leave(x))
+
+
+class LSTM(nn.Module):
+    """A linear layer, LSTM cells on top of each other, and linear layers for what they give.
+
+    Args:
+        inputs: length of what comes in.
+        outputs: lengths of what goes out.
+        hidden: of the cells.
+        depth: number of cells.
+    """
+
+    def __init__(self, inputs: int, outputs: Sequence[int], hidden: int, depth: int) -> None:
+        super().__init__()
+        self.enter = nn.Linear(inputs, hidden)
+        self.cells = nn.ModuleList(nn.LSTMCell(hidden, hidden) for _ in range(depth))
+        self.leave = nn.ModuleList(nn.Linear(hidden, n) for n in outputs)
+
+    def forward(self, x: Tensor, state: State) -> tuple[list[Tensor], State]:
+        """(B, inputs) -> one (B, n) for each n of `outputs`, and the next state."""
+        x = self.enter(x)
+        new = []
+        for i, cell in enumerate(self.cells):
+            new.append(cell(x, state[i] if state else None))
+            x = new[-1][0]
+        return [last(x) for last in self.leave], new
+
+
+def divergence(
+    mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
+) -> Tensor:
+    """Kullback-Leibler divergence of normal distributions, summed, mean over the batch.
+
+    Args:
+        mean: of the first distribution, (B, n).
+        log_variance: of the first.
+        other_mean: of the second.
+        other_log_variance: of the second.
+    """
+    ratio = (log_variance - other_log_variance).exp()
+    apart = (mean - other_mean).square() / other_log_variance.exp()
+    return (other_log_variance - log_variance + ratio + apart - 1).sum() / 2 / len(mean)
+
+
+class Model(nn.Module):
+    """Predicts the code of the next frame, and decodes it with what the last context frame shows.
+
+    Latent vectors of frames that were seen come from the posterior, those of frames to come from
+    the prior. In a forecast both are drawn from the clip, the seed and the number of the forecast.
+
+    Args:
+        shape: (C, H, W) of a frame in 0..1; padded where sides cannot be halved often enough.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        prior: ``fixed``: white noise (SVG-FP, which the FVD paper calls SVP-FP); ``learned``: an
+            LSTM that reads the frames before (SVG-LP).
+        widths: channels of the resolutions: four for 64 x 64 pixels, five for 128 x 128.
+        code: length of the code of a frame.
+        latent: length of a latent vector.
+        hidden: width of the LSTMs.
+        depth: cells of the LSTM that predicts.
+        posterior_depth: of the posterior, and of the prior if it is learned.
+        batch_norm: in all layers, as the authors have it; Tensor2Tensor has none but one.
+        kl_weight: of the divergence of posterior and prior, summed over frames.
+        seed: of the latent vectors of forecasts.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    is_sampled = True
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        prior: str = "fixed",
+        widths: Sequence[int] = (64, 128, 256, 512),
+        code: int = 128,
+        latent: int = 10,
+        hidden: int = 256,
+        depth: int = 2,
+        posterior_depth: int = 1,
+        batch_norm: bool = True,
+        kl_weight: float = 1e-4,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        require(prior in PRIORS, "options.prior", prior, " or ".join(PRIORS))
+        ok = isinstance(widths, (list, tuple)) and 1 <= len(widths) <= len(DEPTHS)
+        ok = ok and all(whole(n, 1) for n in widths)
+        require(ok, "options.widths", widths, f"1 to {len(DEPTHS)} whole numbers from 1")
+        for name, value in (
+            ("code", code),
+            ("latent", latent),
+            ("hidden", hidden),
+            ("depth", depth),
+            ("posterior_depth", posterior_depth),
+        ):
+            require(whole(value, 1), f"options.{name}", value, "a whole number from 1")
+        require(isinstance(batch_norm, bool), "options.batch_norm", batch_norm, "true or false")
+        ok = number(kl_weight) and kl_weight >= 0
+        require(ok, "options.kl_weight", kl_weight, "a number from 0")
+        require(whole(seed, 0), "options.seed", seed, "a whole number from 0")
+        self.context, self.latent, self.kl_weight, self.seed = context, latent, kl_weight, seed
+        self.multiple = 2 ** len(widths)
+        sides = -(-shape[1] // self.multiple), -(-shape[2] // self.multiple)
+        self.encoder = Encoder(shape[0], widths, sides, code, batch_norm)
+        self.decoder = Decoder(shape[0], widths, sides, code, batch_norm)
+        self.predictor = LSTM(code + latent, [code], hidden, depth)
+        self.posterior = LSTM(code, [latent, latent], hidden, posterior_depth)
+        self.prior = (
+            LSTM(code, [latent, latent], hidden, posterior_depth) if prior == "learned" else None
+        )
+        self.apply(_initialise)
+
+    def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        noise = self._noise(frames, member)
+        shown = pad(frames, self.multiple)
+        states: list[State] = [None, None, None]
+        kept: list[Tensor] = []
+        frame, outputs = shown[:, 0], []
+        for t in range(1, shown.shape[1] + horizon):
+            code, found = self.encoder(frame)
+            if t <= shown.shape[1]:
+                kept = found
+            prior = self._prior(code, states)
+            seen = t < shown.shape[1]
+            mean, log_variance = (
+                self._posterior(self.encoder(shown[:, t])[0], states) if seen else prior
+            )
+            z = mean + torch.exp(log_variance / 2) * noise(mean)
+            predicted = self._predicted(code, z, states)
+            frame = shown[:, t] if seen else self.decoder(predicted, kept)
+            if not seen:
+                outputs.append(frame)
+        forecast = torch.stack(outputs, dim=1)
+        return forecast[..., : frames.shape[-2], : frames.shape[-1]]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared errors and weighted divergences, summed over all frames but the first.
+
+        The network is shown every frame; the posterior sees the one to predict.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        height, width = clip.shape[-2:]
+        shown = pad(clip, self.multiple)
+        states: list[State] = [None, None, None]
+        # Each frame by itself: a batch norm sees the clips of a batch at one time.
+        encoded = [self.encoder(frame) for frame in shown.unbind(1)]
+        total = clip.new_zeros((), dtype=torch.float32)
+        for t in range(1, clip.shape[1]):
+            code, kept = encoded[t - 1][0], encoded[min(t, self.context) - 1][1]
+            mean, log_variance = self._posterior(encoded[t][0], states)
+            prior = self._prior(code, states)
+            z = mean + torch.exp(log_variance / 2) * torch.randn_like(mean)
+            found = self.decoder(self._predicted(code, z, states), kept)
+            total = total + F.mse_loss(found[..., :height, :width].float(), clip[:, t])
+            total = total + self.kl_weight * divergence(mean, log_variance, *prior)
+        return total
+
+    def _posterior(self, code: Tensor, states: list[State]) -> tuple[Tensor, Tensor]:
+        (mean, log_variance), states[0] = self.posterior(code, states[0])
+        return mean.float(), log_variance.float()
+
+    def _prior(self, code: Tensor, states: list[State]) -> tuple[Tensor, Tensor]:
+        if self.prior is None:
+            zeros = code.new_zeros(len(code), self.latent, dtype=torch.float32)
+            return zeros, zeros
+        (mean, log_variance), states[1] = self.prior(code, states[1])
+        return mean.float(), log_variance.float()
+
+    def _predicted(self, code: Tensor, z: Tensor, states: list[State]) -> Tensor:
+        (found,), states[2] = self.predictor(torch.cat([code, z.to(code.dtype)], dim=1), states[2])
+        return torch.tanh(found)
+
+    def _noise(self, frames: Tensor, member: int) -> Callable[[Tensor], Tensor]:
+        if self.training or frames.is_meta:  # without memory, frames are only counted
+            return torch.randn_like
+        generators = [generator_of(clip, self.seed, member) for clip in frames]
+        return lambda like: white_noise(like.shape[1:], generators)
+
+
+def _initialise(module: nn.Module) -> None:
+    """Initial weights of the release; those of LSTM cells are PyTorch's."""
+    if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
+        nn.init.normal_(module.weight, 0, 0.02)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.BatchNorm2d):
+        nn.init.normal_(module.weight, 1, 0.02)
+        nn.init.zeros_(module.bias)

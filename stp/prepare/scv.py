@@ -1,0 +1,277 @@
+"""StarCraft 2 Videos: games of four scenarios, rendered at 64 x 64 or 128 x 128 pixels.
+
+Unterthiner et al. 2018, section 3 and appendix B; the files are those of TensorFlow Datasets
+(starcraft_video): ``<map>_<size>x<size>_png/{train,valid,test}-<i>-of-<n>.tfrecords``, each record
+a SequenceExample with ``n_steps`` and ``screen_size`` in its context, and a PNG for each frame in
+the list ``rgb_screen``.
+
+Clips for validation and test start at the first frame, which shows where units are sent; training
+draws a window of each video in each epoch. Videos shorter than a clip drop out, and are counted.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.job import Extras, Job, Recipe
+from stp.core.options import build, require, whole
+from stp.data.raw_files import RawFiles
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import find, where
+from stp.prepare.output import PIXELS, Clip, attributes, write_index
+from stp.prepare.pictures import decode_picture
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.resize import bilinear
+from stp.prepare.tfrecord import (
+    Feature,
+    Features,
+    Record,
+    read_record,
+    records,
+    sequence_example,
+    want,
+)
+from stp.prepare.trajectories import WINDOW_SEED
+
+FILES = r"(\w+_\d+x\d+_png)/(train|valid|test)-(\d{5})-of-(\d{5})\.tfrecords"
+SPLITS = {"train": "train", "val": "valid", "test": "test"}
+"""Ours and those of the files."""
+
+
+@dataclass(frozen=True)
+class ScvOptions:
+    """Options of the reader.
+
+    Attributes:
+        raw_size: height and width of a raw frame.
+        least: frames of the shortest video; a shorter one is an error. 1 where it is not published.
+        most: frames of the longest.
+        videos: of each split, ``{train: n, val: n, test: n}``; another number is an error. Null:
+            any number.
+        test: as many of the test videos that are long enough, from the first on; null: all.
+    """
+
+    raw_size: int = 64
+    least: int = 1
+    most: int = 99
+    videos: dict[str, int] | None = field(
+        default_factory=lambda: {"train": 10000, "val": 2000, "test": 2000}
+    )
+    test: int | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("raw_size", "least"):
+            value = getattr(self, key)
+            require(whole(value, 1), key, value, "a whole number from 1")
+        require(
+            whole(self.most, self.least), "most", self.most, f"a whole number from {self.least}"
+        )
+        known = self.videos
+        ok = known is None or (isinstance(known, dict) and set(known) == set(SPLITS))
+        ok = ok and (known is None or all(whole(n, 1) for n in known.values()))
+        require(ok, "videos", known, "{train: n, val: n, test: n} or null")
+        ok = self.test is None or whole(self.test, 1)
+        require(ok, "test", self.test, "a whole number from 1, or null")
+
+
+class Video(NamedTuple):
+    """One record.
+
+    Attributes:
+        split: train, val or test.
+        name: e.g. "train-00003/0017".
+        file: the TFRecord file.
+        record: where it lies there.
+        frames: that it has.
+    """
+
+    split: str
+    name: str
+    file: str
+    record: Record
+    frames: int
+
+
+def look(raw: RawFiles, options: ScvOptions) -> list[Video]:
+    """Find all videos, in the order of files and records. Every record is read once for this.
+
+    Raises:
+        StpError: files are missing, of two sets or damaged, or a video is too short or too long.
+    """
+    files = find(raw, FILES)
+    sets = sorted({key[0] for key in files})
+    if len(sets) != 1:
+        raise StpError(
+            f"{len(sets)} sets of StarCraft videos in the raw files: {', '.join(sets) or 'none'}",
+            expected="<map>_<size>x<size>_png/{train,valid,test}-<i>-of-<n>.tfrecords, of one set",
+            remedy="fetch all files of the set, and declare no others",
+        )
+    videos = []
+    for split, word in SPLITS.items():
+        shards = {int(key[2]): member for key, member in files.items() if key[1] == word}
+        totals = {int(key[3]) for key in files if key[1] == word}
+        missing = sorted(set(range(max(totals, default=1))) - set(shards))
+        if missing or len(totals) != 1:
+            total = max(totals, default=1)
+            first = missing[0] if missing else 0
+            raise StpError(
+                f"{sets[0]}/{word}-{first:05d}-of-{total:05d}.tfrecords is missing"
+                if missing
+                else f"{sets[0]}: {word} files of {len(totals)} different divisions",
+                expected=f"all {total} files of the {word} videos",
+                remedy="fetch it again",
+            )
+        for shard, member in sorted(shards.items()):
+            name = where(raw, member)
+            if member.inside is not None:
+                raise StpError(
+                    f"{name}: records are not read inside an archive",
+                    expected="the official files",
+                    remedy="unpack the archive",
+                )
+            path = raw.find(member.file)
+            for number, record in enumerate(records(path, name)):
+                title = f"{word}-{shard:05d}/{number:04d}"
+                context, pictures = steps(read_record(path, record, name), f"{name}: {title}")
+                n = check(context, pictures, options, f"{name}: {title}")
+                videos.append(Video(split, title, member.file, record, n))
+    return videos
+
+
+def steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
+    """Numbers and pictures of a record.
+
+    Raises:
+        StpError: it is no such record, or has no pictures.
+    """
+    context, lists = sequence_example(data, name)
+    if "rgb_screen" not in lists:
+        raise StpError(
+            f"{name}: no list rgb_screen",
+            expected="a PNG for each frame",
+            remedy="fetch it again",
+        )
+    return context, lists["rgb_screen"]
+
+
+def check(context: Features, pictures: list[Feature], options: ScvOptions, name: str) -> int:
+    """The number of frames of a video.
+
+    Raises:
+        StpError: it is not the one that the record states, or not that of such videos; or the
+            frames have another size.
+    """
+    stated = want(context, "n_steps", name).ints().tolist()
+    if stated != [len(pictures)]:
+        raise StpError(
+            f"{name}: {len(pictures)} frames",
+            expected=f"{stated}, as n_steps says",
+            remedy="fetch it again",
+        )
+    if not options.least <= len(pictures) <= options.most:
+        raise StpError(
+            f"{name}: {len(pictures)} frames",
+            expected=f"{options.least} to {options.most}",
+            remedy="fetch it again, or correct the options least and most",
+        )
+    size = want(context, "screen_size", name).ints().tolist()
+    if size != [options.raw_size] * 2:
+        raise StpError(
+            f"{name}: frames of {size}",
+            expected=f"{options.raw_size} x {options.raw_size}",
+            remedy="correct the option raw_size",
+        )
+    return len(pictures)
+
+
+def decode_video(raw: RawFiles, task: tuple[Video, ScvOptions, int, int]) -> np.ndarray:
+    """The frames of one video, (T, 3, H, W).
+
+    Raises:
+        StpError: the record or a picture is damaged, or has another size.
+    """
+    video, options, height, width = task
+    path = raw.find(video.file)
+    name = f"{path}: {video.name}"
+    _, pictures = steps(read_record(path, video.record, name), name)
+    side = options.raw_size
+    frames = np.empty((len(pictures), 3, side, side), np.uint8)
+    for t, feature in enumerate(pictures):
+        values = feature.bytes()
+        if len(values) != 1:
+            raise StpError(
+                f"{name}: {len(values)} pictures in frame {t}",
+                expected="one",
+                remedy="fetch it again",
+            )
+        picture = decode_picture(values[0], f"{name}: frame {t}", "RGB")
+        if picture.shape[:2] != (side, side):
+            raise StpError(
+                f"{name}: frame {t} has {picture.shape[1]} x {picture.shape[0]} pixels",
+                expected=f"{side} x {side}, as screen_size says",
+                remedy="fetch it again",
+            )
+        frames[t] = picture.transpose(2, 0, 1)
+    return bilinear(frames, height, width)
+
+
+def run(job: Job) -> Extras:
+    """Write ``frames.zarr`` and ``index.parquet``.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or videos are missing.
+    """
+    recipe = job.recipe
+    options = build(ScvOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    span = recipe["context"] + recipe["horizon"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
+    require(options.most >= span, "context and horizon", span, f"at most {options.most} frames")
+    videos = look(raw, options)
+    for split, expected in (options.videos or {}).items():
+        found = sum(video.split == split for video in videos)
+        if found != expected:
+            raise StpError(
+                f"{found} videos in the {SPLITS[split]} files",
+                expected=f"{expected}",
+                remedy="fetch all of them, or set the option videos for a part",
+            )
+    long_enough = [video for video in videos if video.frames >= span]
+    used = [v for v in long_enough if v.split != "test"]
+    used += [v for v in long_enough if v.split == "test"][: options.test]
+    written = write_frames(
+        job,
+        raw,
+        [Piece(v.name, v.frames, (v, options, height, width), v.record.bytes) for v in long_enough],
+        decode_video,
+        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}),
+        dtype=np.uint8,
+        unit="videos",
+    )
+    clips, first = [], 0
+    for video in used:
+        length = video.frames if video.split == "train" else span
+        clips.append(Clip(video.split, video.name, first, 1, length, video.name))
+        first += video.frames
+    short = {f"videos shorter than {span} frames": len(videos) - len(long_enough)}
+    return {**write_index(job.out, clips), **written.extras, **short}
+
+
+def count(recipe: Recipe, raw: Lists) -> Planned:
+    """The numbers of clips that follow from the rule; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(ScvOptions, recipe["options"], "prepare options")
+    if options.videos is None:
+        reason = "any number of videos: known when they are read"
+    elif options.least < recipe["context"] + recipe["horizon"]:
+        reason = "videos shorter than a clip drop out: known when they are read"
+    else:
+        most = options.videos["test"]
+        return Planned(numbers=options.videos | {"test": min(most, options.test or most)})
+    return Planned(unknown=dict.fromkeys(SPLITS, reason))

@@ -1,0 +1,158 @@
+"""Generated StarCraft videos keep the rules of their scenarios and the official layout."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stp.core.errors import StpError
+from stp.data.scv_look import GROUND, MEDIVAC, RADII, SHARD
+from stp.fetch.generators.scv_scenarios import LIMIT, SCENARIOS, Scenario, brawl, play
+from stp.fetch.raw import run_generator
+from stp.prepare.tfrecord import read_record, records, sequence_example
+
+VIDEOS = 4
+
+
+def tables(name, scenario=None):
+    """State of some videos, as the generator keeps it."""
+    for video in range(VIDEOS):
+        frames, _ = play(name, np.random.default_rng(video), scenario or Scenario())
+        rows = [(t, *thing) for t, things in enumerate(frames) for thing in things]
+        columns = ["frame", "number", "what", "kind", "colour", "x", "y", "turn"]
+        yield pd.DataFrame(rows, columns=columns)
+
+
+def test_videos_are_as_long_as_the_official_ones():
+    length = {}
+    for name in SCENARIOS:
+        length[name] = [table.frame.max() + 1 for table in tables(name)]
+    assert min(length["move_unit_to_border"]) >= 11 and max(length["move_unit_to_border"]) <= 27
+    assert set(length["collect_mineral_shards"]) == {99}
+    assert max(length["brawl"]) <= 99
+    assert set(length["road_trip_with_medivac"]) == {32}
+
+
+def test_a_unit_walks_straight_to_the_border():
+    for table in tables("move_unit_to_border"):
+        unit = table[table.what == "unit"]
+        assert (unit.frame == np.arange(len(unit))).all()
+        steps = np.diff(unit[["x", "y"]], axis=0)
+        np.testing.assert_allclose(steps, np.broadcast_to(steps[0], steps.shape), atol=1e-9)
+        ahead = np.abs(unit[["x", "y"]].iloc[-1] - 0.5).max() + np.abs(steps[0]).max()
+        assert ahead > 0.5 - 1.2 * RADII[unit.kind.iloc[0]]
+        cue = table[table.what == "cue"]
+        assert cue.frame.tolist() == [0]
+        towards = cue[["x", "y"]].to_numpy()[0] - 0.5
+        assert np.cross(np.append(towards, 0), np.append(steps[0], 0))[2] == pytest.approx(0)
+
+
+def test_shards_are_collected_once_each_by_a_unit_that_reaches_it():
+    for table in tables("collect_mineral_shards"):
+        shards, units = (table[table.what == what] for what in ("shard", "unit"))
+        assert shards[shards.frame == 0].shape[0] == 20
+        assert (units.groupby("frame").number.nunique() == 2).all()
+        last = shards.groupby("number").frame.max()
+        assert (shards.groupby("number").size() == last + 1).all(), "no shard comes back"
+        gone = last[last < 98]
+        assert len(gone) >= 8
+        for number, frame in gone.items():
+            at = shards[shards.number == number][["x", "y"]].iloc[0]
+            near = units[units.frame.isin([frame, frame + 1])][["x", "y"]] - at
+            # Contact, and what a unit walks in the four frames between two recorded ones.
+            assert np.hypot(near.x, near.y).min() < RADII[1] + SHARD + 4 * 0.0063
+
+
+def test_armies_only_shrink_and_the_fight_ends_when_one_is_gone():
+    for table in tables("brawl"):
+        units = table[table.what == "unit"]
+        counts = units.groupby(["frame", "colour"]).size().unstack(fill_value=0)
+        assert counts.iloc[0].tolist() == [9, 9]
+        assert (counts.diff().dropna() <= 0).all(axis=None)
+    frames = list(brawl(np.random.default_rng(0), Scenario()))
+    assert len({thing.colour for thing in frames[-1]}) == 1 or len(frames) == LIMIT
+
+
+def test_the_same_units_are_delivered():
+    for table in tables("road_trip_with_medivac"):
+        units, medivac = (table[table.what == what] for what in ("unit", "medivac"))
+        assert (medivac.groupby("frame").size() == 1).all() and len(medivac) == 32
+        first, last = (units[units.frame == frame] for frame in (0, 31))
+        assert 1 <= len(first) <= 4
+        columns = ["number", "kind", "colour"]
+        assert first[columns].values.tolist() == last[columns].values.tolist()
+        there = units.groupby("frame").size().reindex(range(32), fill_value=0)
+        assert there.min() == 0
+        final = medivac[medivac.frame == 31][["x", "y"]].iloc[0]
+        beacons = table[(table.what == "beacon") & (table.frame == 31)][["x", "y"]]
+        assert np.abs(beacons.iloc[-1] - final).max() < 1e-9
+        assert (np.hypot(*(last[["x", "y"]] - final).to_numpy().T) < MEDIVAC + 0.1).all()
+
+
+def test_parameters_of_the_scenarios_can_be_changed():
+    smaller = Scenario(types=1, colours=2, shards=5, army=3, most_units=1, beacons=1)
+    (table, *_) = tables("collect_mineral_shards", smaller)
+    assert (table[(table.what == "shard") & (table.frame == 0)]).shape[0] == 5
+    for table in tables("brawl", smaller):
+        assert table[(table.frame == 0) & (table.what == "unit")].kind.tolist() == [0] * 6
+    for table in tables("road_trip_with_medivac", smaller):
+        assert table[(table.frame == 0) & (table.what == "beacon")].shape[0] == 1
+
+
+def test_files_have_the_official_layout_and_one_state_at_both_sizes(tmp_path):
+    options = {"scenario": "road_trip_with_medivac", "train": 3, "valid": 1, "test": 1, "files": 2}
+    for size in (64, 128):
+        run_generator("scv", {**options, "size": size}, tmp_path / str(size))
+    names = {}
+    for size in (64, 128):
+        folder = tmp_path / str(size) / "scv" / f"RoadTripWithMedivac_{size}x{size}_png"
+        paths = sorted(folder.glob("*.tfrecords"))
+        assert len(paths) * 2 == len(list(folder.iterdir()))
+        names[size] = {path.stem: len(list(records(path))) for path in paths}
+        (record,) = records(folder / "test-00000-of-00001.tfrecords")
+        data = read_record(folder / "test-00000-of-00001.tfrecords", record)
+        context, lists = sequence_example(data, "made")
+        assert context["n_steps"].ints().tolist() == [32] == [len(lists["rgb_screen"])]
+        assert context["screen_size"].ints().tolist() == [size, size]
+        assert context["game_duration_loops"].ints().tolist() == [258 * 8]
+        assert context["game_duration_seconds"].floats()[0] == pytest.approx(258 * 8 / 22.4)
+    assert names[64] == names[128]
+    assert names[64] == {
+        "test-00000-of-00001": 1,
+        "train-00000-of-00002": 2,
+        "train-00001-of-00002": 1,
+        "valid-00000-of-00001": 1,
+    }
+    states = [
+        next((tmp_path / str(size)).rglob("train-00000*.state.parquet")) for size in (64, 128)
+    ]
+    pd.testing.assert_frame_equal(*(pd.read_parquet(path) for path in states))
+    assert set(pd.read_parquet(states[0]).video) == {0, 1}
+
+
+def test_what_is_drawn_is_where_the_state_says():
+    from stp.data.scv_look import COLOURS, Thing, draw
+
+    for size in (64, 128):
+        for kind, radius in enumerate(RADII):
+            thing = Thing(0, "unit", kind, "red", 0.4, 0.63, 0.7)
+            frame = draw([thing], size).astype(float)
+            ground, red = (np.array(c, float) for c in (GROUND, COLOURS["red"]))
+            cover = ((frame - ground) @ (red - ground)) / ((red - ground) ** 2).sum()
+            assert cover.sum() / size**2 == pytest.approx(np.pi * radius**2, rel=0.06)
+            rows, columns = (np.arange(size) + 0.5) / size, (np.arange(size) + 0.5) / size
+            assert (cover.sum(0) @ columns) / cover.sum() == pytest.approx(0.4, abs=0.003)
+            assert (cover.sum(1) @ rows) / cover.sum() == pytest.approx(0.63, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"scenario": "chess"}, "scenario is 'chess'"),
+        ({"scenario": "brawl", "size": 8}, "size is 8"),
+        ({"scenario": "brawl", "play": {"army": 13}}, "army is 13"),
+        ({}, "scenario is missing"),
+    ],
+)
+def test_options_are_checked(options, problem, tmp_path):
+    with pytest.raises(StpError, match=problem):
+        run_generator("scv", options, tmp_path / "raw")
