@@ -19,12 +19,13 @@ def setting_of(name: str) -> dict[str, int]:
 
 
 def people_case(setting: Mapping[str, int]) -> list[str]:
-    """The set parts in words: ``at least 3 people``, ``noise 0.2 m``."""
+    """The set parts in words: ``at least 3 people``, ``noise 0.2 m``, ``training 20``."""
     said = []
     if "noise" in setting:
         said.append(f"noise {setting['noise'] / 1000:g} m")
     if "people" in setting:
         said.append(f"at least {setting['people']} people")
+    said += [f"{name} {setting[name]}" for name in ("components", "training") if name in setting]
     return said
 
 
