@@ -8,7 +8,7 @@ import numpy as np
 
 from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.features.look import BLOCK, look
+from stp.features.clip_features import BLOCK, write_features
 from stp.features.table import Features, write
 from stp.options.features import FeatureOptions
 from stp.predict.source import Source, given_for, open_source
@@ -43,7 +43,7 @@ def run(job: Job) -> dict[str, Any]:
             )
             write(job.out, [], Features(np.empty((0, 1)), reason))
             return {"clips": 0, "features": 0, "reason": reason}
-        return look(job, options, given.clips, _blocks(source, options))
+        return write_features(job, options, given.clips, _blocks(source, options))
 
 
 def _blocks(source: Source, options: FeatureOptions) -> Iterator[np.ndarray]:

@@ -9,7 +9,7 @@ are looked at are drawn.
 
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
-from stp.features.look import look
+from stp.features.clip_features import write_features
 from stp.models.compute import settle
 from stp.options.features import FeatureOptions
 from stp.options.predict import PredictOptions
@@ -38,4 +38,4 @@ def run(job: Job) -> Extras:
     with settle(device, predict.threads, predict.precision) as compute:
         forecasts = Forecasts(rollout, data, job.inputs, compute)
         predicted = (forecasts.of(rows) for rows in forecasts.batches())
-        return {**forecasts.describe(), **look(job, options, forecasts.clips, predicted)}
+        return {**forecasts.describe(), **write_features(job, options, forecasts.clips, predicted)}

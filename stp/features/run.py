@@ -9,7 +9,7 @@ from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
-from stp.features.look import BLOCK, look
+from stp.features.clip_features import BLOCK, write_features
 from stp.options.features import FeatureOptions
 
 
@@ -31,7 +31,7 @@ def run(job: Job) -> Extras:
     data = Prepared(job.inputs["data"])
     clips = data.clips(options.split, interval=options.interval)
     folder = job.inputs.get("predictions")
-    return look(job, options, clips, None if folder is None else _stored(folder, options))
+    return write_features(job, options, clips, None if folder is None else _stored(folder, options))
 
 
 def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:

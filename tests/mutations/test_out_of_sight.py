@@ -27,7 +27,7 @@ IMPORTED_BY_NAME = {
     "stp.train.calibrated": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.predict.source": {"f\"stp.predict.sources.{recipe['source']}\""},
     "stp.score.conventions": {"f'stp.metrics.{module}'"},
-    "stp.features.look": {"f'stp.features.networks.{options.module}'"},
+    "stp.features.clip_features": {"f'stp.features.networks.{options.module}'"},
     "stp.options.named": {"f'stp.train.{kind}.{name}'"},
 }
 UNSEEN = {

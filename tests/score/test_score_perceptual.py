@@ -16,7 +16,7 @@ from stp.core.file_identity import identify
 from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.features import table
-from stp.features.look import blocks_of
+from stp.features.clip_features import blocks_of
 from stp.features.run import run as see
 from stp.metrics import frechet, fvd, kvd, lpips
 from stp.metrics.networks.trunks import Trunk

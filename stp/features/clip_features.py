@@ -22,7 +22,7 @@ BLOCK = 16
 """Clips that are looked at together."""
 
 
-def look(
+def write_features(
     job: Job, options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> dict[str, Any]:
     """Write ``features.parquet``.
