@@ -9,7 +9,7 @@ from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 
 
-def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
+def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, ...] | None]]:
     """Yield all cells that a scale wants, datasets first: a table is read one at a time.
 
     Models that live elsewhere have the cells that predictions were imported for.
