@@ -244,7 +244,8 @@ def disk_bytes() -> int:
 
 
 def ours(folder: Path) -> Cost:
-    """Score by the code of `stp score`."""
+    """Score by the code of `stp score`, with the memory settings of its runner."""
+    from stp.run.runner import keep_freed_memory
     from stp.score.run import run
     from stp.score.tables import read_samples
 
@@ -256,6 +257,7 @@ def ours(folder: Path) -> Cost:
         "threads": 1,
     }
 
+    keep_freed_memory()
     with tempfile.TemporaryDirectory(dir=folder) as name:
         out = Path(name)
         inputs = {"data": folder, "predictions": folder / "predictions"}

@@ -568,7 +568,11 @@ AGREEMENT_WITH_PEOPLE = Table(
         ("protocol", "VARCHAR", "Protocol of their training and test."),
         ("comparable", "BOOLEAN", "Always false: models and raters of the paper were others."),
         ("study", "VARCHAR", "Checksum of the questionnaire."),
-        ("scenario", "VARCHAR", "eq. FVD, spr. FVD, base200 +10, ...: as the paper says it."),
+        (
+            "scenario",
+            "VARCHAR",
+            "eq. FVD, spr. FVD, base200 +10, ... (printed); all bases +10.",
+        ),
         ("kind", "VARCHAR", "equal, spread or gap: how models were chosen."),
         ("metric", "VARCHAR", "Heading of the paper's table; Among raters: of the first two."),
         ("convention", "VARCHAR", "Exact definition; empty for raters."),

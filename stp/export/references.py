@@ -27,9 +27,20 @@ class Reference(Strict):
     """A work to cite.
 
     Attributes:
-        of: what it stands for, such as ``dataset kth`` or ``metric crps.fair``.
+        of: what it is cited for, such as ``dataset kth`` or ``metric crps.fair``.
+        type: of the entry in BibTeX.
         author: ``Family, Given; Family, Given``; an organisation in braces.
+        title: of the work.
+        booktitle: conference or book, for ``inproceedings``.
+        journal: where it appeared, for ``article``.
+        publisher: of a book.
+        volume: of the journal.
+        number: of the issue.
+        pages: first and last, ``1--20``.
+        year: of publication.
         eprint: number of the preprint on arXiv.
+        note: what else is to be said.
+        url: where it is to be read.
     """
 
     of: tuple[str, ...] = ()

@@ -63,8 +63,10 @@ def agreements(
         if value.dimension == "resolution"
     }
     found = []
-    for scenario in key.scenarios:
-        here = [one for one in judged if scenario.name in one.asked.scenarios]
+    parts = [(one, [one]) for one in key.scenarios]
+    for scenario, its in [*parts, *over_bases(key.scenarios)]:
+        names = {one.name for one in its}
+        here = [one for one in judged if names & set(one.asked.scenarios)]
         metrics = [scenario.metric] if scenario.kind == "gap" else list(key.metrics)
         for metric in metrics:
             for counting in (DECIDED, ALL_ANSWERS, MAJORITY):
@@ -74,6 +76,26 @@ def agreements(
                 found.append(_of_metric(key, scenario, here, metric, counting, their))
         if scenario.kind != "gap":
             found.append(_among_raters(key, scenario, here, printed.get((scenario.name, RATERS))))
+    return found
+
+
+def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
+    """Points of Figure 5 of one step and several bases as one, with these points.
+
+    One base and five models are five pairs, too few for an interval; those of two bases are ten.
+    """
+    steps: dict[float, list[Scenario]] = {}
+    for one in scenarios:
+        if one.step is not None:
+            steps.setdefault(one.step, []).append(one)
+    found = []
+    for step, points in steps.items():
+        if len(points) > 1:
+            models = list(dict.fromkeys(name for one in points for name in one.models))
+            reason = "" if models else points[0].reason
+            name = f"all bases +{step:g}"
+            whole = Scenario(name, "gap", points[0].metric, models, reason, step=step)
+            found.append((whole, points))
     return found
 
 

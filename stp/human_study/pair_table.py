@@ -18,7 +18,7 @@ from stp.collect.people_agreement import (
 from stp.collect.published import read_published
 from stp.core.disk import beside
 from stp.human_study.answers import SIMULATED, Answers, read_answers
-from stp.human_study.pair_agreement import CHOSEN_EQUAL, agreements
+from stp.human_study.pair_agreement import CHOSEN_EQUAL, agreements, over_bases
 from stp.human_study.pair_answers import asked_of, counted, needs_rater
 from stp.human_study.pair_key import PairKey, Scenario
 from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, styles
@@ -207,11 +207,12 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
     scenarios = [one for one in key.scenarios if one.kind == "gap"]
     found = {(row.scenario, row.counting): row for row in rows if row.kind == "gap"}
     lines: list[list[str | Item]] = []
-    for one in scenarios:
+    for one, its in [*((one, [one]) for one in scenarios), *over_bases(scenarios)]:
         row = found[one.name, ALL_ANSWERS]
         decided = found[one.name, DECIDED]
+        others = sum(max(0, len(point.models) - 1) for point in its)
         lines.append(
-            [one.name, str(max(0, len(one.models) - 1)), str(row.comparisons), str(row.answers),
+            [one.name, str(others), str(row.comparisons), str(row.answers),
              _item(row), f"{_standard_error(row):.1f}" if row.answers else "–", _item(decided),
              one.reason or row.reason or ""]
         )  # fmt: skip
@@ -230,7 +231,8 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
             else [],
             notes=[
                 "± SE: standard error of “all”, as the paper's error bars; it takes answers as "
-                "independent, so it is too small. An interval over pairs of models needs ten.",
+                "independent, so it is too small. An interval over pairs of models needs ten, "
+                "which the bases of a step have together (our addition).",
                 PRINTED_COMPARISONS,
             ],
         )

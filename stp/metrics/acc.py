@@ -127,6 +127,11 @@ seen (ChaosBench, equation S3, which is not centred; the paper's climatology is 
 per_frame_without_validation_of_members = of_members(per_frame_without_validation)
 """The mean over members of ``per_frame_without_validation`` (ChaosBench, equation S16)."""
 
+per_frame_published = _convention("published")
+"""As ``per_frame``, with the climatology of ChaosBench's released code: 1994-2023, by the number of
+the day in its year, test years among them. Data have it that were prepared with
+``published_climatology``."""
+
 weekly = _convention("without_validation", windows=WEEKS)
 """As ``per_frame_without_validation``, of the mean anomalies of weeks 1, 2, 3-4 and 5-6."""
 

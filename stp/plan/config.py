@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.project import check_own_modules
@@ -25,6 +27,60 @@ from stp.plan.strict import (
     read_yaml,
 )
 from stp.plan.suite import Suite, read_suites
+
+
+class ProvenFile(Strict):
+    """A file that two versions of the code made.
+
+    Attributes:
+        how: it was compared: bytes, or content.
+        old: its digest as the older code makes it.
+        new: its digest as the newer code makes it.
+    """
+
+    how: str
+    old: str
+    new: str
+
+
+class Evidence(Strict):
+    """How it was proven that code makes the same as other code.
+
+    Attributes:
+        sample: what was made by both.
+        older: folder of what the older code had made.
+        commit: of the newer code.
+        host: machine on which it was made.
+        packages: versions of libraries.
+        date: of the proof.
+        files: what was compared, by name.
+        seal: digest of the entry; an entry that was written by hand has another one.
+    """
+
+    sample: str
+    older: str = ""
+    commit: str = ""
+    host: str = ""
+    packages: dict[str, str] = {}
+    date: str = ""
+    files: dict[str, ProvenFile] = Field(min_length=1)
+    seal: str
+
+
+class Equivalent(Strict):
+    """A change of code that changes no result, as `stp why --prove` writes it.
+
+    Attributes:
+        old: fingerprint of the code before the change.
+        new: fingerprint of the code after it.
+        reason: what the change is for; the only key to be written by hand.
+        evidence: how it was proven.
+    """
+
+    old: str
+    new: str
+    reason: str
+    evidence: Evidence
 
 
 class Config(Strict):
@@ -257,10 +313,10 @@ def _equivalent(path: Path) -> dict[str, str]:
     entries = read_yaml(path) or []
     for number, entry in enumerate(entries, start=1):
         try:
-            compared = entry["evidence"]["files"].values()
-            is_written = entry["evidence"]["seal"] == seal_of(entry) and len(compared) > 0
-            is_same = all(one["old"] == one["new"] for one in compared if one["how"] == "bytes")
-        except (KeyError, TypeError, AttributeError):
+            proven = check(Equivalent, entry, str(path)).evidence
+            is_written = proven.seal == seal_of(entry)
+            is_same = all(one.old == one.new for one in proven.files.values() if one.how == "bytes")
+        except StpError:
             is_written = is_same = False
         if not is_written or not is_same:
             raise StpError(

@@ -12,9 +12,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from stp.core.disk import write_text, writing
+from stp.export.references import Reference
 from stp.human_study.options import Study
+from stp.human_study.pair_options import PairStudy
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
+from stp.plan.config import Equivalent
 from stp.plan.dataset import Dataset
 from stp.plan.descriptions import descriptions
 from stp.plan.metric import Metric
@@ -25,6 +28,7 @@ from stp.plan.suite import Suite
 from stp.plan.weights import Network
 from stp.run.cluster.site import Site
 from stp.run.costs.estimate import Constants
+from stp.search.space import Space
 
 Json = dict[str, Any]
 SUFFIX = ".schema.json"
@@ -54,10 +58,16 @@ KINDS = {
     "site": Kind(Site, "site.yaml", "The site"),
     "weights": Kind(Network, "weights.yaml", "Weights of metrics"),
     "costs": Kind(Constants, "costs.yaml", "Constants of estimates"),
+    "search": Kind(Space, "search/*.yaml", "Searches of hyper-parameters"),
     "human_study": Kind(Study, "human_study.yaml", "The human preference study"),
+    "human_pairs": Kind(PairStudy, "human_pairs.yaml", "Pairs of models that raters compare"),
+    "references": Kind(Reference, "references.yaml", "Works to cite"),
+    "equivalent": Kind(Equivalent, "equivalent.yaml", "Changes of code that change no result"),
 }
-SEVERAL = ("weights",)
+SEVERAL = ("weights", "references")
 """Kinds whose file maps names to such entries."""
+LISTS = ("equivalent",)
+"""Kinds whose file is a list of such entries."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage; those of networks are described."""
 PART = "PartOf"
@@ -87,6 +97,9 @@ def schema(name: str) -> Json:
     if name in SEVERAL:
         definitions = made.pop("$defs", {})
         made = {"type": "object", "additionalProperties": made, "$defs": definitions}
+    if name in LISTS:
+        definitions = made.pop("$defs", {})
+        made = {"type": "array", "items": made, "$defs": definitions}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
@@ -178,7 +191,7 @@ def page() -> str:
 
 def kind_of(made: Json) -> Json:
     """The schema of one entry, of a file that may hold several."""
-    inner = made.get("additionalProperties")
+    inner = made.get("items", made.get("additionalProperties"))
     return inner if isinstance(inner, dict) and "properties" not in made else made
 
 

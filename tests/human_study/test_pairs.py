@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -21,9 +22,10 @@ from stp.collect.database import build
 from stp.collect.people_agreement import read_agreements, with_people
 from stp.core.errors import StpError
 from stp.human_study import selection
-from stp.human_study.answers import SIMULATED, read_answers
+from stp.human_study.answers import SIMULATED, Answer, Answers, read_answers
 from stp.human_study.key import NONE
-from stp.human_study.pair_key import PairKey, load_pair_key
+from stp.human_study.pair_agreement import agreements
+from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
 from stp.human_study.pair_options import load_pair_study
 from stp.human_study.pair_table import render_agreement
 from stp.human_study.pairs import write_next_page, write_pairs
@@ -318,3 +320,37 @@ def test_a_store_is_selected_from_in_sql_and_directions_are_checked(
     with pytest.raises(StpError, match="higher_is_better is True, but False"):
         write_pairs(population, study.page, study_file=config)
     assert load_pair_study().gaps is not None, "the configuration of the project is right"
+
+
+def test_the_bases_of_a_step_have_an_interval_together() -> None:
+    """Five others of each of two bases: 5 pairs are too few, 10 are enough."""
+    scenarios, questions, models = [], [], {}
+    for base in (200.0, 400.0):
+        names = [f"{base:g}", *(f"{base + 50:g}, {i}" for i in range(5))]
+        models |= {
+            name: Rated({"FVD": base if name == names[0] else base + 50}, "synthetic", "", "")
+            for name in names
+        }
+        point = f"base{base:g} +50"
+        scenarios.append(Scenario(point, "gap", "FVD", names, base=base, step=50.0))
+        questions += [
+            Compared(f"{name}/{v}", f"clip{v}", [point], {"A": names[0], "B": name})
+            for name in names[1:]
+            for v in range(3)
+        ]
+    scored = {"FVD": Scored(FVD, higher_is_better=False)}
+    key = PairKey("s", "", "m.csv", 12, "?", 0, "png", scored, models, scenarios, questions)
+    rng, day = np.random.default_rng(0), datetime(2024, 1, 1, tzinfo=UTC)
+    given = [
+        Answer(f"r{(q + rater) % 12}", q, one.choices["AB"[rng.random() < 0.3]], 0, 1.0, day)
+        for q, one in enumerate(questions)
+        for rater in (0, 1)
+    ]
+    found = {(r.scenario, r.counting): r for r in agreements(key, Answers({}, given), [])}
+    each = [found[f"base{base} +50", "all"] for base in (200, 400)]
+    assert all(row.pairs == 5 and row.ci95_low is None and row.reason for row in each)
+    whole = found["all bases +50", "all"]
+    assert (whole.pairs, whole.comparisons, whole.answers) == (10, 30, 60)
+    assert whole.value == pytest.approx(np.mean([row.value for row in each if row.value]))
+    assert whole.ci95_low is not None and whole.ci95_high is not None
+    assert whole.ci95_low < (whole.value or 0) < whole.ci95_high and whole.published is None

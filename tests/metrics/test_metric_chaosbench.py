@@ -172,13 +172,20 @@ def test_rmse_and_bias_are_loops_over_grid_points(mask: str, grid: Any) -> None:
         assert errors[n, c, t] == pytest.approx(error, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("metric", "later"),
+    [(acc.per_frame_without_validation, 0), (acc.per_frame_published, PUBLISHED)],
+    ids=["training years", "published"],
+)
 @pytest.mark.parametrize("mask", ["none", "some points"])
-def test_acc_is_equation_s3_with_each_weight_once(mask: str, grid: Any) -> None:
+def test_acc_is_equation_s3_with_each_weight_once(
+    mask: str, metric: Metric, later: int, grid: Any
+) -> None:
     forecast, truth = fields()
     truth = masked(truth, mask)
-    found = of(acc.per_frame_without_validation, forecast, truth)
+    found = of(metric, forecast, truth)
     for n, c, t in each(found):
-        mean = climate(n + t, SHAPE[2:])[0][c].astype(float)
+        mean = climate(n + t + later, SHAPE[2:])[0][c].astype(float)
         p, o = (a[n, t, c] - mean for a in (forecast, truth))
         po, pp, oo = (
             over_globe(lambda i, j, a=a, b=b: a[i, j] * b[i, j], o)
