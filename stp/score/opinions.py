@@ -105,6 +105,9 @@ def interval(
     )
     # A small test may have no value in a resample; the median is then over the other splits.
     some = found[:, np.isfinite(found).any(axis=0)]
+    if not some.size:
+        why = "no resample of the videos has a value"
+        return [Row(None, end, None, videos, why) for end in ENDS]
     ends = np.quantile(np.nanmedian(some, axis=0), TAILS)
     return [Row(None, name, float(end), videos, None) for name, end in zip(ENDS, ends, strict=True)]
 
