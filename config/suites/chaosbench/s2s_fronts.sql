@@ -17,7 +17,7 @@
 --   is_surely_behind: One is better in both by intervals that do not overlap; NULL without intervals.
 --   n: Starts behind the values, the fewest.
 
-WITH both AS (
+WITH pairs AS (
     SELECT
         r.model AS forecast, r.variant, r.trained_on, r.tested_on, r.subset, r.seed, r.variable,
         r.lead, r.value AS rmse, r.ci95_low AS rmse_low, r.ci95_high AS rmse_high,
@@ -36,7 +36,7 @@ WITH both AS (
 SELECT
     b.*,
     NOT EXISTS (
-        FROM both o
+        FROM pairs o
         WHERE o.forecast = b.forecast AND o.trained_on = b.trained_on
             AND o.tested_on = b.tested_on AND o.subset = b.subset AND o.seed = b.seed
             AND o.variable = b.variable AND o.lead = b.lead
@@ -44,10 +44,10 @@ SELECT
             AND (o.rmse < b.rmse OR o.specdiv < b.specdiv)
     ) AS is_on_front,
     CASE WHEN rmse_low IS NOT NULL AND specdiv_low IS NOT NULL THEN EXISTS (
-        FROM both o
+        FROM pairs o
         WHERE o.forecast = b.forecast AND o.trained_on = b.trained_on
             AND o.tested_on = b.tested_on AND o.subset = b.subset AND o.seed = b.seed
             AND o.variable = b.variable AND o.lead = b.lead
             AND o.rmse_high < b.rmse_low AND o.specdiv_high < b.specdiv_low
     ) END AS is_surely_behind
-FROM both b;
+FROM pairs b;
