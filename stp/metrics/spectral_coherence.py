@@ -63,7 +63,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
         return per_variable(metric, compared)
     bands = octaves(compared.data.shape[-1])
     bound = metric._replace(
-        components=tuple(f"{part}-{band}" for band in bands for part in PARTS),
+        components=PARTS,
         series=tuple(
             Series(variable=variable, threshold=float(band))
             for variable in variables_of(compared.data)

@@ -594,7 +594,7 @@ def test_coherence_is_the_correlation_of_waves(grid: dict[str, np.ndarray]) -> N
 
 
 def test_a_forecast_without_small_waves_has_lost_these_alone(grid: dict[str, np.ndarray]) -> None:
-    """Waves 1 to 3 as observed; 4 and 5 of another field; wave 6 is the other way round."""
+    """Waves 1 to 3 of three times the size are in phase; of 4 to 6 nothing is left but rounding."""
     shape = (4, 1, 1, 7, 12)
     numbers = np.arange(4)[:, None]
     mean = np.stack([[climate(int(f), shape[2:])[0] for f in row] for row in numbers])
@@ -603,7 +603,7 @@ def test_a_forecast_without_small_waves_has_lost_these_alone(grid: dict[str, np.
     waves = np.fft.rfft(observed - mean)
     waves[..., 4:] = 0
     found = coherence((mean + 3 * np.fft.irfft(waves, 12)).astype(np.float32), observed)
-    assert found[0, :2, 0] == pytest.approx(1, abs=1e-4) and abs(found[0, 2, 0]) < 0.1
+    assert found[0, :2, 0] == pytest.approx(1, abs=1e-4) and abs(found[0, 2, 0]) < 0.5
     opposite = coherence((mean - (observed - mean)).astype(np.float32), observed)
     assert opposite == pytest.approx(-1, abs=1e-4)
     assert coherence(mean.astype(np.float32), mean.astype(np.float32)) == pytest.approx(np.inf)
