@@ -85,7 +85,7 @@ def test_frames_can_be_made_smaller(make_job, raw):
 def test_the_first_test_videos_alone_can_be_used(make_job, raw):
     job = make_job("scv", [3, SIZE, SIZE], {**OPTIONS, "test": 1})
     assert run(job)["clips"] == {"train": 2, "val": 1, "test": 1}
-    assert content(job)[1].clip.tolist()[-1] == "test-00000/0000"
+    assert content(job)[1]["clip"].tolist()[-1] == "test-00000/0000"
 
 
 @pytest.mark.parametrize(

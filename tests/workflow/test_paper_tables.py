@@ -19,7 +19,8 @@ OF_DISTORTIONS = [
     )
 ]
 OF_OPINIONS = [name for name in LISTED if Path(name).stem.startswith(("quality_", "pvqa_"))]
-OF_OTHERS = {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS, *OF_OPINIONS}
+OF_MODELS = ["results/tables/scv_benchmark.csv"]
+OF_OTHERS = {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS, *OF_OPINIONS, *OF_MODELS}
 OF_VIDEO = {*LISTED} - OF_OTHERS
 ON_DEMAND = "results/tables/model_speed.csv"
 ALL = "results/tables/all"
@@ -70,6 +71,7 @@ def test_the_page_has_every_table_and_every_table_is_planned(copy):
         ("chaosbench-demo", OF_FIELDS),
         ("fvd-demo", OF_DISTORTIONS),
         ("pvqa-demo", OF_OPINIONS),
+        ("scv-demo", OF_MODELS),
     ],
 )
 def test_scales_of_other_suites_make_theirs_and_none_of_another_paper(copy, scale, own):

@@ -69,7 +69,8 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """
     chosen = build(ScvOptions, options, "generator options")
     scenario = build(Scenario, chosen.play or {}, "generator options.play")
-    folder = out / "scv" / f"{SCENARIOS[chosen.scenario][0]}_{chosen.size}x{chosen.size}_png"
+    title = SCENARIOS[chosen.scenario][0]
+    folder = out / f"scv/{title}_{chosen.size}x{chosen.size}_png"
     done, total = 0, chosen.train + chosen.valid + chosen.test
     for number, split in enumerate(("train", "valid", "test")):
         files = chosen.files if split == "train" else 1
