@@ -33,7 +33,7 @@ class ProvenFile(Strict):
     """A file that two versions of the code made.
 
     Attributes:
-        how: it was compared: bytes, or content.
+        how: it was compared: by bytes or by values.
         old: its digest as the older code makes it.
         new: its digest as the newer code makes it.
     """
@@ -58,11 +58,11 @@ class Evidence(Strict):
     """
 
     sample: str
-    older: str = ""
-    commit: str = ""
-    host: str = ""
-    packages: dict[str, str] = {}
-    date: str = ""
+    older: str | None = None
+    commit: str | None = None
+    host: str | None = None
+    packages: dict[str, str | None] = {}
+    date: str | None = None
     files: dict[str, ProvenFile] = Field(min_length=1)
     seal: str
 

@@ -143,7 +143,7 @@
   /** What a metric can be trusted for: marks of a study of distortions, and where its card is. */
   function trust(convention) {
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
-    const said = marks.map((row) => `On distorted clips of ${row.tested_on} (${row.bytes}) it gets worse with `
+    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes}) it gets worse with `
       + `${row.worse} of ${row.known} distortions${row.blind ? `, and does not see ${named(row.blind)}` : ""}. `);
     return h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {}, `stp trust ${convention}`), ".");
   }
