@@ -45,6 +45,15 @@ def raw_of(path: Path) -> RawFiles:
     return RawFiles(lock, [path.parent])
 
 
+def test_a_member_of_a_zip_file_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hidden", b"bytes")
+    path.write_bytes(path.read_bytes().replace(b"hidden", b"\0idden"))  # a name ends at a zero
+    with zipfile.ZipFile(path) as archive, pytest.raises(StpError, match="no name"):
+        limits.require_zip(path, archive)
+
+
 def test_limits_are_read_from_the_environment(monkeypatch) -> None:
     assert limits.limits() == limits.Limits()
     monkeypatch.setenv(limits.VARIABLE, "ratio=5, pixels=100")

@@ -107,12 +107,18 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
 
 
 def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse a zip file that unpacks to too much, or has a member that does.
+    """Refuse a zip file that unpacks to too much, or has a member that does, or one without a name.
 
     Raises:
-        StpError: see `require_unpacked`.
+        StpError: see `require_unpacked`; or the list of members is damaged.
     """
     infos = archive.infolist()
+    if not all(info.filename for info in infos):
+        raise StpError(
+            f"{path}: a member has no name",
+            expected="an undamaged zip file",
+            remedy="get the file again",
+        )
     total = sum(info.file_size for info in infos)
     require_unpacked(path, path.stat().st_size, total, len(infos))
     for info in infos:
