@@ -21,7 +21,7 @@ from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
 from stp.features.maps import NETWORKS, Looker, check_size, open_looker
-from stp.features.videos import look
+from stp.features.videos import features_of
 from stp.metrics.networks.state import read_verified
 from stp.metrics.srocc import correlation
 from stp.models.compute import settle
@@ -220,7 +220,7 @@ class Measure:
         is_exact = predicted == self.horizon and clip.context >= own
         context = own if is_exact else clip.context
         frames = clip.frames[clip.context - context :]
-        found = look(Video(frames, None), looker, context)
+        found = features_of(Video(frames, None), looker, context)
         parts = [found[name].reshape(1, -1) for name in self.options.parts]
         if not is_exact:
             parts = [pooled(part, self._channels, predicted) for part in parts]

@@ -64,7 +64,7 @@ def run(job: Job) -> Extras:
     with settle(device, options.threads, "float32") as compute, torch.inference_mode():
         looker = open_looker(options.network, state, compute.device)
         for number, video in enumerate(database.videos(), start=1):
-            for name, values in look(video, looker, options.context).items():
+            for name, values in features_of(video, looker, options.context).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
     found = {name: np.stack(rows) for name, rows in parts.items()}
@@ -108,7 +108,7 @@ def _unlike(row: np.ndarray, maps: int) -> float:
     return dissimilarity(frames[0], frames[-1])
 
 
-def look(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
+def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
     """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`."""
     maps = looker.maps
     of_frames = maps(video.predicted)

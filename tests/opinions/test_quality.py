@@ -15,7 +15,7 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.external import quality
 from stp.features.maps import Looker
-from stp.features.videos import look
+from stp.features.videos import features_of
 from stp.fetch.generators.pvqa import PvqaOptions, video
 from stp.opinions import seen
 from stp.opinions.new_videos import Estimator, pooled
@@ -51,7 +51,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         cell = next(one for one in made.cells if one.cell.model == "squeezenet_mcs_rfd")
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
-        rows = [look(Video(one.predicted, None), looker, 4) for one in database.videos()]
+        rows = [features_of(Video(one.predicted, None), looker, 4) for one in database.videos()]
         parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in quality.PARTS}
         seen.write(finish(made, cell.features[0]), database.names, parts)
         yield made

@@ -12,7 +12,7 @@ from lpips_reference import lpips
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.features.maps import NETWORKS, open_looker
-from stp.features.videos import look
+from stp.features.videos import features_of
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
@@ -38,7 +38,7 @@ def test_parts_of_a_video():
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
     looker = replace(made, maps=maps, compared=maps)
     with torch.inference_mode():
-        found = look(Video(video, video), looker, context=4)
+        found = features_of(Video(video, video), looker, context=4)
     assert set(found) == set(seen.PARTS)
     assert found["ssa"].shape == found["mcs"].shape == found["rfd"].shape == (20, CHANNELS)
     assert found["mcs_written"].shape == (16, CHANNELS)
@@ -49,7 +49,7 @@ def test_parts_of_a_video():
     assert found["mse"] == 0 and found["lpips"] == pytest.approx(0, abs=1e-9)
     assert found["cosine"] == pytest.approx(1)
     with torch.inference_mode():
-        alone = look(Video(video, None), looker, context=4)
+        alone = features_of(Video(video, None), looker, context=4)
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
 
 
