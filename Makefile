@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tables sample test test-all mutants lint docs setup
+.PHONY: help tables sample test test-all mutants lint pages docs setup
 help:
 	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
 	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-all set up, then the tests and all long ones"
 	@echo "make mutants  how many random changes of the code the tests notice"
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
+	@echo "make pages    write the pages of docs/ that are made from code and configuration"
 	@echo "make docs     the documentation as a site: results/site/index.html"
 
 tables: setup
@@ -55,6 +56,15 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check workflow
 	$(BIN)/snakemake --profile local --lint
+
+# Tests compare these pages with what they are made from. That of models counts every network.
+pages: setup
+	$(BIN)/stp schema --page docs/results_store.md
+	$(BIN)/stp schema --config-page docs/configuration.md
+	$(BIN)/stp metrics --page docs/metrics.md
+	$(BIN)/stp data --page docs/datasets.md
+	$(BIN)/stp data --licences docs/licences.md
+	$(BIN)/stp models --page docs/models.md
 
 # A link that leads nowhere ends the build.
 docs: setup
