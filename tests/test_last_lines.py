@@ -31,6 +31,6 @@ def test_they_name_what_could_not_run_and_how_to_have_it_run(workers):
     assert heading == "1 tests could not run here:"
     needed = "set STP_RAW_MIRROR to the folder of the sample bytes to run this test"
     assert reason.strip() == f"1  {needed}"
-    assert left_out.startswith("left out, since they are long: docs, kinds, fuzz, learning,")
+    assert left_out.startswith("left out, since they are long: docs, kinds, reruns, browser, fuzz,")
     assert left_out.endswith("; `make test-all` runs them")
     assert "sample tests run: 0 of 1" in printed

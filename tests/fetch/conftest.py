@@ -57,11 +57,17 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             fault = server.begin(self.path, self.headers.get("Range"))
+            self.is_open = True
             try:
                 self.answer(*fault)
             except ConnectionError:
                 pass  # the client had enough
             finally:
+                self.ended()
+
+        def ended(self) -> None:
+            if self.is_open:
+                self.is_open = False
                 server.end()
 
         def answer(self, fault: str, *more: object) -> None:
@@ -105,6 +111,7 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
             end = start + more[0] if fault in ("cut", "stall") else len(content)
+            self.ended()  # the next request may come as soon as the last byte is there
             self.wfile.write(content[start:end])
             if fault == "stall":
                 self.wfile.flush()

@@ -58,7 +58,7 @@ def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
 @pytest.fixture
 def globe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Latitudes and a climatology without files."""
-    from stp.metrics import acc, crpss, latitude, regions, rpss
+    from stp.metrics import acc, crpss, latitude, regions, rpss, spectral_coherence
 
     def coordinate(data: Any, name: str) -> np.ndarray | None:
         known = {"lat": np.linspace(-88, 88, data.shape[1]), "lon": np.arange(data.shape[2]) * 7.0}
@@ -77,7 +77,7 @@ def globe(monkeypatch: pytest.MonkeyPatch) -> None:
         def read(self, frame: int) -> np.ndarray:
             return np.random.default_rng(frame).random(self.shape, dtype=np.float32)
 
-    for module in (acc, crpss, rpss):
+    for module in (acc, crpss, rpss, spectral_coherence):
         monkeypatch.setattr(module, "Climatology", Climatology)
 
 
@@ -119,4 +119,5 @@ def test_all_kinds_were_tried() -> None:
         "collision_rate.half_metre",
         "top_k_displacement.trajectory",
         "position_nlp.final_gaussian",
+        *(f"scv_success.{game}" for game in ("brawl", "collect_shards", "move_unit", "road_trip")),
     }

@@ -29,9 +29,11 @@ SITE: dict[str, Any] = {
     "memory_mb": {"fetch": 1000, "prepare": 1000, "train": 1500, "predict": 1500, "score": 1000},
 }
 SNAKEMAKE = ("snakemake", "--profile", "slurm", "--configfile", "plan.yaml")
-PROVENANCE = {"commit", "host", "person", "slurm_job", "started", "finished", "seconds", "bytes"}
+PROVENANCE = {
+    *("commit", "host", "person", "slurm_job", "started", "finished", "seconds", "bytes", "extras")
+}
 """Columns of the database that say how, not what. The bytes of a training include its history,
-which has durations."""
+which has durations; what a stage reports includes where it resumed."""
 UNEQUAL = {"attempts", "cost", "failures", "lineage", "runs", "runtime"}
 """Tables and views of the database that are all about how, who and when."""
 

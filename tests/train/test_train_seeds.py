@@ -56,7 +56,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory, squares: Path) -> dict[s
     """All models, trained with the same seed by another process with other hashes of strings."""
     done = subprocess.run(
         [sys.executable, __file__, str(tmp_path_factory.mktemp("elsewhere")), str(squares)],
-        env={**os.environ, "PYTHONHASHSEED": "12345"},
+        env={**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
