@@ -126,7 +126,8 @@ def _work(folder: Path, counts) -> None:
 
 
 def test_several_jobs_on_one_study_share_its_trials(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
+    # Not forked: threads of libraries that other tests have started may hold locks for ever.
+    context = multiprocessing.get_context("spawn")
     counts = context.Queue()
     jobs = [context.Process(target=_work, args=(tmp_path, counts)) for _ in range(3)]
     for job in jobs:
