@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from stp.core.errors import StpError, nearest
 from stp.prepare.track_readers.numbers import whole
@@ -120,8 +121,7 @@ def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
             return pd.read_parquet(path)
         header = None if _without_header(named) else 0
         table = pd.read_csv(path, header=header, skipinitialspace=True, low_memory=False)
-    # pandas' and most of Arrow's errors are ValueErrors; the last one is of codecs Arrow lacks
-    except (OSError, ValueError, OverflowError, NotImplementedError) as error:
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="detections in a CSV or Parquet file",
