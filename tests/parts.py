@@ -11,7 +11,7 @@ PARTS = {
     "demo": "the demo of the README, and all of its datasets",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
-    "reruns": "edits, damage and foreign results met by real runs",
+    "reruns": "edits, kills, damage and foreign results met by real runs",
     "browser": "charts, forecasts and SQL console of the report, and questionnaires, in a browser",
     "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",

@@ -141,6 +141,7 @@ def test_another_meaning_of_what_makes_no_result_reaches_nothing(copy: Copy):
     copy.check_unchanged({module: text for module, text in inside.items() if text is not None})
 
 
+@pytest.mark.long(part="reruns")
 def test_other_words_and_another_form_reach_nothing(copy: Copy):
     texts = {module: copy.path(module).read_text() for module in FILES}
     copy.check_unchanged(

@@ -91,6 +91,7 @@ def test_tables_figures_report_and_store_are_made(added: Checkout):
     assert "toy_forecasts" in listed.stdout and "Table 1" in listed.stdout
 
 
+@pytest.mark.long(part="reruns")
 def test_a_table_is_never_that_of_another_scale(added: Checkout):
     """The same name at another scale: the copy follows the run, and each scale keeps its own."""
     path = added.folder / "config" / "toys-small.yaml"

@@ -62,6 +62,7 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert finished.receipts() == before
 
 
+@pytest.mark.long(part="reruns")
 def test_the_table_that_was_asked_for_has_all_of_its_files_and_none_of_an_older_run(finished):
     copies = finished.folder / "results" / "tables"
     made = {
@@ -113,6 +114,7 @@ def test_what_cannot_change_a_result_re_runs_nothing(checkout):
     assert checkout.planned() == LAST
 
 
+@pytest.mark.long(part="reruns")
 def test_scrambled_times_re_run_nothing_in_the_store(finished):
     dice = random.Random(0)
     for path in finished.folder.rglob("*"):
@@ -222,6 +224,7 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private, finishe
     private.make_table()
 
 
+@pytest.mark.long(part="reruns")
 def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_path):
     checkout = Checkout.beside(tiny, tmp_path)
     only_enso(checkout)

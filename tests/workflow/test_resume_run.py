@@ -23,6 +23,7 @@ def wait(true: Callable[[], object], process: subprocess.Popen, seconds: float =
         time.sleep(0.1)
 
 
+@pytest.mark.long(part="reruns")
 def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tiny, tmp_path):
     checkout = Checkout.beside(tiny, tmp_path / "work")
     checkout.forget("convlstm")
