@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.core import fingerprint
-from stp.core.canonical import source_hash
+from stp.core import canonical, fingerprint
 from stp.core.fingerprint import Sources, digest
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +45,7 @@ GOLDEN_HASH = "efa9c53b45fd0129"
 
 
 def meaning(source: str) -> str:
-    return source_hash(textwrap.dedent(source).encode())
+    return canonical.meaning(textwrap.dedent(source).encode()).hash
 
 
 def test_golden_hash_is_the_same_on_every_python():
@@ -69,8 +68,8 @@ def test_golden_hash_on_other_interpreters(version, tmp_path):
     """canonical.py is standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.core.canonical import source_hash\n"
-        "print(source_hash(open(sys.argv[2], 'rb').read()))"
+        "from stp.core.canonical import meaning\n"
+        "print(meaning(open(sys.argv[2], 'rb').read()).hash)"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
     command = [interpreter(version), "-c", code, str(ROOT), str(tmp_path / "golden.py")]
@@ -196,7 +195,9 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     known = source.stat()
     source.write_text("SIZE = 3\n")  # as long as before, and as old
     os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
-    assert other_process(folder) == before | {"stp.data.chunks": source_hash(b"SIZE = 3")}
+    assert other_process(folder) == before | {
+        "stp.data.chunks": canonical.meaning(b"SIZE = 3").hash
+    }
 
     saved = json.loads(file.read_text())
     saved["modules"]["stp.core.options"]["hash"] = "by older code"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -31,9 +31,9 @@ from stp.collect.receipt_rows import (
     raw_file_rows,
     receipts_of,
 )
-from stp.collect.rows import CellRow, ConventionRow, MissingRow, ModelRow
+from stp.collect.rows import CellRow, ConventionRow, DatasetRow, MissingRow, ModelRow, PublishedRow
 from stp.collect.sample_files import SampleFiles, quoted, sample_files, samples_query
-from stp.collect.settings import key_columns, rows, with_keys
+from stp.collect.settings import key_columns, setting_rows, with_keys
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
 from stp.collect.views import EVERY_SCORE, View, comment_of
@@ -45,8 +45,8 @@ from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Rows = Iterable["DataclassInstance | Mapping[str, Any]"]
-"""Dataclasses of `stp.collect.rows`; or mappings, where columns are not known beforehand."""
+Rows = Iterable["DataclassInstance | Mapping[str, object]"]
+"""Dataclasses of `stp.collect.rows`; or mappings, where keys of settings are columns."""
 Described = dict[str, Rows]
 """Rows of the tables that say what the scores are, by the table's name."""
 
@@ -137,8 +137,8 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
         layout.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
         layout.MODELS.name: _models(plans),
         layout.DATASETS.name: _datasets(plans),
-        layout.PUBLISHED.name: list(suite_rows.published(plans)),
-        layout.SETTINGS.name: rows(suite_rows.settings(plans, gaps.rows)),
+        layout.PUBLISHED.name: [_published(row) for row in suite_rows.published(plans)],
+        layout.SETTINGS.name: setting_rows(suite_rows.settings(plans, gaps.rows)),
         layout.SUITES.name: list(suite_rows.suites(plans)),
         layout.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
         layout.CONVENTIONS.name: _conventions(plans),
@@ -258,6 +258,14 @@ def _insert(
     )
 
 
+def _published(row: PublishedRow) -> dict[str, object]:
+    """A published value with a column for each key of its setting."""
+    named: dict[str, object] = {
+        name: value for name, value in vars(row).items() if name != "setting"
+    }
+    return named | dict(row.setting)
+
+
 def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -307,12 +315,12 @@ def _models(plans: list[Manifest]) -> list[ModelRow]:
     ]
 
 
-def _datasets(plans: list[Manifest]) -> Rows:
+def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
     """All datasets of trainings and tests, by name."""
     titles = {name: title for plan in plans for name, title in plan.names.datasets.items()}
     facts = {name: vars(about) for plan in plans for name, about in plan.datasets.items()}
     return [
-        {"dataset": name, "title": title, **facts.get(name, {})}
+        DatasetRow(dataset=name, title=title, **facts.get(name, {}))
         for name, title in sorted(titles.items())
     ]
 

@@ -1,26 +1,26 @@
 """The convention that each column of the result tables shows."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from stp.collect.rows import PaperColumnRow
 from stp.plan.manifest import Manifest, variable_of
 from stp.plan.setting import read_shown
 
 
-def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+def paper_columns(plans: list[Manifest]) -> Iterable[PaperColumnRow]:
     """The convention of each column, by dimension and dataset."""
     for plan in plans:
         for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column, shown in columns.items():
                 variable = variable_of(column)
                 convention, part = read_shown(shown)
-                yield {
-                    "dimension": plan.dimension,
-                    "dataset": dataset,
-                    "metric": column.removeprefix(f"{variable} "),
-                    "variable": variable,
-                    "threshold": part.threshold,
-                    "leads": part.leads,
-                    "statistic": part.statistic,
-                    "convention": convention,
-                }
+                yield PaperColumnRow(
+                    dimension=plan.dimension,
+                    dataset=dataset,
+                    metric=column.removeprefix(f"{variable} "),
+                    variable=variable,
+                    threshold=part.threshold,
+                    leads=part.leads,
+                    statistic=part.statistic,
+                    convention=convention,
+                )

@@ -4,9 +4,11 @@ A class names the columns of a table in layout.py, or of a query; comments of co
 Fields stand in the order of the columns, which JSON keeps: those of a later base come first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 
+from stp.collect.settings import Value
 from stp.plan.cell_key import CellKey
 
 
@@ -227,3 +229,167 @@ class ConventionRow:
     best_at: float | None
     available: bool | None
     reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRow:
+    """What was tested, and on whose bytes: models of one evaluation are compared with each other.
+
+    The fields are `layout.EVALUATION` and `layout.ALIKE`.
+    """
+
+    suite: str
+    dimension: str
+    trained_on: str
+    train_subset: str
+    tested_on: str
+    subset: str
+    setting: str
+    source: str
+    scale: str
+    leaky: bool
+    best_of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Compared(EvaluationRow):
+    model: str
+    variant: str
+    metric: str
+    convention: str
+    variable: str | None
+    level: float | None
+    threshold: float | None
+    leads: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankRow(_Compared):
+    """A model among others, of table ranks."""
+
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    models: int | None
+    clusters: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRow(_Compared):
+    """A paired test of two models, of table comparisons."""
+
+    other: str
+    other_variant: str
+    difference: float | None
+    ci95_low: float | None
+    ci95_high: float | None
+    p: float | None
+    p_corrected: float | None
+    better: str | None
+    detectable: float | None
+    clusters: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeRow(KeyRow):
+    """How long a scenario with so many people took, of table runtime."""
+
+    source: str
+    release: str
+    protocol: str
+    people: int
+    milliseconds: float
+    low: float
+    high: float
+    least: float
+    scenarios: int
+    measurements: int
+    samples: int
+    threads: int
+    host: str | None
+    processor: str | None
+    device: str | None
+    predictions_fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteRow:
+    """A suite, of table suites."""
+
+    suite: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DimensionRow:
+    """A dimension, of table dimensions."""
+
+    suite: str
+    dimension: str
+    place: int
+    title: str
+    question: str
+    about: str
+    printed: str
+    by_lead: bool
+    changes_from: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetRow:
+    """A dataset, of table datasets."""
+
+    dataset: str
+    title: str
+    published_name: str | None = None
+    kind: str | None = None
+    domain: str | None = None
+    shape: tuple[int, int, int] | None = None
+    units: str | None = None
+    context: int | None = None
+    horizon: int | None = None
+    citation: str | None = None
+    licence: str | None = None
+    homepage: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperColumnRow:
+    """A column of a result table, of table paper_columns."""
+
+    dimension: str
+    dataset: str
+    metric: str
+    variable: str | None
+    threshold: float | None
+    leads: str | None
+    statistic: str
+    convention: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRow:
+    """A printed value, of table published; each key of its setting is a column there."""
+
+    suite: str
+    dimension: str
+    model: str | None
+    variants: list[str] | None
+    trained_on: str | None
+    tested_on: str | None
+    subset: str
+    setting: Mapping[str, Value]
+    variable: str | None
+    threshold: float | None
+    leads: str | None
+    run: str
+    metric: str
+    value: float
+    raw: str
+    note: str
+    table: str
+    printed_model: str
+    printed_trained_on: str
+    printed_tested_on: str

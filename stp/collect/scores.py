@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.score_rows import ScoreRow, as_table
 from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt, again, check_file, require_receipt
@@ -110,13 +111,12 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         scores = _read_scores(folder, receipt, cell)
         _check_conventions(plan, scores, folder, scored)
         scored |= set(scores["convention"].unique().to_pylist())
-        scores = _with_shown(plan, cell, scores, receipt)
-        found.append(_about(scores, "scores_fingerprint", receipt.fingerprint))
+        scores = _about(_about(scores, "leads", None), "scores_fingerprint", receipt.fingerprint)
+        found.append(_with_shown(plan, cell, scores, receipt))
     _demand_columns(plan, cell, scored)
-    schema = SCORES.append(COLLECTED.field("leads"))
-    absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), schema)
     fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
-    rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
+    absent = as_table(_unavailable_rows(plan, cell, scored, fingerprint), found[0].schema)
+    rows = pa.concat_tables([*found, absent])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
     for name in WHOSE:
         rows = _about(rows, name, getattr(cell, name))
@@ -132,7 +132,6 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
         for convention, part in every
         if part.leads is not None or part.statistic != "mean"
     ]
-    scores = _about(scores, "leads", None)
     scored = set(scores["convention"].unique().to_pylist())
     wanted = sorted(((c, p) for c, p in wanted if c in scored), key=repr)
     if not wanted:
@@ -141,7 +140,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
     from stp.collect.shown import shown_rows
 
     made = shown_rows(cell, scores, wanted, receipt.recipe.get("bootstrap", {}))
-    return pa.concat_tables([scores, pa.Table.from_pylist(made, scores.schema)])
+    return pa.concat_tables([scores, as_table(made, scores.schema)])
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
@@ -286,17 +285,24 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
     return found.equals(wanted) or pa.types.is_null(found) or (text and wanted == pa.string())
 
 
-def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
+def _unavailable_rows(
+    plan: Manifest, cell: Cell, scored: set[str], fingerprint: str | None
+) -> list[ScoreRow]:
     """Make a NULL row for each table column whose convention is unavailable."""
     wanted = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
     return [
-        {
-            **vars(cell.key),
-            "metric": convention.split(".")[0],
-            "convention": convention,
+        ScoreRow(
+            key=cell.key,
+            metric=convention.split(".")[0],
+            convention=convention,
+            level=None,
+            lead=None,
+            value=None,
+            n=None,
             **part._asdict(),
-            "reason": plan.unavailable[convention],
-        }
+            reason=plan.unavailable[convention],
+            scores_fingerprint=fingerprint,
+        )
         for convention, part in wanted
         if convention in plan.unavailable and convention not in scored
     ]

@@ -1,7 +1,6 @@
 """Settings of evaluations: read from their names, and as a table with a column for each key."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from stp.collect.layout import SETTING_KEYS, Table
 
@@ -45,6 +44,6 @@ def with_keys(table: Table, keys: Iterable[tuple[str, str, str]]) -> Table:
     return table._replace(columns=(*before[:at], *keys, *before[at:]))
 
 
-def rows(settings: Iterable[str]) -> list[dict[str, Any]]:
+def setting_rows(settings: Iterable[str]) -> list[dict[str, Value]]:
     """Rows of the table of settings, by name."""
     return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

@@ -7,17 +7,19 @@ added without scoring anything again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.significance import LeftOut, Place, Sums, read_sums, series_of, without_each
 from stp.core.errors import StpError
-from stp.core.receipts import Json, again
+from stp.core.receipts import again
 from stp.metrics.metric import every_component, first_component
-from stp.options.score import CELL_KEYS, Bootstrap
+from stp.options.score import Bootstrap
 from stp.plan.manifest import Cell
 from stp.plan.setting import Part, lead_range
 from stp.score import bootstrap
@@ -33,7 +35,7 @@ def shown_rows(
     scores: pa.Table,
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
-) -> list[Json]:
+) -> list[ScoreRow]:
     """Make the rows of some columns.
 
     Args:
@@ -50,70 +52,64 @@ def shown_rows(
     Raises:
         StpError: a file of the artefact is damaged.
     """
-    made: dict[tuple[Any, ...], Json] = {}
+    made: dict[tuple[object, ...], ScoreRow] = {}
     means = [Place(c, part) for c, part in wanted if part.leads and part.statistic == "mean"]
     sums = read_sums(cell, dict.fromkeys(means))
     left_out = without_each(sums)
     resampled = Bootstrap(**options)
-    by_convention: dict[str, list[Json]] = {}
-    for convention in {c for c, _ in wanted}:
-        rows = scores.filter(pc.equal(scores["convention"], convention))
-        by_convention[convention] = rows.to_pylist()
+    by_convention = {
+        convention: list(score_rows(scores.filter(pc.equal(scores["convention"], convention))))
+        for convention in {c for c, _ in wanted}
+    }
     for convention, part in wanted:
         rows = by_convention[convention]
-        overall = [row for row in rows if row["lead"] is None and row["statistic"] in VALUES]
+        overall = [row for row in rows if row.lead is None and row.statistic in VALUES]
         place = Place(convention, part._replace(statistic="mean"))
         number = series_of(overall, place)
         if number is None:
             continue  # the table says that there is no such value
-        about = {key: overall[number][key] for key in (*CELL_KEYS, *_SAME)} | {"leads": part.leads}
-        new: Iterable[Json] = ()
+        whole = replace(overall[number], leads=part.leads)
+        new: Iterable[ScoreRow] = ()
         if part.statistic == "mean" and part.leads:
-            why = _why_missing(rows, overall[number], part.leads)
-            new = _mean(sums[place], left_out[place], resampled, overall[number]["n"], why)
+            why = _why_missing(rows, whole, part.leads)
+            new = _mean(whole, sums[place], left_out[place], resampled, why)
         elif part.statistic == "sd":
             known = any(
-                row["statistic"] == "sd" and row["lead"] is None and _alike(row, overall[number])
+                row.statistic == "sd" and row.lead is None and row.series == whole.series
                 for row in rows
             )
             if part.leads or not known:
-                leads = max((row["lead"] for row in rows if row["lead"]), default=None)
-                new = [_sd(cell, overall[number], part, leads)]
+                leads = max((row.lead for row in rows if row.lead), default=None)
+                new = [_sd(cell, whole, part, leads)]
         for row in new:
-            made.setdefault((*about.values(), row["statistic"]), about | row)
+            made.setdefault((row.series, row.leads, row.statistic), row)
     return list(made.values())
 
 
-_SAME = ("metric", "convention", "variable", "level", "threshold")
-
-
-def _alike(row: Json, other: Json) -> bool:
-    return all(row[name] == other[name] for name in _SAME)
-
-
-def _why_missing(rows: Iterable[Json], series: Json, leads: str) -> str:
+def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
     """Why there is no value: the reason of the first lead time without one."""
     wanted = lead_range(leads)
     reasons = [
-        row["reason"]
+        row.reason
         for row in rows
-        if row["statistic"] == "mean" and row["lead"] in wanted and row["reason"]
-        if _alike(row, series)
+        if row.statistic == "mean" and row.lead in wanted and row.reason
+        if row.series == whole.series
     ]
-    return reasons[0] if reasons else series["reason"] or "undefined"
+    return reasons[0] if reasons else whole.reason or "undefined"
 
 
 def _mean(
-    sums: Sums | str, left_out: LeftOut | str, options: Bootstrap, samples: int, why: str
-) -> list[Json]:
+    whole: ScoreRow, sums: Sums | str, left_out: LeftOut | str, options: Bootstrap, why: str
+) -> list[ScoreRow]:
     """The value and its interval."""
     if isinstance(sums, str):
-        return [_row("mean", None, samples, sums)]
+        return [_row(whole, "mean", None, whole.n, sums)]
     clusters = len(sums.counts)
     value = float(sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())[..., sums.series])
     if not np.isfinite(value):
-        ends = ("mean", "ci95_low", "ci95_high")
-        return [_row(name, None, samples if name == "mean" else clusters, why) for name in ends]
+        ends = ("ci95_low", "ci95_high")
+        absent = [_row(whole, name, None, clusters, why) for name in ends]
+        return [_row(whole, "mean", None, whole.n, why), *absent]
     reason, both = None, (None, None)
     if isinstance(left_out, str):
         reason = left_out
@@ -130,38 +126,38 @@ def _mean(
         else:
             both = found.tolist()
     return [
-        _row("mean", value, samples, None),
+        _row(whole, "mean", value, whole.n, None),
         *(
-            _row(name, end, clusters, reason)
+            _row(whole, name, end, clusters, reason)
             for name, end in zip(("ci95_low", "ci95_high"), both, strict=True)
         ),
     ]
 
 
-def _sd(cell: Cell, series: Json, part: Part, leads: int | None) -> Json:
+def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
     """The standard deviation over samples (ddof 0) of their means over the lead times."""
-    convention = series["convention"]
-    metric = find(convention)
+    metric = find(whole.convention)
     finish = getattr(metric, "finish", None)
-    if finish not in (first_component, every_component) or series["threshold"] is not None:
-        return _row("sd", None, series["n"], "single samples have no value")
-    found = _samples(cell, convention, series["variable"])
+    if finish not in (first_component, every_component) or whole.threshold is not None:
+        return _row(whole, "sd", None, whole.n, "single samples have no value")
+    found = _samples(cell, whole.convention, whole.variable)
     if found is None:
-        return _row("sd", None, series["n"], "the scores of single samples were not kept")
+        return _row(whole, "sd", None, whole.n, "the scores of single samples were not kept")
     there = [value is not None for value in found[0]]  # forecasts may lack lead times
     last = len(there) if leads is None else leads
     first = last - len(there) + 1
     wanted = lead_range(part.leads) if part.leads else range(first, last + 1)
     if wanted[-1] > last:
-        return _row("sd", None, len(found), f"there are only {last} lead times")
+        return _row(whole, "sd", None, len(found), f"there are only {last} lead times")
     chosen = [lead - first for lead in wanted if lead >= first and there[lead - first]]
     if not chosen:
-        return _row("sd", None, len(found), f"the forecasts have no lead times {part.leads}")
+        why = f"the forecasts have no lead times {part.leads}"
+        return _row(whole, "sd", None, len(found), why)
     values = np.array(found, np.float64)[:, chosen]
     sd = float(values.mean(axis=1).std())
     if not np.isfinite(sd):
-        return _row("sd", None, len(values), "a sample has no value")
-    return _row("sd", sd, len(values), None)
+        return _row(whole, "sd", None, len(values), "a sample has no value")
+    return _row(whole, "sd", sd, len(values), None)
 
 
 def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | None:
@@ -179,5 +175,8 @@ def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | N
     return None
 
 
-def _row(statistic: str, value: float | None, n: int, reason: str | None) -> Json:
-    return {"lead": None, "statistic": statistic, "value": value, "n": n, "reason": reason}
+def _row(
+    whole: ScoreRow, statistic: str, value: float | None, n: int | None, reason: str | None
+) -> ScoreRow:
+    """A row of the series that another row is of, over its lead times."""
+    return replace(whole, statistic=statistic, value=value, n=n, reason=reason)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.direction import LEVEL, Direction
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.errors import StpError
 from stp.core.receipts import again
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
@@ -339,8 +340,8 @@ def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
             overall = series.get(convention, [])
             for place in asked[convention]:
                 number = series_of(overall, place)
-                if number is not None and overall[number]["reason"]:
-                    found[place] = str(overall[number]["reason"])
+                if number is not None and (reason := overall[number].reason):
+                    found[place] = reason
     return {place: found.get(place, NO_SUMS) for place in wanted}
 
 
@@ -370,12 +371,12 @@ def _held(rows: pa.Table, leads: int | None) -> _Held:
     )
 
 
-def _overall(rows: pa.Table) -> dict[str, list[dict[str, Any]]]:
+def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
     """The rows over all lead times, a row for each series in their order; the file keeps it."""
     chosen = pc.and_(pc.is_null(rows["lead"]), pc.equal(rows["statistic"], "mean"))
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in rows.filter(chosen).to_pylist():
-        found.setdefault(row["convention"], []).append(row)
+    found: dict[str, list[ScoreRow]] = {}
+    for row in score_rows(rows.filter(chosen)):
+        found.setdefault(row.convention, []).append(row)
     return found
 
 
@@ -405,7 +406,7 @@ def _table(folder: Path, name: str, conventions: list[str]) -> pa.Table:
         ) from None
 
 
-def series_of(overall: list[dict[str, Any]], place: Place) -> int | None:
+def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
     """Number of the series that holds the value of a place, as in `stp.render.tables.rows`.
 
     Args:
@@ -415,9 +416,7 @@ def series_of(overall: list[dict[str, Any]], place: Place) -> int | None:
     variable, threshold = place.part.variable, place.part.threshold
     wanted = (variable, place.level, threshold)
     found = [
-        i
-        for i, row in enumerate(overall)
-        if (row["variable"], row["level"], row["threshold"]) == wanted
+        i for i, row in enumerate(overall) if (row.variable, row.level, row.threshold) == wanted
     ]
     if not place.exactly and len(overall) == 1 and threshold is None:
         return 0
@@ -428,7 +427,7 @@ def _of_place(
     metric: Metric,
     whole: _Held,
     merged: dict[int, _Held],
-    overall: list[dict[str, Any]],
+    overall: Sequence[ScoreRow],
     place: Place,
 ) -> Sums | str:
     """Keep what the value needs: of most metrics, one number for each cluster.
@@ -461,7 +460,7 @@ def _of_place(
     )
     there = [lead - first for lead in wanted if lead >= first and parts[:, lead - first].all()]
     if not there:
-        what = overall[number]["variable"]
+        what = overall[number].variable
         lacking = "lead times " + leads if leads and parts.any() else what or "value"
         return f"the forecasts have no {lacking}"
     here: Leads = np.array(there)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
+from stp.collect.rows import ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from stp.collect.significance import Clusters, LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
-
-PLACE = ("convention", "variable", "level", "threshold", "leads")
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
@@ -66,7 +65,7 @@ class _Evaluation(NamedTuple):
     """
 
     plan: Manifest
-    about: dict[str, Any]
+    about: EvaluationRow
     cells: list[Cell]
     key: str
 
@@ -92,18 +91,18 @@ class Place(NamedTuple):
 
     Attributes:
         rank: 1 is best, equal ones share the smallest; None without a value or a direction.
-        low, high: 95 % confidence set of the rank, of all entrants at once: as many as are
-            significantly better stand before it, as many as are significantly worse behind it
+        rank_low, rank_high: 95 % confidence set of the rank, of all entrants at once: as many as
+            are significantly better stand before it, as many as are significantly worse behind it
             (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518).
-        entrants: that have a rank.
+        models: number of entrants that have a rank.
         clusters: that the tests rest on.
         reason: why there is no rank, or else no confidence set.
     """
 
     rank: int | None = None
-    low: int | None = None
-    high: int | None = None
-    entrants: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    models: int | None = None
     clusters: int | None = None
     reason: str | None = None
 
@@ -190,9 +189,11 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
     }
     for cells in groups.values():
         first = cells[0]
-        about = {name: getattr(first.key, name) for name in EVALUATION}
-        about |= {name: getattr(first, name) for name in ALIKE if name != "scale"}
-        about["scale"] = plan.scale
+        about = EvaluationRow(
+            **{name: getattr(first.key, name) for name in EVALUATION},
+            **{name: getattr(first, name) for name in ALIKE if name != "scale"},
+            scale=plan.scale,
+        )
         made_of = [
             [vars(cell.key), *(folder.name for folder in cell.folders(_ARTEFACTS))]
             for cell in cells
@@ -210,7 +211,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             if part.leads and part.statistic == "mean"
         }
         known = json.dumps(
-            [plan.code, about, made_of, directions, gaps, sorted(shown, key=repr)],
+            [plan.code, vars(about), made_of, directions, gaps, sorted(shown, key=repr)],
             sort_keys=True,
         )
         key = hashlib.sha256(known.encode()).hexdigest()
@@ -249,33 +250,42 @@ def _overall_rows(scores: pa.Table) -> Rows:
 
 def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
     """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
-    ranked: list[dict[str, Any]] = []
-    compared: list[dict[str, Any]] = []
-    for place, entrants in _entrants(evaluation, rows).items():
-        shown = {name: getattr(place, name) for name in ("metric", *PLACE)}
-        about = {**evaluation.about, **shown}
-        models = [{"model": model, "variant": variant} for model, variant in entrants]
+    ranked: list[RankRow] = []
+    compared: list[ComparisonRow] = []
+    for group, entrants in _entrants(evaluation, rows).items():
+        about = vars(evaluation.about) | group._asdict()
+        del about["clips"]  # who is in a group may change it
+        models = list(entrants)
         places, pairs = contest(
-            list(entrants.values()), Direction.of(evaluation.plan, place.convention)
+            list(entrants.values()), Direction.of(evaluation.plan, group.convention)
         )
-        for model, one in zip(models, places, strict=True):
-            ranked.append(about | model | dict(zip(_OF_PLACE, one, strict=True)))
+        for (model, variant), place in zip(models, places, strict=True):
+            ranked.append(RankRow(**about, model=model, variant=variant, **place._asdict()))
         for pair in pairs:
-            first, second = models[pair.one], models[pair.other]
-            row = about | first | {f"other{_AFTER[key]}": second[key] for key in second}
-            row |= dict(zip(_OF_PAIR, pair[2:], strict=True))
-            better = None if pair.better is None else models[pair.better]["model"]
-            compared.append(row | {"better": better})
-    return pa.Table.from_pylist(ranked, RANKS), pa.Table.from_pylist(compared, COMPARISONS)
+            (model, variant), (other, other_variant) = models[pair.one], models[pair.other]
+            compared.append(
+                ComparisonRow(
+                    **about,
+                    model=model,
+                    variant=variant,
+                    other=other,
+                    other_variant=other_variant,
+                    difference=pair.difference,
+                    ci95_low=pair.low,
+                    ci95_high=pair.high,
+                    p=pair.p,
+                    p_corrected=pair.corrected,
+                    better=None if pair.better is None else models[pair.better][0],
+                    detectable=pair.detectable,
+                    clusters=pair.clusters,
+                    reason=pair.reason,
+                )
+            )
+    return (
+        pa.Table.from_pylist(list(map(vars, ranked)), RANKS),
+        pa.Table.from_pylist(list(map(vars, compared)), COMPARISONS),
+    )
 
-
-_AFTER = {"model": "", "variant": "_variant"}
-_OF_PLACE = ("rank", "rank_low", "rank_high", "models", "clusters", "reason")
-_OF_PAIR = (
-    *("difference", "ci95_low", "ci95_high", "p", "p_corrected", "better", "detectable"),
-    *("clusters", "reason"),
-)
-"""Columns of the two tables, in the order of `Place` and, behind its numbers, `Pair`."""
 
 Contestants = dict[tuple[str, str], Entrant]
 """By model and variant."""
@@ -353,13 +363,15 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Pla
     for number, rank in zip(valued, ranks, strict=True):
         its = of_each[number]
         untested = [pair.reason for pair in its if pair.p is None]
-        place = Place(rank, entrants=len(valued), reason=ALONE if not its else None)
+        place = Place(rank, models=len(valued), reason=ALONE if not its else None)
         if untested:
             place = place._replace(reason=untested[0])
         elif its:
             lost = sum(pair.better not in (None, number) for pair in its)
             won = sum(pair.better == number for pair in its)
-            place = place._replace(low=1 + lost, high=len(valued) - won, clusters=its[0].clusters)
+            place = place._replace(
+                rank_low=1 + lost, rank_high=len(valued) - won, clusters=its[0].clusters
+            )
         places[number] = place
     return places, pairs
 

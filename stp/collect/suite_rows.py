@@ -1,14 +1,11 @@
 """Rows of results.duckdb that say what suites are: dimensions, settings and published values."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from stp.collect.published import read_published
-from stp.collect.rows import MissingRow
-from stp.collect.settings import values_of
+from stp.collect.rows import DimensionRow, MissingRow, PublishedRow, SuiteRow
+from stp.collect.settings import Value, values_of
 from stp.plan.manifest import Manifest
-
-Rows = Iterable[dict[str, Any]]
 
 
 def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[str]:
@@ -17,28 +14,30 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
     return scored | {row.setting for row in missing}
 
 
-def keyed(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> Rows:
+def keyed(
+    plans: Sequence[Manifest], missing: Iterable[MissingRow]
+) -> Iterable[Mapping[str, Value]]:
     """All settings, of cells and of published values."""
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):
-        yield from (dict(value.setting) for value in read_published(path))
+        yield from (value.setting for value in read_published(path))
 
 
-def suites(plans: Sequence[Manifest]) -> Rows:
+def suites(plans: Sequence[Manifest]) -> Iterable[SuiteRow]:
     """Rows of the table of suites."""
     titles = {plan.suite.name: plan.suite.title for plan in plans}
-    return ({"suite": name, "title": title} for name, title in sorted(titles.items()))
+    return (SuiteRow(suite=name, title=title) for name, title in sorted(titles.items()))
 
 
-def dimensions(plans: Sequence[Manifest]) -> Rows:
+def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
     """Rows of the table of dimensions, evaluated or not."""
     every = {plan.suite.name: plan.suite.dimensions for plan in plans}
     for suite, of_suite in sorted(every.items()):
         for name, about in of_suite.items():
-            yield {"suite": suite, "dimension": name, **vars(about)}
+            yield DimensionRow(suite=suite, dimension=name, **vars(about))
 
 
-def published(plans: Sequence[Manifest]) -> Rows:
+def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
     """Read the published values and join our names to the printed ones."""
     models: dict[str, tuple[str, list[str]]] = {}  # printed name -> ours, and its variants
     datasets: dict[str, str] = {}
@@ -54,14 +53,17 @@ def published(plans: Sequence[Manifest]) -> Rows:
     files = {plan.published: plan.suite.name for plan in plans}
     for path, suite in files.items():
         for value in read_published(path):
-            row = vars(value).copy()
-            row |= row.pop("setting")
-            row |= {f"printed_{name}": row[name] for name in ("model", "trained_on", "tested_on")}
-            yield {
-                "suite": suite,
-                **row,
-                "model": models.get(value.model, (None, None))[0],
-                "variants": models.get(value.model, (None, None))[1],
+            ours = models.get(value.model)
+            names = {
+                "model": ours and ours[0],
+                "variants": ours and ours[1],
                 "trained_on": datasets.get(value.trained_on),
                 "tested_on": datasets.get(value.tested_on),
             }
+            yield PublishedRow(
+                suite=suite,
+                **vars(value) | names,
+                printed_model=value.model,
+                printed_trained_on=value.trained_on,
+                printed_tested_on=value.tested_on,
+            )

@@ -243,15 +243,6 @@ def _fields(kind: type[ast.AST]) -> list[str]:
     return sorted(set(kind._fields) - _IGNORED_FIELDS)
 
 
-def source_hash(source: bytes) -> str:
-    """Hash the meaning of one module's source text.
-
-    Raises:
-        SyntaxError: the source is not Python.
-    """
-    return meaning(source).hash
-
-
 @dataclass(frozen=True)
 class Meaning:
     """What a source says.

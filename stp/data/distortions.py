@@ -272,24 +272,3 @@ class Distorter:
         random = generator(self._seed, number)
         more = (others,) if self.others else ()
         return self._of.apply(clip, self._intensity, random, *more, **self._decided)
-
-
-def distort(
-    clips: np.ndarray, name: str, intensity: float, seed: int = 0, **chosen: str
-) -> np.ndarray:
-    """Distort a set of clips, (N, T, C, H, W) float32 in [0, 1], among themselves.
-
-    Args:
-        clips: of which some distortions mix several.
-        name, intensity, seed, chosen: as of a `Distorter`.
-
-    Raises:
-        StpError: as `Distorter`, or there are too few clips.
-    """
-    distorter = Distorter(name, intensity, seed, **chosen)
-    return np.stack(
-        [
-            distorter(i, clip, tuple(clips[distorter.partners(len(clips), i)]))
-            for i, clip in enumerate(clips)
-        ]
-    )

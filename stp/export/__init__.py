@@ -1,1 +1,4 @@
-"""What leaves the project: submission bundles, citations."""
+"""What leaves the project: submission bundles, citations, cards.
+
+`stp export` and `stp cite` are made of it; what comes in is in `external` and `upkeep`.
+"""

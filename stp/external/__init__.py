@@ -1,1 +1,4 @@
-"""Models that live elsewhere: windows go out, predictions come in."""
+"""Models that live elsewhere: windows go out, predictions come in and are checked.
+
+It also scores videos that belong to no benchmark, against references or without them.
+"""

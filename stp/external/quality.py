@@ -100,7 +100,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Found:
+class ClipRatings:
     """Ratings of clips.
 
     Attributes:
@@ -172,7 +172,7 @@ class Measure:
         device: str = "auto",
         threads: int = 1,
         report: Report = silent,
-    ) -> Found:
+    ) -> ClipRatings:
         """Rate clips.
 
         Args:
@@ -200,7 +200,7 @@ class Measure:
                 trained[kind] = Trained(estimator.srocc, estimator.margin)
                 rows = zip(*(one.parts for one in some), strict=True)
                 estimates[kind] = iter(estimator.estimate([np.concatenate(row) for row in rows]))
-        return Found(
+        return ClipRatings(
             [_rating(one, next(estimates[one.features])) for one in looked],
             trained,
             len(self.database),
@@ -372,7 +372,7 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
         yield Clip(str(stored.index["clip"].iloc[number]), frames, stored.context)
 
 
-def agreements(found: Found, cell: CellRow) -> list[Agreement]:
+def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
     """Compare ratings of the clips of a cell with its other scores of single clips.
 
     Distances of sets of clips, such as FVD, have no value of a clip.
@@ -407,7 +407,7 @@ def _some(samples: int, count: int | None) -> list[int]:
     return [int(one) for one in spread(samples, count or samples)]
 
 
-def summary(found: Found, others: Sequence[Agreement] = ()) -> list[str]:
+def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
     """What to know of ratings: how good they are, how many there are, and their mean.
 
     Args:

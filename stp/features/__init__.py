@@ -1,3 +1,5 @@
-"""What networks see of clips: an artefact between predict and score, keyed by clips, network, layer
-and weights. Distances of sets of clips are made from it; what was observed is looked at once.
+"""Clips, observed or predicted -> what networks see of them.
+
+An artefact between predictions and scores, keyed by clips, network, layer and weights; distances
+between sets of clips, such as FVD, are made from it.
 """

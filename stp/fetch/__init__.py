@@ -1,1 +1,4 @@
-"""Raw bytes: where they come from, how they are verified, and stand-ins that are generated."""
+"""Raw bytes: downloads, archives, verification and locks, weights of networks.
+
+Generators of stand-ins for official data are one file each in `generators`.
+"""

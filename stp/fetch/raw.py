@@ -75,7 +75,7 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ReleaseFiles:
     """What there is of a release.
 
     Attributes:
@@ -92,7 +92,7 @@ class _Found:
         gone = [file for file in self.files if file.path is None and not file.downloadable]
         return [*(file.missing for file in gone), *self.shortfalls]
 
-    def obtainable(self, title: str) -> "_Found":
+    def obtainable(self, title: str) -> "_ReleaseFiles":
         """All but that.
 
         Raises:
@@ -105,7 +105,7 @@ class _Found:
                 expected="some of its files, where an incomplete release is accepted",
                 remedy="leave out --accept-incomplete: the error says how to get them",
             )
-        return _Found(files, [])
+        return _ReleaseFiles(files, [])
 
 
 def fetch(
@@ -416,12 +416,12 @@ def _with_registered(
     return {**release, "files": files}
 
 
-def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _Found:
+def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _ReleaseFiles:
     """All files of a release, found or not, and where a pattern has too few."""
     if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
         names = sorted(made if locked is None else locked.files)
-        return _Found([_File(name, {}, find(name, roots)) for name in names], [])
+        return _ReleaseFiles([_File(name, {}, find(name, roots)) for name in names], [])
     entries: dict[str, Mapping[str, Any]] = {}
     shortfalls = []
     for entry in release["files"]:
@@ -442,7 +442,7 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _F
     if locked is not None and locked.incomplete:
         entries = {name: entry for name, entry in entries.items() if name in locked.files}
     files = [_File(name, entries[name], find(name, roots)) for name in sorted(entries)]
-    return _Found(files, shortfalls)
+    return _ReleaseFiles(files, shortfalls)
 
 
 def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:

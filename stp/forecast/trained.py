@@ -116,21 +116,21 @@ def _planned(what: str, configfile: Path) -> Path:
     """
     plan = Plan(config.load(configfile))
     words = what.split("/")
-    trained = {f: a for f, a in plan.artefacts.items() if a.stage == "train"}
-    found = [folder for folder in trained if all(word in folder.split("/") for word in words)]
+    trained = [a for a in plan.artefacts.values() if a.stage == "train"]
+    found = [a for a in trained if a.words.issuperset(words)]
     if len(found) != 1:
-        listed = "; ".join([trained[folder].label for folder in (found or trained)][:8])
-        parts = {part for folder in trained for part in folder.split("/")}
+        listed = "; ".join([a.label for a in (found or trained)][:8])
+        parts = {word for a in trained for word in a.words}
         raise StpError(
             f"{what!r} is no file, no model with nothing to fit, and "
             f"{len(found) or 'no'} trainings of {configfile}",
             expected=f"one of: {listed or 'nothing is trained there'}",
             remedy=nearest(words[0], parts) if not found else "add words of its path, with /",
         )
-    folder = plan.store / found[0]
+    folder = plan.store / found[0].folder
     if not store.is_complete(folder):
         raise StpError(
-            f"{trained[found[0]].label} is not done",
+            f"{found[0].label} is not done",
             expected=f"a finished folder {folder}",
             remedy=f"`stp train {' '.join(words)} --configfile {configfile}`, after its data",
         )

@@ -1,1 +1,4 @@
-"""The human preference study: a blinded questionnaire, and what raters answered."""
+"""Studies with people: blinded questionnaires, and tables of the answers.
+
+Raters choose the best of several predictions, or compare pairs of videos.
+"""

@@ -1,1 +1,4 @@
-"""Datasets as people look at them: counts, leakage, pictures, and the page that lists them all."""
+"""Datasets as people look at them: counts, leakage, pages, and drafts for new ones.
+
+It reads raw or prepared data and computes no scores.
+"""

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from stp.core.options import require, whole
 from stp.models.padding import pad
-from stp.models.recompute import run
+from stp.models.recompute import run_block
 
 TIME, HEIGHT, WIDTH = 1, 2, 3
 """Axes of (B, T, H, W, C), the layout between the layers."""
@@ -530,10 +530,10 @@ class Model(nn.Module):
         height, width = frames.shape[-2:]
         x = pad(frames, self.multiple).movedim(2, -1)
         for stage in self.stem:
-            x = run(stage, x, again=self.recompute)
+            x = run_block(stage, x, again=self.recompute)
         x = self._decode(self._encode(self.enc_position(x)))
         for stage in reversed(self.head):
-            x = run(stage, x, again=self.recompute)
+            x = run_block(stage, x, again=self.recompute)
         return self.readout(x).movedim(-1, 2)[..., :height, :width]
 
     def _encode(self, x: Tensor) -> list[Tensor]:
@@ -546,7 +546,7 @@ class Model(nn.Module):
                 if vectors is not None:
                     vectors = self.down_vectors[level - 1](vectors)
             for block in self.encoder[level]:  # type: ignore[attr-defined]
-                x, vectors = run(block, x, vectors, again=self.recompute)
+                x, vectors = run_block(block, x, vectors, again=self.recompute)
             memories.append(x)
         return memories
 
@@ -557,7 +557,7 @@ class Model(nn.Module):
         x = self.query(self.dec_position(queries)).expand(len(deepest), -1, -1, -1, -1)
         for level in reversed(range(len(memories))):
             for block in self.decoder[level]:  # type: ignore[attr-defined]
-                x = run(block, x, memories[level], again=self.recompute)
+                x = run_block(block, x, memories[level], again=self.recompute)
             if level:
                 x = self.up[level - 1](x)
         return x

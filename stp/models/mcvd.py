@@ -370,7 +370,7 @@ class Sampler:
         require(isinstance(self.denoise, bool), f"{where}.denoise", self.denoise, "true or false")
         require(whole(self.seed, 0, 2**63), f"{where}.seed", self.seed, "a whole number from 0")
 
-    def run(
+    def sample(
         self,
         noise_in: Callable[[Tensor, int], Tensor],
         signal: Sequence[float],
@@ -616,7 +616,7 @@ class Model(nn.Module):
             where = torch.full((len(noisy),), index, device=noisy.device)
             return self.network(noisy, where, modulations).float()
 
-        drawn = self.sampler.run(
+        drawn = self.sampler.sample(
             noise_in, self.signal_shares, lambda: white_noise(shape, generators)
         )
         return drawn.unflatten(1, (self.horizon, channels))

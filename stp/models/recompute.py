@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 
-def run(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
+def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
     """Apply a block of a network.
 
     Args:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
 from stp.models.padding import pad
-from stp.models.recompute import run
+from stp.models.recompute import run_block
 from stp.models.repeated_convolution import mapped_kernels, using
 from stp.models.scheduled_sampling import ScheduledSampling
 
@@ -69,7 +69,7 @@ def remembering(
 
     def following(frame: Tensor) -> Any:
         nonlocal memory
-        result, memory = run(one, frame, memory, again=recompute)
+        result, memory = run_block(one, frame, memory, again=recompute)
         return result
 
     return following

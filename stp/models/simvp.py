@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from stp.core.options import require, whole
 from stp.models.padding import pad
-from stp.models.recompute import run
+from stp.models.recompute import run_block
 
 
 class ConvBlock(nn.Module):
@@ -156,7 +156,7 @@ class SimVP(nn.Module):
     def translate(self, x: Tensor) -> Tensor:
         """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""
         for block in self.translator.children():
-            x = run(block, x, again=self.recompute)
+            x = run_block(block, x, again=self.recompute)
         return x
 
     def _block(self, frames: Tensor) -> Tensor:
@@ -170,15 +170,15 @@ class SimVP(nn.Module):
         """T_in frames -> the T_in frames after them, (B, T_in, C, H, W)."""
         batch, time, _, height, width = frames.shape
         x = pad(frames, self.multiple).flatten(0, 1)
-        x = detail = run(self.encoder[0], x, again=self.recompute)
+        x = detail = run_block(self.encoder[0], x, again=self.recompute)
         for layer in self.encoder[1:]:
-            x = run(layer, x, again=self.recompute)
+            x = run_block(layer, x, again=self.recompute)
         # All frames of a clip side by side as channels: (B, T_in * hid_s, H', W').
         x = self.translate(x.unflatten(0, (batch, time)).flatten(1, 2))
         x = x.unflatten(1, (time, -1)).flatten(0, 1)
         for layer in self.decoder[:-1]:
-            x = run(layer, x, again=self.recompute)
-        x = self.readout(run(self.decoder[-1], x + detail, again=self.recompute))
+            x = run_block(layer, x, again=self.recompute)
+        x = self.readout(run_block(self.decoder[-1], x + detail, again=self.recompute))
         return x.unflatten(0, (batch, time))[..., :height, :width]
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
-from stp.models.recompute import run
+from stp.models.recompute import run_block
 from stp.models.simvp import SimVP, check_widths
 
 KERNELS = (3, 5, 7, 11)
@@ -55,11 +55,11 @@ class Translator(nn.Module):
     def forward(self, x: Tensor, recompute: bool = False) -> Tensor:
         skipped = []
         for block in self.down:
-            x = run(block, x, again=recompute)
+            x = run_block(block, x, again=recompute)
             skipped.append(x)
-        x = run(self.up[0], skipped.pop(), again=recompute)
+        x = run_block(self.up[0], skipped.pop(), again=recompute)
         for block in self.up[1:]:
-            x = run(block, torch.cat([x, skipped.pop()], dim=1), again=recompute)
+            x = run_block(block, torch.cat([x, skipped.pop()], dim=1), again=recompute)
         return x
 
 

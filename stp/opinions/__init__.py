@@ -1,1 +1,5 @@
-"""Opinions of people about videos, and measures that predict them."""
+"""Opinions of people about videos: ratings, splits, regressions.
+
+Measures of quality, which predict opinions from features of videos, are one file each in
+`measures`.
+"""

@@ -90,6 +90,11 @@ class Artefact:
         return self.folder.rpartition("/")[2]
 
     @property
+    def words(self) -> frozenset[str]:
+        """What a command may choose it by: the parts of its path, and its stage."""
+        return frozenset((*self.folder.split("/"), self.stage))
+
+    @property
     def receipt(self) -> str:
         return f"{self.folder}/{RECEIPT}"
 

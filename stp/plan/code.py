@@ -19,7 +19,7 @@ RENDER = {
     "reliability": "stp.render.tables.reliability",
     "findings": "stp.render.tables.findings",
     "convention_effects": "stp.render.tables.convention_effects",
-    "atlas_runtime": "stp.render.tables.runtime",
+    "runtime": "stp.render.tables.runtime",
     "human_preferences": "stp.human_study.table",
     "reproduction": "stp.render.tables.reproduction",
     "noise_study": "stp.render.tables.noise_study",

@@ -206,6 +206,11 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     return suites
 
 
+def suites_with(table: str) -> dict[str, Suite]:
+    """The suite that has a further table of its own, by its name; empty if a project has none."""
+    return {name: suite for name, suite in read_suites().items() if table in suite.tables}
+
+
 def read_suite(path: Path) -> Suite:
     """Read one suite.
 

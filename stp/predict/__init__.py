@@ -1,1 +1,4 @@
-"""Prediction: prepared data and a model -> forecasts."""
+"""Prepared data and a trained model -> predictions.
+
+Forecasts that are read instead of computed come from `sources`, one file each.
+"""

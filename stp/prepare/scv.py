@@ -94,7 +94,7 @@ class Video(NamedTuple):
     frames: int
 
 
-def look(raw: RawFiles, options: ScvOptions) -> list[Video]:
+def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
     """Find all videos, in the order of files and records. Every record is read once for this.
 
     Raises:
@@ -230,7 +230,7 @@ def run(job: Job) -> Extras:
     span = recipe["context"] + recipe["horizon"]
     require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
     require(options.most >= span, "context and horizon", span, f"at most {options.most} frames")
-    videos = look(raw, options)
+    videos = find_videos(raw, options)
     for split, expected in (options.videos or {}).items():
         found = sum(video.split == split for video in videos)
         if found != expected:

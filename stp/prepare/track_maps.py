@@ -185,11 +185,6 @@ def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
     return cells(blocked)
 
 
-def read_grid(path: Path) -> Obstacles:
-    """Read the obstacles of a semantic grid; raises as `read_surface` and `of_surface` do."""
-    return of_surface(read_surface(path), path)
-
-
 def read_discs(path: Path) -> Obstacles:
     """Read round obstacles: rows of x, y and radius in metres.
 

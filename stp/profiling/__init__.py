@@ -1,4 +1,4 @@
-"""What a model costs: its size, its multiply-adds, its memory and its speed on this machine."""
+"""What a model costs: parameters, multiply-adds, memory, and speed on this machine.
 
-DATASET = "moving_mnist"
-"""Of the paper's Table 19: 10 -> 10 frames of 64 x 64."""
+`stp profile` and the tables of model sizes and speeds are made of it.
+"""

@@ -1,1 +1,4 @@
-"""Collected rows -> tables for people."""
+"""Rows of the results store -> tables, figures and pictures of forecasts.
+
+Each has a folder; what they look like is in `page`.
+"""

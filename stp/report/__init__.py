@@ -1,1 +1,4 @@
-"""The report: one page with the data, charts and pictures of a results store."""
+"""The results store -> the HTML report: one page with data, charts and pictures.
+
+The page itself, in JavaScript, is in `page`; the SQL console beside it in `console`.
+"""

@@ -198,7 +198,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
     bytecode.refuse_stale(artefact.code.modules)
     ranks = plan.ranks(artefact)
     if ranks > 1:
-        return launch.run(core.__name__, job, ranks, sight)
+        return launch.run_ranks(core.__name__, job, ranks, sight)
     return sight.watch(lambda: core.run(job))
 
 

@@ -1,1 +1,4 @@
-"""Score: predictions and truth to metrics, per sample, per lead time and overall."""
+"""Predictions and truth -> scores: of each sample, of each lead time, and overall.
+
+It reads blocks, sums what metrics say over clusters, and makes values and intervals from the sums.
+"""

@@ -30,7 +30,7 @@ from stp.score.windows import Frames, WindowMeans
 BLOCK_BYTES = 1 << 24
 """Size of the predicted frames of a block."""
 
-Found = dict[str, np.ndarray]
+Statistics = dict[str, np.ndarray]
 """Statistics by convention."""
 
 
@@ -105,7 +105,9 @@ def accumulate(
     truth = Observed(predictions.frames())
     means = WindowMeans(metric.windows for metric in metrics.values())
 
-    def statistics(block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]) -> Found:
+    def statistics(
+        block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]
+    ) -> Statistics:
         every: dict[Windows, Frames] = {(): frames, **of_windows}
         made: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {which: {} for which in every}
         return {
@@ -122,9 +124,9 @@ def accumulate(
             if metric.windows in every
         }
 
-    parts: list[Found] = []
+    parts: list[Statistics] = []
 
-    def take(block: Block, part: Found) -> None:
+    def take(block: Block, part: Statistics) -> None:
         parts.append(part)
         if not block.is_last:
             return
@@ -144,7 +146,7 @@ def accumulate(
         if stop:
             raise Interrupted(f"the scores of {after} of {total} samples are saved")
 
-    waiting: deque[tuple[Block, Future[Found]]] = deque()
+    waiting: deque[tuple[Block, Future[Statistics]]] = deque()
     leads = len(predictions.there.leads)
     with ThreadPoolExecutor(threads) as pool:
         for block in _blocks(saved.next, total, leads, block_samples, block_leads):

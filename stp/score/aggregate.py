@@ -76,22 +76,6 @@ class Flaws(NamedTuple):
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
-def cluster_sums(statistics: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:
-    """Sums over the samples of each cluster.
-
-    Args:
-        statistics: (N, K, T).
-        clusters: number of each sample's cluster, (N,).
-        count: how many clusters there are.
-
-    Returns:
-        float64 (count, K, T); sums of other samples of the same clusters may be added.
-    """
-    sums = np.zeros((count, *statistics.shape[1:]))
-    np.add.at(sums, clusters, statistics)  # one sample after the other
-    return sums
-
-
 def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.ndarray:
     """Compute the values of a convention: over all lead times first, then at each lead time.
 

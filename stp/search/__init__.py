@@ -1,1 +1,4 @@
-"""Search for hyper-parameters: the validation criterion of short trainings, with Optuna."""
+"""Search for hyper-parameters: short trainings, judged on the validation split, with Optuna.
+
+Spaces are in `config/search/<model>.yaml`.
+"""

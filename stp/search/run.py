@@ -78,7 +78,7 @@ def search(
                 )
                 task = _Task(plan, training, recipe, inputs, study, lines, stop, runtime)
                 with _recorded(job, stop):
-                    task.run(trials or space.budget.trials)
+                    task.run_trials(trials or space.budget.trials)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
             if job is not None:
@@ -113,7 +113,7 @@ class _Task:
             **runtime,
         }
 
-    def run(self, trials: int) -> None:
+    def run_trials(self, trials: int) -> None:
         begun, here = time.time(), 0
         found = len(self.study.trials)
         self.lines.say(f"starts, {found} of {trials} trials were begun before{self._best()}")

@@ -105,7 +105,7 @@ def run_trial(study: Study, trial: optuna.Trial, job: Job) -> TrialState:
             callbacks=[Reporter(study, trial)],
         )
         try:
-            training.run()
+            training.train()
         except optuna.TrialPruned:
             study.study.tell(trial, state=TrialState.PRUNED)
             return TrialState.PRUNED

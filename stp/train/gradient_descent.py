@@ -171,7 +171,7 @@ class GradientDescent:
         self.saved = time.monotonic()
         self.clock = time.monotonic()
 
-    def run(self) -> None:
+    def train(self) -> None:
         """Train until the last epoch, from where an earlier run was interrupted.
 
         Raises:

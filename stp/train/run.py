@@ -106,7 +106,7 @@ def run(job: Job) -> Extras:
             require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")
             initial = given.tensors if given else None
             training = GradientDescent(job, options, data, normalisation, compute, ranks, initial)
-            training.run()
+            training.train()
             fitted, extras = training.best_weights, training.describe()
             extras |= {"weights": given.describe()} if given else {}
             history = training.progress.history

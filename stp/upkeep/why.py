@@ -42,9 +42,9 @@ def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
     found = [plan.find(path) for path in paths]
     rest = [word for word in words if word not in paths]
     if rest or not paths:
-        found += [a for f, a in plan.artefacts.items() if set(rest) <= {*f.split("/"), a.stage}]
+        found += [a for a in plan.artefacts.values() if a.words.issuperset(rest)]
     if not found:
-        known = {part for f, a in plan.artefacts.items() for part in (*f.split("/"), a.stage)}
+        known = {word for a in plan.artefacts.values() for word in a.words}
         unknown = [word for word in rest if word not in known]
         raise StpError(
             f"the plan has nothing for {' '.join(words)!r}",

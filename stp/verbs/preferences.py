@@ -163,7 +163,7 @@ def preferences(
         from stp.human_study.pair_options import load_pair_study
         from stp.human_study.pair_table import render_agreement
         from stp.human_study.pairs import nobody_asked
-        from stp.plan.strict import CONFIG_FOLDER
+        from stp.plan.suite import suites_with
 
         if answers and pair_key is None:
             raise StpError(
@@ -175,7 +175,7 @@ def preferences(
             raise typer.BadParameter("the key of pairs has all values", param_hint="--manifest")
         made = out or TABLES / f"{TABLE}.csv"
         asked = pair_key or nobody_asked(load_pair_study())
-        published = CONFIG_FOLDER / "published" / "fvd_study.csv"
+        published = next((suite.published_file for suite in suites_with(TABLE).values()), None)
         read = render_agreement(answers or [], asked, key, made, published=published)
         more = "and beside it .md, .tex, .html, .png and .svg"
     else:

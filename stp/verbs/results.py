@@ -157,7 +157,7 @@ def trust(
         output.put_rows(trust_card.HEADER, trust_card.rows(found, asked), chosen, out)
 
 
-@command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))
+@command(epilog=examples("stp runtime --out results/tables/runtime.csv"))
 def runtime(
     out: Annotated[
         Path,

@@ -29,8 +29,8 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
     if words:
         artefacts += [
             artefact
-            for folder, artefact in plan.artefacts.items()
-            if artefact.stage == stage and all(word in folder.split("/") for word in words)
+            for artefact in plan.artefacts.values()
+            if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
         stages = [a.label for a in plan.artefacts.values() if a.stage == stage]

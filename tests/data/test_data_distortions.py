@@ -5,7 +5,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data import distortions
-from stp.data.distortions import DISTORTIONS, distort
+from stp.data.distortions import DISTORTIONS, Distorter
 
 N, T, C, SIDE = 7, 16, 3, 20
 TEMPORAL = [name for name, of in DISTORTIONS.items() if of.is_temporal]
@@ -21,6 +21,15 @@ def numbered() -> np.ndarray:
 @pytest.fixture(scope="module")
 def light() -> np.ndarray:
     return np.random.default_rng(0).uniform(0.2, 0.8, (2, 4, C, SIDE, SIDE)).astype(np.float32)
+
+
+def distort(
+    clips: np.ndarray, name: str, intensity: float, seed: int = 0, **chosen: str
+) -> np.ndarray:
+    """Distort a set of clips, (N, T, C, H, W), among themselves."""
+    distorter = Distorter(name, intensity, seed, **chosen)
+    of_each = [clips[distorter.partners(len(clips), i)] for i in range(len(clips))]
+    return np.stack([distorter(i, clips[i], tuple(others)) for i, others in enumerate(of_each)])
 
 
 def shown(clips: np.ndarray) -> np.ndarray:

@@ -150,7 +150,7 @@ def test_sampler_recovers_a_gaussian_whose_score_is_known(name, denoise):
     errors = []
     for steps in (250, 1000):
         sampler = Sampler(name=name, clip=None, denoise=denoise, steps=steps)
-        x = sampler.run(noise_in, shares, lambda: torch.randn(40_000, 2))
+        x = sampler.sample(noise_in, shares, lambda: torch.randn(40_000, 2))
         torch.testing.assert_close(x.mean(dim=0), mean, atol=0.006, rtol=0)
         errors.append((x.T.cov() - covariance).abs().max().item())
     # 40,000 draws: standard errors 0.0011 of the mean, 0.0004 of the covariance. Finite steps
@@ -181,7 +181,7 @@ def test_clip_bounds_what_a_step_believes():
     model.network = Knows(model, 3.0)
     for clip, expected in ((1.0, 1.0), (2.5, 2.5), (None, 3.0)):
         sampler = Sampler(clip=clip, denoise=False, steps=10)
-        x = sampler.run(
+        x = sampler.sample(
             lambda x, i: model.network(x, torch.tensor([i]), []), shares, lambda: torch.zeros(4)
         )
         torch.testing.assert_close(x, torch.full((4,), expected))

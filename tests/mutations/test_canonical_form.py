@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reach import ROOT
 
-from stp.core.canonical import source_hash
+from stp.core import canonical
 from stp.core.fingerprint import digest
 
 SOURCES = [path.read_text() for path in sorted((ROOT / "stp").rglob("*.py"))]
@@ -120,7 +120,7 @@ class Silence(ast.NodeTransformer):
 
 
 def seen(source: str) -> str:
-    return source_hash(source.encode())
+    return canonical.meaning(source.encode()).hash
 
 
 # Changes of meaning

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.core.canonical import source_hash
+from stp.core.canonical import meaning
 from stp.core.fingerprint import SHELL_OF_CORES, Sources
 
 LINES = {
@@ -68,8 +68,8 @@ def test_python_and_the_walk_choose_the_same_file(tmp_path: Path):
         },
     )
     found = Sources(folder).closure(["stp.run"])
-    assert found["stp.b"] == source_hash(b"X = 2")
-    assert found["stp.c"] == source_hash(b"X = 3")
+    assert found["stp.b"] == meaning(b"X = 2").hash
+    assert found["stp.c"] == meaning(b"X = 3").hash
     assert set(found) == {"stp", "stp.run", "stp.b", "stp.c"}  # `import stp.b`: stp is in reach
 
 

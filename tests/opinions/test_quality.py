@@ -130,7 +130,7 @@ def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
         quality.Rating(clip, 20, value, value, value, 0.5, "exact", "" if value else quality.FAR)
         for clip, value in zip(clips, values, strict=True)
     ]
-    found = quality.Found(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
+    found = quality.ClipRatings(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
     lpips, equal = np.arange(6.0)[::-1, None] * [1, 2], np.ones((6, 2))
     columns = {"lpips.alex": lpips, "psnr.pooled": equal, "csi.pooled.hits": lpips}
     write_samples(

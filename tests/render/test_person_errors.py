@@ -169,14 +169,14 @@ def test_durations_are_alone_in_what_two_runs_differ_in(database: Path) -> None:
 
 @needs_latex
 def test_tables_of_people_compile(store: PeopleStore, database: Path, tmp_path: Path) -> None:
-    render_runtime(database, tmp_path / "atlas_runtime.csv")
+    render_runtime(database, tmp_path / "runtime.csv")
     render_table(store.write(), database, tmp_path / "atlas_transfer.csv")
-    for name in ("atlas_runtime", "atlas_transfer"):
+    for name in ("runtime", "atlas_transfer"):
         assert complaints(tmp_path / f"{name}.tex") == []
 
 
 def test_the_table_of_runtimes_says_where_and_how_often(database: Path, tmp_path: Path) -> None:
-    out = tmp_path / "atlas_runtime.csv"
+    out = tmp_path / "runtime.csv"
     render_runtime(database, out)
     first, *rows = out.read_text().splitlines()
     assert first.startswith("tested_on,subset,model,people,milliseconds") and len(rows) == 6

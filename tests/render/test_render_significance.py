@@ -291,9 +291,9 @@ def test_confidence_sets_of_ranks_follow_from_the_pairs() -> None:
     levels = np.array([good, middle, middle, bad])
     means = levels[:, None] + rng.normal(0, 0.2, (4, 20))
     places, _ = contest(entrants(means, counts), Direction(higher=True))
-    assert [(one.low, one.high) for one in places] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert [(one.rank_low, one.rank_high) for one in places] == [(1, 1), (2, 3), (2, 3), (4, 4)]
     assert sorted(one.rank or 0 for one in places) == [1, 2, 3, 4]
-    assert all(one.entrants == 4 and one.clusters == 20 for one in places)
+    assert all(one.models == 4 and one.clusters == 20 for one in places)
 
 
 def test_other_clusters_are_not_compared() -> None:
@@ -309,7 +309,7 @@ def test_other_clusters_are_not_compared() -> None:
         OTHER_CLUSTERS,
         *["none: frames are too small"] * 2,
     ]
-    assert pairs[0].p == pairs[0].corrected and places[0].low is None
+    assert pairs[0].p == pairs[0].corrected and places[0].rank_low is None
     assert (places[3].rank, places[3].reason) == (None, "frames are too small")
 
 
@@ -327,7 +327,7 @@ def test_rounding_is_no_difference() -> None:
     places, (same, near, _) = contest(entrants(means, np.full(12, 3)), Direction(higher=True))
     assert (same.low, same.high, same.p, same.better) == (0, 0, 1.0, None)
     assert near.difference == pytest.approx(1e-9, rel=1e-6) and near.better == 2
-    assert places[2].low == 1
+    assert places[2].rank_low == 1
 
 
 def test_holm_corrects_step_by_step() -> None:

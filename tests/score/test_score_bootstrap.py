@@ -7,7 +7,7 @@ from scipy import stats
 from stp.metrics.metric import Metric
 from stp.options.score import Bootstrap
 from stp.score import bootstrap
-from stp.score.aggregate import Flaws, Row, cluster_sums, rows, spreads
+from stp.score.aggregate import Flaws, Row, rows, spreads
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import (
     degrees_of_freedom,
@@ -34,7 +34,8 @@ def score(
 ) -> list[Row]:
     """Rows of per-sample statistics (N, K, T)."""
     count = int(clusters.max()) + 1
-    sums = cluster_sums(statistics, clusters, count)
+    sums = np.zeros((count, *statistics.shape[1:]))
+    np.add.at(sums, clusters, statistics)
     counts = np.bincount(clusters)
     options = Bootstrap(resamples, seed)
     spread = spreads([metric], [sums], counts, options)[0]
@@ -234,14 +235,3 @@ def test_equal_clusters_say_nothing_of_the_spread() -> None:
     assert (low.value, low.reason) == (None, "nearly all of the 10 clusters have the same value")
     mean, low, high = score(np.full((10, 1, 1), 0.3), np.arange(10))[:3]
     assert low.value == high.value == mean.value
-
-
-def test_sums_may_be_merged_in_any_order() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(100, 2, 3))
-    clusters = rng.integers(7, size=100)
-    whole = cluster_sums(x, clusters, 7)
-    order = rng.permutation(100)
-    parts = [cluster_sums(x[part], clusters[part], 7) for part in np.array_split(order, 9)]
-    for arrangement in (parts, parts[::-1]):
-        np.testing.assert_allclose(sum(arrangement), whole, rtol=0, atol=1e-12)

@@ -62,7 +62,7 @@ def good(tmp_path_factory):
         "hall.parquet": lambda path: detections.read(path, NAMED, **own),
         "map.png": lambda path: maps.read_picture(path, folder / "H.txt"),
         "H.txt": lambda path: maps.read_picture(folder / "map.png", path),
-        "grid.ndjson": maps.read_grid,
+        "grid.ndjson": maps.read_surface,
         "classes.ndjson": lambda path: maps.read_surface(folder / "grid.ndjson", path),
         "goals.txt": maps.read_goals,
         "discs.txt": maps.read_discs,

@@ -134,10 +134,12 @@ def test_a_semantic_grid(tmp_path):
     lines = [{"map": about}, *({"surface": surface} for surface in surfaces)]
     path = tmp_path / "thor.ndjson"
     path.write_text("\n".join(map(json.dumps, lines)))
-    np.testing.assert_allclose(maps.read_grid(path).position, [[-11, -10], [-10.9, -9.9]])
+    np.testing.assert_allclose(
+        maps.of_surface(maps.read_surface(path), path).position, [[-11, -10], [-10.9, -9.9]]
+    )
     path.write_text("\n".join(map(json.dumps, lines[:-1])))
     with pytest.raises(StpError, match=r"3 cells(.|\n)*4 of them"):
-        maps.read_grid(path)
+        maps.read_surface(path)
 
 
 def test_discs(tmp_path):
@@ -155,7 +157,8 @@ def test_the_real_fragments_of_thor(raw_mirror: Path):
     path = folder / "cliff_lhmp/dataset/thor1/exp-1-run-2.csv"
     tracks = detections.read(path, detections.THOR, metres=1, step=1, dt=0.4)
     assert len(extract(tracks, observe=4, predict=4, protocol="strict", fewest=1)) > 0
-    grid = maps.read_grid(folder / "atlas_dataset/thor_data/thor_Ex_1-f_s.ndjson")
+    path = folder / "atlas_dataset/thor_data/thor_Ex_1-f_s.ndjson"
+    grid = maps.of_surface(maps.read_surface(path), path)
     assert len(grid.position) == 38_846
 
 

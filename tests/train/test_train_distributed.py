@@ -19,7 +19,7 @@ from stp.train.run import run
 
 
 def in_ranks(of: Job, ranks: int):
-    return launch.run("stp.train.run", of, ranks, sight(of))
+    return launch.run_ranks("stp.train.run", of, ranks, sight(of))
 
 
 def weights(folder):
@@ -79,7 +79,7 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
         "from pathlib import Path; from moving_bar import job, sight\n"
         "from stp.run.cluster import launch\n"
         "one = job(Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4]))\n"
-        "launch.run('stp.train.run', one, 2, sight(one))"
+        "launch.run_ranks('stp.train.run', one, 2, sight(one))"
     )
     paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[3])]
     parent = subprocess.Popen(

@@ -34,7 +34,7 @@ def train(folder, data, what, callbacks=(), **runtime):
             Ranks(),
             callbacks=callbacks,
         )
-        training.run()
+        training.train()
     return training
 
 

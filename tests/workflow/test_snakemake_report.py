@@ -20,7 +20,7 @@ WITHOUT_CONVENTION = {
     "citation",
     "figure",  # says it below itself
     "human_preferences",
-    "atlas_runtime",
+    "runtime",
 }
 
 

@@ -17,7 +17,10 @@ rule agreement_with_people:
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
         answers=sorted(map(str, Path(f"{RESULTS}/human_study/answers").glob("*.csv"))),
         study=str(CONFIG_FOLDER / "human_pairs.yaml"),
-        published=str(CONFIG_FOLDER / "published" / "fvd_study.csv"),
+        published=[
+            str(suite.published_file)
+            for suite in suites_with("agreement_with_people").values()
+        ],
         code=CODE_OF["agreement_with_people"],
     output:
         **in_all_formats("agreement_with_people"),

@@ -6,7 +6,7 @@ from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
-from stp.plan.suite import read_suites
+from stp.plan.suite import read_suites, suites_with
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in PLAN.config.scale.dimensions]

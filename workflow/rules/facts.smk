@@ -75,7 +75,10 @@ for name in S2S_FACTS:
             f"render_{name}"
         input:
             INPUT_OF[name],
-            suite=str(CONFIG_FOLDER / "suites" / "chaosbench.yaml"),
+            suite=[
+                str(CONFIG_FOLDER / "suites" / f"{one}.yaml")
+                for one in suites_with(name)
+            ],
         output:
             **in_all_formats(name, NO_DATA, "s2s_facts"),
             table=table_in_report(name, "s2s_facts", NO_DATA, "csv"),

@@ -5,8 +5,8 @@ localrules:
     render_runtime,
 
 
-if "atlas_runtime" in FURTHER_TABLES:
-    TABLES.append(f"{RESULTS}/tables/atlas_runtime.csv")
+if "runtime" in FURTHER_TABLES:
+    TABLES.append(f"{RESULTS}/tables/runtime.csv")
 
 
 rule render_runtime:
@@ -14,12 +14,12 @@ rule render_runtime:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        code=CODE_OF["atlas_runtime"],
+        code=CODE_OF["runtime"],
     output:
-        **in_all_formats("atlas_runtime"),
-        table=table_in_report("atlas_runtime", file="csv"),
+        **in_all_formats("runtime"),
+        table=table_in_report("runtime", file="csv"),
     log:
-        f"{RESULTS}/logs/render/atlas_runtime.log",
+        f"{RESULTS}/logs/render/runtime.log",
     conda:
         "../../envs/stp.yaml"
     resources:

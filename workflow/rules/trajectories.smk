@@ -17,7 +17,7 @@ localrules:
 
 
 if ON_MAPS:
-    FIGURES += [f"{RESULTS}/figures/atlas_trajectories.png"]
+    FIGURES += [f"{RESULTS}/figures/trajectories.png"]
 
 
 rule trajectories:
@@ -28,18 +28,18 @@ rule trajectories:
         scores=ancient([path for name in ON_MAPS[:1] for path in PLAN.receipts(name)]),
     output:
         png=in_report(
-            f"{RESULTS}/figures/atlas_trajectories.png",
+            f"{RESULTS}/figures/trajectories.png",
             "trajectories",
             "Pictures of forecasts",
             picture="trajectories",
             bytes=WHOSE_BYTES["all"],
         ),
-        svg=f"{RESULTS}/figures/atlas_trajectories.svg",
-        pdf=f"{RESULTS}/figures/atlas_trajectories.pdf",
-        gif=f"{RESULTS}/figures/atlas_trajectories.gif",
-        mp4=f"{RESULTS}/figures/atlas_trajectories.mp4",
+        svg=f"{RESULTS}/figures/trajectories.svg",
+        pdf=f"{RESULTS}/figures/trajectories.pdf",
+        gif=f"{RESULTS}/figures/trajectories.gif",
+        mp4=f"{RESULTS}/figures/trajectories.mp4",
     log:
-        f"{RESULTS}/logs/render/atlas_trajectories.log",
+        f"{RESULTS}/logs/render/trajectories.log",
     conda:
         "../../envs/stp.yaml"
     resources:

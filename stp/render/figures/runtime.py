@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from stp.collect.people import runtimes
+from stp.collect.rows import RuntimeRow
 from stp.plan.setting import setting_of
 from stp.render.figures import crowd
 from stp.render.figures.panels import curve, in_words, panels, plain_ticks, write
@@ -34,24 +34,24 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     rows = list(runtimes(scores.cells()))
     if not rows:
         return in_words("Nobody measured how long these predictions took."), []
-    models = list(dict.fromkeys(row["model"] for row in rows))
+    models = list(dict.fromkeys(row.model for row in rows))
     titles = scores.plan.names.models
     labels = {model: titles.get(model, model) for model in models}
     plain = {c.key.model for c in scores.cells() if not c.calibrated}
     dress = crowd.styles([labels[m] for m in models], [labels[m] for m in models if m in plain])
     datasets = scores.plan.names.datasets
-    places: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    places: dict[tuple[str, str], list[RuntimeRow]] = {}
     for row in rows:
-        where = f"{datasets.get(row['tested_on'], row['tested_on'])}, {row['subset']}"
-        machine = f"{row['host']}: {row['processor'] or 'an unknown processor'}, "
-        machine += f"{row['threads']} thread{'s' if row['threads'] > 1 else ''}"
+        where = f"{datasets.get(row.tested_on, row.tested_on)}, {row.subset}"
+        machine = f"{row.host}: {row.processor or 'an unknown processor'}, "
+        machine += f"{row.threads} thread{'s' if row.threads > 1 else ''}"
         places.setdefault((where, machine), []).append(row)
     figure, panels_ = panels(len(places), 2.2, columns=2, extra=0.2)
     notes = [NOTE]
     for axes, ((where, machine), here) in zip(panels_, places.items(), strict=True):
-        sizes = sorted({row["people"] for row in here})
+        sizes = sorted({row.people for row in here})
         for model in models:
-            of = by_people([row for row in here if row["model"] == model])
+            of = by_people([row for row in here if row.model == model])
             if of:
                 middle = [of[size][0] for size in of]
                 ends = [of[size][1:3] for size in of]
@@ -73,24 +73,24 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         plain_ticks(axes.yaxis)
         shown = sizes[:: -(-len(sizes) // MOST_TICKS)]
         axes.set_xticks(shown, [str(size) for size in shown])
-        leads = sorted({setting_of(row["setting"])["horizon"] for row in here})
+        leads = sorted({setting_of(row.setting)["horizon"] for row in here})
         steps = ", ".join(map(str, leads))
         notes.append(f"{where}: {steps} predicted steps, on {machine}")
     figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
     return figure, notes
 
 
-def by_people(rows: list[dict[str, Any]]) -> dict[int, tuple[float, float, float, float]]:
+def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
     """Median and quartiles, medians over cells, and the least; in ms, by the number of people."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    found: dict[int, list[RuntimeRow]] = {}
     for row in rows:
-        found.setdefault(row["people"], []).append(row)
+        found.setdefault(row.people, []).append(row)
     return {
         people: (
-            median(row["milliseconds"] for row in alike),
-            median(row["low"] for row in alike),
-            median(row["high"] for row in alike),
-            min(row["least"] for row in alike),
+            median(row.milliseconds for row in alike),
+            median(row.low for row in alike),
+            median(row.high for row in alike),
+            min(row.least for row in alike),
         )
         for people, alike in sorted(found.items())
     }

@@ -3,39 +3,18 @@
 Rows are medians over the cells of a model: how it was calibrated does not matter to its time.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from stp.collect.opened import opened
+from stp.collect.query import of_answer
 from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-
-COLUMNS = (
-    "tested_on",
-    "subset",
-    "model",
-    "people",
-    "milliseconds",
-    "low",
-    "high",
-    "least",
-    "cells",
-    "scenarios",
-    "measurements",
-    "samples",
-    "horizon",
-    "host",
-    "processor",
-    "device",
-    "threads",
-    "source",
-    "protocol",
-)
-"""Columns of the CSV: a line for each test, model, number of people and machine."""
 
 SQL = """
 SELECT
@@ -55,7 +34,36 @@ ORDER BY dataset, r.subset, horizon, r.host, r.processor, r.threads, title, r.sa
     r.source, r.protocol, r.device
 """
 
-Rows = list[dict[str, Any]]
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeLine:
+    """A line of the table: a test, a model, a number of people and a machine."""
+
+    tested_on: str
+    subset: str
+    model: str
+    people: int
+    milliseconds: float
+    low: float
+    high: float
+    least: float
+    cells: int
+    scenarios: int
+    measurements: int
+    samples: int
+    horizon: int
+    host: str | None
+    processor: str | None
+    device: str | None
+    threads: int
+    source: str
+    protocol: str
+    dataset: str
+    title: str
+
+
+COLUMNS = tuple(one.name for one in fields(RuntimeLine) if one.name not in ("dataset", "title"))
+"""Columns of the CSV: a line for each test, model, number of people and machine."""
 
 
 def render_runtime(database: Path, out: Path) -> None:
@@ -76,19 +84,21 @@ def render_runtime(database: Path, out: Path) -> None:
     )
 
 
-def read(database: Path) -> Rows:
+def read(database: Path) -> list[RuntimeLine]:
     """Read all measurements, those of one model and number of people together.
 
     Raises:
         StpError: there is no store, or it is an older one.
     """
     with opened(database, "a results store with the table runtime") as connection:
-        return connection.sql(SQL).to_arrow_table().to_pylist()
+        answer = connection.execute(SQL)
+        names = [column[0] for column in answer.description or []]
+        return of_answer(RuntimeLine, names, answer.fetchall())
 
 
-def grid(rows: Rows, name: str) -> Grid:
+def grid(rows: list[RuntimeLine], name: str) -> Grid:
     """The table for people: a section for each test, horizon and machine."""
-    whose = sorted({f"{row['source']} bytes, {row['protocol']} protocol" for row in rows})
+    whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in rows})
     return Grid(
         name=name,
         title="Runtime of predictors of people",
@@ -100,10 +110,7 @@ def grid(rows: Rows, name: str) -> Grid:
             f"Made of {'; '.join(whose) or 'no predictions of people'}. Durations differ from run "
             "to run and from machine to machine; those of different machines stand apart.",
         ],
-        sections=[
-            _section(where, list(alike))
-            for where, alike in groupby(rows, lambda row: tuple(row[key] for key in _PLACE))
-        ],
+        sections=[_section(list(alike)) for _, alike in groupby(rows, _place)],
         legend=[
             "ms: median; in parentheses the quartiles. Both over the measurements of a cell, then "
             "the median over cells: where a predictor was calibrated does not matter. Jobs run "
@@ -113,25 +120,28 @@ def grid(rows: Rows, name: str) -> Grid:
     )
 
 
-_PLACE = ("dataset", "subset", "horizon", "host", "processor", "threads")
+def _place(row: RuntimeLine) -> tuple[object, ...]:
+    """What lines of one section share."""
+    return row.dataset, row.subset, row.horizon, row.host, row.processor, row.threads
 
 
-def _section(where: tuple[Any, ...], rows: Rows) -> Section:
-    dataset, subset, horizon, host, processor, threads = where
-    machine = f"{host}: {processor or 'unknown processor'}, {threads} thread"
+def _section(rows: list[RuntimeLine]) -> Section:
+    one = rows[0]
+    threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
+    machine = f"{one.host}: {one.processor or 'unknown processor'}, {threads}"
     return Section(
-        title=f"{dataset}, {subset}, {horizon} steps ({machine}{'s' if threads > 1 else ''})",
+        title=f"{one.dataset}, {one.subset}, {one.horizon} steps ({machine})",
         columns=["predictor", "people", "ms", "least", "measured"],
         rows=[
             [
-                row["title"] + (f", {row['samples']} samples" if row["samples"] > 1 else ""),
-                Item(str(row["people"])),
+                row.title + (f", {row.samples} samples" if row.samples > 1 else ""),
+                Item(str(row.people)),
                 Item(
-                    digits(row["milliseconds"]),
-                    aside=f"{digits(row['low'])} to {digits(row['high'])}",
+                    digits(row.milliseconds),
+                    aside=f"{digits(row.low)} to {digits(row.high)}",
                 ),
-                Item(digits(row["least"])),
-                f"{row['measurements']} times",
+                Item(digits(row.least)),
+                f"{row.measurements} times",
             ]
             for row in rows
         ],
@@ -139,9 +149,12 @@ def _section(where: tuple[Any, ...], rows: Rows) -> Section:
     )
 
 
-def _csv(rows: Rows) -> str:
-    lines = [list(COLUMNS)]
+def _csv(rows: Iterable[RuntimeLine]) -> str:
+    lines = []
     for row in rows:
-        times = {name: number(row[name]) for name in ("milliseconds", "low", "high", "least")}
-        lines.append([(row | times).get(name, "") for name in COLUMNS])
-    return csv_text(lines)
+        times = {name: number(getattr(row, name)) for name in _TIMES}
+        lines.append([(vars(row) | times)[name] for name in COLUMNS])
+    return csv_text([COLUMNS, *lines])
+
+
+_TIMES = ("milliseconds", "low", "high", "least")

@@ -17,7 +17,7 @@ from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.setting import read_shown
 from stp.plan.strict import CONFIG_FOLDER
-from stp.plan.suite import Suite, read_suites
+from stp.plan.suite import Suite, suites_with
 from stp.prepare import chaosbench
 from stp.prepare.chaosbench import LEVELS, VARIABLES
 from stp.prepare.chaosbench_surface import LAND, OCEAN
@@ -91,7 +91,7 @@ TABLES = (COMPARISON, *SURFACE)
 def ours(config: Config) -> Benchmark:
     """ChaosBench as it is here: all variables that its reader knows, and metrics of its suite."""
     count = len(VARIABLES) * len(LEVELS) + len(LAND) + len(OCEAN)
-    (suite,) = [one for one in read_suites().values() if COMPARISON in one.tables]
+    (suite,) = suites_with(COMPARISON).values()
     metrics = _metrics(suite)
     return Benchmark(
         "ChaosBench",

@@ -26,7 +26,7 @@ from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER, Json
-from stp.plan.suite import read_suites
+from stp.plan.suite import suites_with
 from stp.render.tables.s2s_facts import printed_rows
 
 NAME = "s2s_networks"
@@ -148,7 +148,7 @@ def networks(config: Config, file: Path = PRINTED) -> list[Network]:
     Raises:
         StpError: a row names a hyperparameter or a model that is not known.
     """
-    (suite,) = [one for one in read_suites().values() if NAME in one.tables]
+    (suite,) = suites_with(NAME).values()
     assert suite.protocol is not None
     protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
     dataset = next(iter(suite.datasets))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
 from stp.collect.standings import Entrant, Pair, Place, contest, ranks_of
@@ -69,7 +68,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
         for pair in pairs:
             if best in (pair.one, pair.other):
                 i, column = league[pair.other if pair.one == best else pair.one]
-                found[i][column] = replace(found[i][column], **_told(pair, best))
+                found[i][column] = _tested(found[i][column], pair, best)
     return found
 
 
@@ -155,7 +154,8 @@ def _ranked(
         yield place, Standing(len(places), rank, place_shown if is_shown else 0, best)
 
 
-def _told(pair: Pair, best: int) -> dict[str, Any]:
+def _tested(standing: Standing, pair: Pair, best: int) -> Standing:
     if pair.p is None:
-        return {"reason": pair.reason}
-    return {"p": pair.p, "corrected": pair.corrected, "is_worse": pair.better == best}
+        return replace(standing, reason=pair.reason or "")
+    is_worse = pair.better == best
+    return replace(standing, p=pair.p, corrected=pair.corrected, is_worse=is_worse)

@@ -34,7 +34,7 @@ POLL_SECONDS = 0.2
 Json = dict[str, Any]
 
 
-def run(core: str, job: Job, ranks: int, sight: Sight) -> Json:
+def run_ranks(core: str, job: Job, ranks: int, sight: Sight) -> Json:
     """Run a core in several processes, and return what the first of them returns.
 
     Args:
