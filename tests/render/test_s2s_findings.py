@@ -305,7 +305,8 @@ def test_a_front_of_errors_and_spectra(scored: Callable[[str], list[tuple[object
 
 
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
-    assert of_findings() == {"findings", "s2s_findings", "fvd_findings", "pvqa_findings"}
+    of_others = {"s2s_findings", "fvd_findings", "pvqa_findings", "scv_findings"}
+    assert of_findings() == {"findings", *of_others}
     assert all(tables()[name].is_of_store for name in of_findings())
     with pytest.raises(StpError, match="s2s_findings"):
         check_name("s2s_finding")
