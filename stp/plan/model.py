@@ -1,10 +1,13 @@
 """What is known about a model: config/models/<name>.yaml."""
 
+import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stp.core.errors import StpError
 from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
 from stp.plan.strict import Json, Module, Name, Strict
@@ -269,6 +272,35 @@ class Variant(Leads):
         return bool(self.datasets)
 
 
+class VariantGrid(Strict):
+    """Trainings with all combinations of some values: each of them is a variant of the model.
+
+    Variants are named after what they set: ``lr_0_001_kl_weight_1e_05``.
+
+    Attributes:
+        reference: whose it is, and where it is printed.
+        options: option of the model -> its values.
+        train: setting of the training -> its values.
+    """
+
+    reference: str = ""
+    options: dict[str, tuple[Any, ...]] = {}
+    train: dict[str, tuple[Any, ...]] = {}
+
+    def variants(self) -> dict[str, Variant]:
+        """All points of the grid by name, the last key varies fastest."""
+        of = [(part, key) for part in ("train", "options") for key in getattr(self, part)]
+        found = {}
+        for values in product(*(getattr(self, part)[key] for part, key in of)):
+            said = [f"{key} {value}" for (_, key), value in zip(of, values, strict=True)]
+            point: dict[str, Json] = {"train": {}, "options": {}}
+            for (part, key), value in zip(of, values, strict=True):
+                point[part][key] = value
+            name = re.sub("[^a-z0-9]+", "_", " ".join(said).lower())
+            found[name] = Variant(title=", ".join(said), reference=self.reference, **point)
+        return found
+
+
 class Model(ModelSettings):
     """What is known about a model (config/models/<name>.yaml).
 
@@ -286,6 +318,7 @@ class Model(ModelSettings):
             where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: of its settings, by name.
+        grids: of variants, by name; in `cells`, the name stands for all of its variants.
         reads: files and folders that its code reads or imports, besides what its imports name:
             paths in the checkout. Their content is part of its fingerprints.
         source: of forecasts that are read: the module that reads them (stp/predict/sources); of a
@@ -308,12 +341,35 @@ class Model(ModelSettings):
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[Name, Variant] = {}
+    grids: dict[Name, VariantGrid] = {}
     reads: tuple[str, ...] = ()
     source: Module | None = None
     network: Name | None = None
     archives: dict[str, dict[str, Release]] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
+
+    def with_grids(self) -> "Model":
+        """The model with all points of its grids among its variants.
+
+        Raises:
+            StpError: two of them have one name.
+        """
+        every = dict(self.variants)
+        for grid, of in self.grids.items():
+            points = of.variants()
+            if taken := {"default", *every} & {grid, *points}:
+                raise StpError(
+                    f"{self.title}: the grid {grid} has a variant {min(taken)}, and there is one",
+                    expected="names of variants and grids that are different from each other",
+                    remedy="rename the grid, or leave out the values that two grids share",
+                )
+            every |= points
+        return self.model_copy(update={"variants": every})
+
+    def named(self, variant: str) -> tuple[str, ...]:
+        """The variants that a name in `cells` stands for: itself, or all of a grid."""
+        return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")
     def _source_is_for_what_is_read(self) -> Self:
