@@ -21,6 +21,7 @@ from stp.collect.significance import Place, read_sums
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest, columns_of
+from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import Part, read_shown, setting_of
 from stp.score import sets
 from stp.score.conventions import find
@@ -171,7 +172,7 @@ def _curve(
     return replace(curve, low=float(low), high=float(high))
 
 
-def overall(cell: Cell, convention: str) -> tuple[float | None, str]:
+def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
     """The value over all lead times, or why there is none."""
     for folder in cell.folders(("scores", "perceptual")):
         rows = pq.read_table(

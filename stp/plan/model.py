@@ -288,16 +288,18 @@ class VariantGrid(Strict):
     train: dict[str, tuple[Any, ...]] = {}
 
     def variants(self) -> dict[str, Variant]:
-        """All points of the grid by name, the last key varies fastest."""
-        of = [(part, key) for part in ("train", "options") for key in getattr(self, part)]
+        """All points of the grid by name; the last key varies fastest."""
+        keys = [*self.train, *self.options]
         found = {}
-        for values in product(*(getattr(self, part)[key] for part, key in of)):
-            said = [f"{key} {value}" for (_, key), value in zip(of, values, strict=True)]
-            point: dict[str, Json] = {"train": {}, "options": {}}
-            for (part, key), value in zip(of, values, strict=True):
-                point[part][key] = value
-            name = re.sub("[^a-z0-9]+", "_", " ".join(said).lower())
-            found[name] = Variant(title=", ".join(said), reference=self.reference, **point)
+        for values in product(*self.train.values(), *self.options.values()):
+            said = ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+            count = len(self.train)
+            found[re.sub("[^a-z0-9]+", "_", said.lower())] = Variant(
+                title=said,
+                reference=self.reference,
+                train=dict(zip(self.train, values[:count], strict=True)),
+                options=dict(zip(self.options, values[count:], strict=True)),
+            )
         return found
 
 
