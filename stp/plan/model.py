@@ -206,10 +206,12 @@ class Leads(Strict):
         lead_times: these alone; a cell has those that are not beyond its horizon.
         per_lead: a network is trained for each of them, which forecasts it directly; else one
             forecasts all.
+        interpolated: forecasts of the lead times between them are interpolated, linearly.
     """
 
     lead_times: tuple[Lead, ...] = ()
     per_lead: bool = False
+    interpolated: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -217,6 +219,8 @@ class Leads(Strict):
             raise ValueError("lead_times ascend, and none is named twice")
         if self.per_lead and not self.lead_times:
             raise ValueError("per_lead needs lead_times: those that a network is trained for")
+        if self.interpolated and not self.lead_times:
+            raise ValueError("interpolated needs lead_times: those between which it is done")
         return self
 
 
@@ -246,12 +250,15 @@ class ModelSettings(Leads):
 class Variant(Leads):
     """A named layer of settings of a model, over all others: trained anew, or given.
 
+    One that changes forecasts alone (`predict`, `lead_times`) has trainings of the model itself.
+
     Attributes:
         title: what tables call it.
         published_name: what the paper calls it. Of given parameters that is the model's name; a
             trained variant without one has no printed values.
         reference: whose it is, and where it is printed.
         options, train, predict: what it sets; the model is trained with it.
+        channels: patterns of the names of those that it sees and forecasts; none for all.
         datasets: instead of a training: dataset that options were found on -> these options.
     """
 
@@ -261,12 +268,18 @@ class Variant(Leads):
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    channels: tuple[str, ...] = ()
     datasets: dict[str, Json] = {}
 
     @property
     def is_given(self) -> bool:
         """Are its parameters given, so that nothing is trained?"""
         return bool(self.datasets)
+
+    @property
+    def has_trainings(self) -> bool:
+        """Is it trained, or given, in another way than the model itself?"""
+        return bool(self.options or self.train or self.channels or self.datasets)
 
 
 class Model(ModelSettings):
