@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.options import number, require, whole
+from stp.models.one_step import PREDICTS
 from stp.models.padding import pad
 
 LEVELS = (50, 250, 500, 600, 700, 850, 925)
@@ -31,10 +32,6 @@ VARIABLES = (
     ),
 )
 """Variables of the published weights, in their order and spelling."""
-PREDICTS = ("state", "change", "fading")
-"""What a network gives: the frame, how it differs from the latest one, or from a share of that."""
-FADES = 3.0
-"""Lead times after which 1/e of the latest frame is left, before a training."""
 LEAD_UNIT = 100.0
 """Lead times are told in so many hours."""
 
@@ -143,13 +140,10 @@ class Model(nn.Module):
         drop: share of values that are dropped in training.
         drop_path: of clips that pass by a branch of the last block in training; less before.
         hours: from one frame to the next.
-        leads: lead times that are trained; none for all.
+        leads: lead times that are trained, those named twice twice as often; none for all alike.
         variables: of `VARIABLES`, what each channel is called in published weights; null for
             channels that these do not know.
-        predicts: state; change, the difference from the latest frame; or fading, that from a share
-            of it, which falls with the lead time at a rate that is learnt for each channel. A frame
-            says much of the next day and nothing of day 44: of changes, the network would have to
-            take it away again.
+        predicts: state, or change: the difference from the latest frame.
         initial_std: standard deviation of initial weights of linear layers and patches. That of the
             release is meant for 1024 values of a token; of 64, it makes the fields much weaker than
             the places beside them.
@@ -213,8 +207,6 @@ class Model(nn.Module):
         self.var_agg = Aggregation(width, heads)
         self.pos_embed = nn.Parameter(places(self.sides, width)[None])
         self.lead_time_embed = nn.Linear(1, width)
-        if predicts == "fading":
-            self.fades = nn.Parameter(torch.full((shape[0], 1, 1), math.log(FADES)))
         self.drop = drop
         shares = torch.linspace(0, drop_path, depth, device="cpu").tolist()
         self.blocks = nn.ModuleList(Block(width, heads, mlp_ratio, drop, s) for s in shares)
@@ -337,12 +329,7 @@ class Model(nn.Module):
         x = x.unflatten(-1, (self.patch, self.patch, self.channels))
         x = x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
         found = x[..., : frames.shape[-2], : frames.shape[-1]]
-        if self.predicts == "state":
-            return found
-        if self.predicts == "change":
-            return found + frames[:, -1]
-        left = torch.exp(-lead.to(x.dtype)[:, None, None, None] / self.fades.exp())
-        return found + left * frames[:, -1]
+        return found + frames[:, -1] if self.predicts == "change" else found
 
 
 class Patches(nn.Module):

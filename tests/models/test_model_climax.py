@@ -76,19 +76,13 @@ def test_published_weights_are_taken_of_the_variables_that_are_named():
 
 
 def test_changes_begin_at_the_latest_frame_and_weights_are_as_wide_as_asked():
-    """Without a head, the forecast is the day before, or what has not faded of it."""
+    """Without a head, the forecast is the day before."""
     model, frames = make((2, 5, 7), predicts="change", initial_std=0.5), torch.randn(2, 1, 2, 5, 7)
     assert model.blocks[0].mlp.fc1.weight.std().item() == pytest.approx(0.5, rel=0.1)
     nn.init.zeros_(model.head[-1].weight)
     assert torch.equal(model(frames, 2), frames.expand(-1, 2, -1, -1, -1))
     predicted, _ = model.outputs(frames.expand(-1, 4, -1, -1, -1), 0)
     assert torch.equal(predicted, frames)
-    model = make((2, 5, 7), predicts="fading")
-    nn.init.zeros_(model.head[-1].weight)
-    nn.init.constant_(model.fades[1], 0.0)  # 1/e after one lead time; 3 of the other channel
-    found = model(frames, 2, lead_times=[1, 6])
-    left = torch.tensor([[-1 / 3, -1.0], [-2.0, -6.0]]).exp()[:, :, None, None]
-    torch.testing.assert_close(found, left * frames)
 
 
 def test_a_forecast_depends_on_its_own_lead_time_alone():
