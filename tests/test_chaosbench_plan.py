@@ -153,6 +153,20 @@ def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
     assert list(autoregressive) == leads, "rows exist for forecast lead times only"
 
 
+def test_variants_that_differ_in_forecasts_alone_share_trainings() -> None:
+    """Interpolated or not, the ten networks are the same; others see levels alone."""
+    plan = Plan.load(yaml.safe_load((ROOT / "config" / "chaosbench-demo.yaml").read_text()))
+    made = {one.cell.variant: one for one in plan.cells if one.cell.model == "resnet"}
+    direct, between = made["direct"], made["direct_interpolated"]
+    assert len(direct.models) == 10 and direct.models == between.models
+    recipes = {name: (one.predictions or one.scores).forecast for name, one in made.items()}
+    assert [name for name, recipe in recipes.items() if "interpolated" in recipe] == [
+        "direct_interpolated"
+    ]
+    (levels,) = made["levels"].models
+    assert levels.recipe["channels"] == recipes["levels"]["channels"] == ["?_*"]
+
+
 def test_members_of_five_trainings_are_those_of_the_model_itself(paper: Plan) -> None:
     """With the seed of the cell and the next ones; the first is that of the single forecasts."""
     made = {

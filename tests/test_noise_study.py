@@ -11,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect import success
 from stp.collect.people_agreement import HEADER as AGREEMENTS
 from stp.collect.people_agreement import Agreement, line
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
@@ -108,6 +109,36 @@ def test_rank_correlations_are_those_computed_by_hand() -> None:
     assert rank_correlation(values, steps) == pytest.approx(
         [1, -1, np.nan, 0.8, 2 / np.sqrt(5)], nan_ok=True
     )
+
+
+def test_other_values_may_differ_from_row_to_row() -> None:
+    values = np.array([[1, 2, 3], [1, 2, 3], [1, 1, 2.0]])
+    others = np.array([[3, 5, 9], [9, 5, 3], [4, 4, 4.0]])
+    assert rank_correlation(values, others) == pytest.approx([1, -1, np.nan], nan_ok=True)
+
+
+def test_rankings_of_models_beside_one_metric_as_success(made, monkeypatch) -> None:
+    """As if PSNR said what happens, and distortions were models: intervals come from clips."""
+    monkeypatch.setattr(success, "TRUTHS", ("psnr",))
+    found = success.rankings(load_manifest(made[1]))
+    of = {(one.setting, one.convention): one for one in found}
+    values = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
+    for place, intensity in enumerate((1, 2, 5)):
+        one = of[f"horizon-9,intensity-{intensity}", "fvd.random_logits"]
+        psnr, fvd = (
+            [values[name, convention][place] for name in MODELS]
+            for convention in ("psnr.pooled", "fvd.random_logits")
+        )
+        (expected,) = rank_correlation(np.array([psnr]), -np.array(fvd))
+        assert one.correlation == pytest.approx(expected) and one.models == 3
+        assert one.over_clips.low <= one.correlation <= one.over_clips.high
+        assert one.over_models is None and "3 models" in one.why
+    (pooled,) = (o for o in found if o[:1] + o[3:4] == (success.ALL, "fvd.random_logits"))
+    assert pooled.over_clips is not None and pooled.models == 9
+    ours = [o.correlation for o in found if o.convention == "fvd.random_logits"][:3]
+    assert pooled.correlation == pytest.approx(np.mean(ours))
+    absent = of["horizon-9,intensity-1", "fvd.predicted_only"]
+    assert absent.correlation is None and "weights of i3d are not there" in absent.why
 
 
 def test_means_over_frames_are_exactly_blind_to_swaps(made) -> None:

@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from stp.collect.published import of_cell, read_published
+from stp.core.errors import StpError
+from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
+from stp.plan.model import Model
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,3 +39,36 @@ def test_each_model_has_one_printed_value_of_each_dataset() -> None:
     lengths = {name: (facts[name].context, facts[name].horizon) for name in ("bair", "kth")}
     assert lengths == {"bair": (2, 14), "kth": (10, 10)}
     assert facts["scv_rtwm_64"].horizon == 30
+
+
+def test_the_population_is_a_grid_of_trainings_at_stages_of_each() -> None:
+    """3 learning rates; 4 weights of the divergence, and with SAVP 4 x 4 of its adversaries."""
+    plan = Plan.load(ROOT / "config" / "scv-population.yaml")
+    trainings: dict[str, set[str]] = {}
+    for made in plan.cells:
+        (model,) = made.models
+        trainings.setdefault(made.cell.model, set()).add(model.folder)
+    counts = {model: len(found) for model, found in trainings.items()}
+    assert counts == {"cdna": 3, "sv2p": 3 * 4, "svg": 3 * 4, "savp": 3 * 4 * 4 * 4}
+    assert len(plan.cells) == 16 * sum(counts.values()) == 3504
+    (one,) = (
+        made
+        for made in plan.cells
+        if made.cell.variant == "lr_0_0001_kl_weight_1e_06"
+        and (made.cell.model, made.cell.setting) == ("svg", "horizon-14,update-30000")
+    )
+    recipe = one.models[0].recipe
+    assert (recipe["train"]["lr"], recipe["options"]["kl_weight"]) == (1e-4, 1e-6)
+    assert recipe["train"]["iterations"] == recipe["train"]["snapshots"][-1] == 300_000
+    assert one.scores.recipe["rollout"]["update"] == 30_000
+
+
+def test_a_grid_that_a_model_lacks_or_whose_names_are_taken_is_refused() -> None:
+    scale = {"scale": "x", "suite": "scv", "seeds": [0]}
+    cells = {"models": ["persistence"], "cells": [{"trained_on": "bair", "variant": "searched"}]}
+    with pytest.raises(StpError, match="unknown variant of persistence 'searched'"):
+        config.load({**scale, "dimensions": {"scv_benchmark": cells}})
+    facts = {"title": "SVG", "reference": "", "fit": "sgd"}
+    grids = {"one": {"train": {"lr": [0.1]}}, "two": {"train": {"lr": [0.1]}}}
+    with pytest.raises(StpError, match="the grid two has a variant lr_0_1, and there is one"):
+        Model(**facts, grids=grids).with_grids()

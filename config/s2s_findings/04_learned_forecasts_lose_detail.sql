@@ -15,26 +15,21 @@ WITH learned AS (
     SELECT * FROM (VALUES ('panguweather'), ('graphcast'), ('fourcastnetv2')) AS f(forecast)
     CROSS JOIN (VALUES ('t850'), ('z500'), ('q700')) AS v(variable)
     WHERE NOT (forecast = 'fourcastnetv2' AND variable = 'q700')
-),
-values_of AS (
-    FROM s2s_day_44
-    WHERE score = 'SpecDiv' AND variant = 'default' AND subset = 'test'
 )
 SELECT
     s.side, 'less detail than centres at day 44' AS part, 24 AS needed, l.forecast AS model,
-    'ChaosBench' AS tested, l.variable || ' SpecDiv' AS metric, a.value, o.forecast AS against,
-    b.value AS other, a.value > b.value AS outcome, true AS fair,
+    'ChaosBench' AS tested, l.variable || ' SpecDiv' AS metric, c.value, o.forecast AS against,
+    c.other, c.value > c.other AS outcome, true AS fair,
     CASE
-        WHEN a.forecast IS NULL OR b.forecast IS NULL
-            THEN CASE s.side WHEN 'ours' THEN 'not evaluated' ELSE 'not printed' END
-        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
+        WHEN c.forecast IS NOT NULL THEN c.remark
+        WHEN s.side = 'ours' THEN 'not evaluated'
+        ELSE 'not printed'
     END AS remark,
-    coalesce(a.bytes, b.bytes) AS bytes,
-    coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
+    c.bytes, c.comparable
 FROM (VALUES ('ours'), ('published')) AS s(side)
 CROSS JOIN learned l
 CROSS JOIN (VALUES ('ukmo'), ('cma'), ('ecmwf')) AS o(forecast)
-LEFT JOIN values_of a
-    ON a.side = s.side AND a.forecast = l.forecast AND a.variable = l.variable
-LEFT JOIN values_of b
-    ON b.side = s.side AND b.forecast = o.forecast AND b.variable = l.variable;
+LEFT JOIN s2s_compared c
+    ON c.side = s.side AND c.forecast = l.forecast AND c.variant = 'default'
+    AND c.against = o.forecast AND c.other_variant = 'default'
+    AND c.variable = l.variable AND c.score = 'SpecDiv';

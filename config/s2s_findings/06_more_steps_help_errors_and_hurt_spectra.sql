@@ -32,20 +32,14 @@ wanted AS (
 )
 SELECT
     'ours' AS side, w.part, w.needed, w.forecast || ', 5 steps' AS model,
-    'ChaosBench' AS tested, w.variable || ' ' || w.score AS metric, a.value, '1 step' AS against,
-    b.value AS other,
-    CASE w.score WHEN 'RMSE' THEN a.value < b.value ELSE a.value > b.value END AS outcome,
+    'ChaosBench' AS tested, w.variable || ' ' || w.score AS metric, c.value, '1 step' AS against,
+    c.other,
+    CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
-    CASE
-        WHEN a.forecast IS NULL OR b.forecast IS NULL THEN 'not evaluated'
-        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
-    END AS remark,
-    coalesce(a.bytes, b.bytes) AS bytes,
-    coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
+    CASE WHEN c.forecast IS NULL THEN 'not evaluated' ELSE c.remark END AS remark,
+    c.bytes, c.comparable
 FROM wanted w
-LEFT JOIN s2s_day_44 a
-    ON a.side = 'ours' AND a.forecast = w.forecast AND a.variant = 'steps5'
-    AND a.variable = w.variable AND a.score = w.score AND a.subset = 'test'
-LEFT JOIN s2s_day_44 b
-    ON b.side = 'ours' AND b.forecast = w.forecast AND b.variant = 'default'
-    AND b.variable = w.variable AND b.score = w.score AND b.subset = 'test';
+LEFT JOIN s2s_compared c
+    ON c.side = 'ours' AND c.forecast = w.forecast AND c.variant = 'steps5'
+    AND c.against = w.forecast AND c.other_variant = 'default'
+    AND c.variable = w.variable AND c.score = w.score;

@@ -33,20 +33,17 @@ wanted AS (
 )
 SELECT
     w.side, w.part, w.needed, w.forecast || ', task 2' AS model, 'ChaosBench' AS tested,
-    w.variable || ' ' || w.score AS metric, a.value, 'task 1' AS against, b.value AS other,
-    CASE w.score WHEN 'RMSE' THEN a.value < b.value ELSE a.value > b.value END AS outcome,
+    w.variable || ' ' || w.score AS metric, c.value, 'task 1' AS against, c.other,
+    CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE
-        WHEN a.forecast IS NULL OR b.forecast IS NULL
-            THEN CASE w.side WHEN 'ours' THEN 'not evaluated' ELSE 'not printed' END
-        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
+        WHEN c.forecast IS NOT NULL THEN c.remark
+        WHEN w.side = 'ours' THEN 'not evaluated'
+        ELSE 'not printed'
     END AS remark,
-    coalesce(a.bytes, b.bytes) AS bytes,
-    coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
+    c.bytes, c.comparable
 FROM wanted w
-LEFT JOIN s2s_day_44 a
-    ON a.side = w.side AND a.forecast = w.forecast AND a.variant = 'task2_steps5'
-    AND a.variable = w.variable AND a.score = w.score AND a.subset = 'test'
-LEFT JOIN s2s_day_44 b
-    ON b.side = w.side AND b.forecast = w.forecast AND b.variant = w.other
-    AND b.variable = w.variable AND b.score = w.score AND b.subset = 'test';
+LEFT JOIN s2s_compared c
+    ON c.side = w.side AND c.forecast = w.forecast AND c.variant = 'task2_steps5'
+    AND c.against = w.forecast AND c.other_variant = w.other
+    AND c.variable = w.variable AND c.score = w.score;

@@ -16,21 +16,18 @@ WITH others AS (
 )
 SELECT
     s.side, o.letter || o.score AS part, 9 AS needed, 'fno' AS model, 'ChaosBench' AS tested,
-    o.variable || ' ' || o.score AS metric, a.value, o.forecast AS against, b.value AS other,
-    CASE o.score WHEN 'MS-SSIM' THEN a.value > b.value ELSE a.value < b.value END AS outcome,
+    o.variable || ' ' || o.score AS metric, c.value, o.forecast AS against, c.other,
+    CASE o.score WHEN 'MS-SSIM' THEN c.value > c.other ELSE c.value < c.other END AS outcome,
     true AS fair,
     CASE
-        WHEN a.forecast IS NULL OR b.forecast IS NULL
-            THEN CASE s.side WHEN 'ours' THEN 'not evaluated' ELSE 'not printed' END
-        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
+        WHEN c.forecast IS NOT NULL THEN c.remark
+        WHEN s.side = 'ours' THEN 'not evaluated'
+        ELSE 'not printed'
     END AS remark,
-    coalesce(a.bytes, b.bytes) AS bytes,
-    coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
+    c.bytes, c.comparable
 FROM (VALUES ('ours'), ('published')) AS s(side)
 CROSS JOIN others o
-LEFT JOIN s2s_day_44 a
-    ON a.side = s.side AND a.forecast = 'fno' AND a.variant = 'default'
-    AND a.variable = o.variable AND a.score = o.score AND a.subset = 'test'
-LEFT JOIN s2s_day_44 b
-    ON b.side = s.side AND b.forecast = o.forecast AND b.variant = 'default'
-    AND b.variable = o.variable AND b.score = o.score AND b.subset = 'test';
+LEFT JOIN s2s_compared c
+    ON c.side = s.side AND c.forecast = 'fno' AND c.variant = 'default'
+    AND c.against = o.forecast AND c.other_variant = 'default'
+    AND c.variable = o.variable AND c.score = o.score;

@@ -21,6 +21,7 @@ from stp.collect.significance import Place, read_sums
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest, columns_of
+from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import Part, read_shown, setting_of
 from stp.score import sets
 from stp.score.conventions import find
@@ -28,6 +29,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
 SEED = 0
+NOT_SCORED = "not scored"
 CONSTANT = "the same at all intensities: it does not see this distortion"
 
 
@@ -59,22 +61,26 @@ class Curve:
     why: str = ""
 
 
-def rank_correlation(values: np.ndarray, intensities: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of each row with the intensities.
+def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of each row with other values.
 
     Args:
         values: (R, I).
-        intensities: (I,), different from each other.
+        others: (I,), the same for each row, or (R, I).
 
     Returns:
-        float64 (R,); NaN where all values of a row are equal, or one is no number.
+        float64 (R,); NaN where all values of a row, or all others, are equal, or one is no number.
     """
-    ranks = rankdata(values, axis=1, nan_policy="propagate")
-    ranks = ranks - ranks.mean(axis=1, keepdims=True)
-    steps = rankdata(intensities) - (len(intensities) + 1) / 2
+    x, y = _centred_ranks(values), _centred_ranks(np.atleast_2d(others))
     with np.errstate(invalid="ignore"):
-        spread = np.sqrt(np.square(ranks).sum(axis=1) * np.square(steps).sum())
-        return np.asarray(np.where(spread > 0, ranks @ steps / spread, np.nan))
+        spread = np.sqrt(np.square(x).sum(axis=1) * np.square(y).sum(axis=1))
+        return np.asarray(np.where(spread > 0, (x * y).sum(axis=1) / spread, np.nan))
+
+
+def _centred_ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks within each row less their mean; NaN in a row with a value that is no number."""
+    ranks = rankdata(values, axis=1, nan_policy="propagate")
+    return np.asarray(ranks - ranks.mean(axis=1, keepdims=True))
 
 
 def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) -> list[Curve]:
@@ -94,7 +100,7 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     found = []
     for cells in groups.values():
         cells.sort(key=_intensity)
-        clips = _clips(cells[0])
+        clips = clips_of(cells[0])
         random = np.random.default_rng(SEED)
         drawn = random.multinomial(
             len(clips.names), np.full(len(clips.names), 1 / len(clips.names)), resamples
@@ -106,7 +112,7 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     return found
 
 
-class _Clips(NamedTuple):
+class Clips(NamedTuple):
     """The clips of a dataset: their clusters, and the number of the cluster of each."""
 
     names: list[str]
@@ -117,7 +123,8 @@ def _intensity(cell: Cell) -> int:
     return setting_of(cell.key.setting).get("intensity", 0)
 
 
-def _clips(cell: Cell) -> _Clips:
+def clips_of(cell: Cell) -> Clips:
+    """Read the clips of a cell from the scores of its samples."""
     table = pq.read_table(
         Path(cell.scores) / "sample_scores.parquet",
         columns=["sample", "cluster"],
@@ -126,13 +133,13 @@ def _clips(cell: Cell) -> _Clips:
     of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
     clusters = [of[sample] for sample in sorted(of)]
     names = list(dict.fromkeys(clusters))
-    return _Clips(names, np.array([names.index(one) for one in clusters]))
+    return Clips(names, np.array([names.index(one) for one in clusters]))
 
 
 def _curve(
-    plan: Manifest, cells: list[Cell], convention: str, clips: _Clips, drawn: np.ndarray
+    plan: Manifest, cells: list[Cell], convention: str, clips: Clips, drawn: np.ndarray
 ) -> Curve:
-    scored = [_overall(cell, convention) for cell in cells]
+    scored = [overall(cell, convention) for cell in cells]
     curve = Curve(
         cells[0].key.tested_on,
         cells[0].key.model,
@@ -157,7 +164,7 @@ def _curve(
     if len(clips.names) < FEWEST_CLUSTERS:
         why = f"{len(clips.names)} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
         return replace(curve, why=why)
-    again = [_resampled(cell, convention, clips, drawn) for cell in cells]
+    again = [resampled(cell, convention, clips, drawn) for cell in cells]
     if any(isinstance(one, str) for one in again):
         return replace(curve, why=next(one for one in again if isinstance(one, str)))
     each = rank_correlation(sign * np.stack(again, axis=1), intensities)
@@ -165,7 +172,7 @@ def _curve(
     return replace(curve, low=float(low), high=float(high))
 
 
-def _overall(cell: Cell, convention: str) -> tuple[float | None, str]:
+def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
     """The value over all lead times, or why there is none."""
     for folder in cell.folders(("scores", "perceptual")):
         rows = pq.read_table(
@@ -177,10 +184,10 @@ def _overall(cell: Cell, convention: str) -> tuple[float | None, str]:
         for row in rows:
             if row["lead"] is None:
                 return row["value"], row["reason"] or ""
-    return None, "not scored"
+    return None, NOT_SCORED
 
 
-def _resampled(cell: Cell, convention: str, clips: _Clips, drawn: np.ndarray) -> np.ndarray | str:
+def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:
     """Values of resampled clusters (R,), or why there are none.
 
     Args:

@@ -3,6 +3,7 @@
 import copy
 import importlib
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Prepared:
     def only(self, channels: np.ndarray) -> "Prepared":
         """Shape, attributes and normalisation of these data, restricted to some channels.
 
-        The frames on disk stay those of all channels.
+        The frames on disk stay those of all channels; clips that are read have these alone.
 
         Args:
             channels: their numbers, from 0.
@@ -98,6 +99,28 @@ class Prepared:
                 for key, value in found.items()
             }
         return part
+
+    def named(self, patterns: Sequence[str]) -> "Prepared":
+        """The part of these data whose channels have names of some patterns, see `only`.
+
+        Args:
+            patterns: of names, as of a shell; none for all channels.
+
+        Raises:
+            StpError: no channel has a name of one of them.
+        """
+        if not patterns:
+            return self
+        names = list(self.attrs.get("variables") or [])
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise StpError(
+                    f"{self.folder}: no channel is named as {pattern!r}",
+                    expected=f"patterns of {', '.join(names) or 'none: channels have no names'}",
+                    remedy="correct `channels` of the variant",
+                )
+        wanted = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
+        return self.only(np.flatnonzero(wanted))
 
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
@@ -226,6 +249,8 @@ class Clips:
             for run in np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1):
                 first, last = start + run[0] * stride, start + run[-1] * stride
                 found = self.prepared.frames.read(int(first), int(last) + 1)[::stride]
+                if len(self.prepared.channels) < found.shape[1]:
+                    found = found[:, self.prepared.channels]
                 self._in_units(found, clip[done : done + len(run)])
                 done += len(run)
         return clips

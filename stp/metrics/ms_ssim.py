@@ -65,21 +65,26 @@ def _similarity(
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     constants = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     found = np.ones(len(x))
+    # Sums and differences, (2, F, H, W): their variances are vx + vy + 2 cxy and vx + vy - 2 cxy.
+    both = np.empty((2, *x.shape), x.dtype)
+    np.add(x, y, out=both[0])
+    np.subtract(x, y, out=both[1])
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
         # As many pairs at a time as stay in the cache: of the coarser scales many.
-        size = max(1, POINTS // x[0].size)
-        height, width = x.shape[1:]
-        space = _space(min(size, len(x)), height, width, x.dtype)
-        halves: list[tuple[np.ndarray, np.ndarray]] = []
-        for first in range(0, len(x), size):
-            pair = x[first : first + size], y[first : first + size]
-            means = _mean_terms(*pair, constants, is_last, space)
+        count, height, width = both.shape[1:]
+        size = min(max(1, POINTS // (height * width)), count)
+        space = _space(size, height, width, both.dtype)
+        halves: list[np.ndarray] = []
+        for first in range(0, count, size):
+            pairs = both[:, first : first + size]
+            means = _mean_terms(pairs, constants, is_last, space)
             found[first : first + size] *= np.maximum(means, 0) ** weight
             if not is_last:
-                halves.append((halve(pair[0]), halve(pair[1])))
+                halved = halve(pairs.reshape(-1, height, width))
+                halves.append(halved.reshape(2, -1, *halved.shape[1:]))
         if not is_last:
-            x, y = (np.concatenate(parts) for parts in zip(*halves, strict=True))
+            both = halves[0] if len(halves) == 1 else np.concatenate(halves, axis=1)
     return found
 
 
@@ -89,27 +94,23 @@ def _shares(scales: int) -> np.ndarray:
 
 
 def _mean_terms(
-    x: np.ndarray,
-    y: np.ndarray,
-    constants: tuple[float, float],
-    whole: bool,
-    space: np.ndarray,
+    pairs: np.ndarray, constants: tuple[float, float], whole: bool, space: np.ndarray
 ) -> np.ndarray:
     """Mean contrast-structure of pairs of frames, or their mean SSIM, float64 (G,).
 
     Args:
-        x, y: (G, H, W).
+        pairs: their sums and differences, (2, G, H, W).
         constants: C1 and C2.
         whole: whether luminance has a part.
         space: as `_space` makes it, overwritten.
     """
-    count, height, width = x.shape
+    count, height, width = pairs.shape[1:]
     edge = WINDOW - 1 if height >= WINDOW else 0
     total, inside = np.zeros(count), height - edge
     step = _rows_at_a_time(count, inside, width)
     for start in range(0, inside, step):
         rows = slice(start, min(start + step, inside) + edge)
-        total += _sum_of_terms(x[:, rows], y[:, rows], constants, whole, space)
+        total += _sum_of_terms(pairs[:, :, rows], constants, whole, space)
     return total / (inside * (width - WINDOW + 1 if width >= WINDOW else width))
 
 
@@ -126,47 +127,44 @@ def _space(count: int, height: int, width: int, precision: np.dtype[np.floating]
 
 
 def _sum_of_terms(
-    x: np.ndarray,
-    y: np.ndarray,
-    constants: tuple[float, float],
-    whole: bool,
-    space: np.ndarray,
+    pairs: np.ndarray, constants: tuple[float, float], whole: bool, space: np.ndarray
 ) -> np.ndarray:
-    """Sum of the terms over all places of the window in frames (G, H, W), float64 (G,)."""
+    """Sum of the terms over all places of the window in frames (2, G, H, W), float64 (G,).
+
+    With the variances s and d of the sums and differences of two frames,
+
+        (2 cxy + C2) / (vx + vy + C2) = 1 - 2 d / (s + d + 2 C2)
+
+    and in the same way luminance is (S - D + 2 C1) / (S + D + 2 C1), with the squares S and D of
+    their means.
+    """
     c1, c2 = constants
-    count, height, width = x.shape
+    _, count, height, width = pairs.shape
     inside = tuple(n - WINDOW + 1 if n >= WINDOW else n for n in (height, width))
 
     def at(number: int, *shape: int) -> np.ndarray:
         return space[number, : 4 * count * shape[0] * shape[1]].reshape(4 * count, *shape)
 
-    # Both frames, the sum of their squares, and their product are blurred together.
-    blurred = at(0, height, width)
-    fields = blurred.reshape(4, count, height, width)
-    fields[0], fields[1] = x, y
-    np.square(x, out=fields[2])
-    np.square(y, out=fields[3])
-    fields[2] += fields[3]
-    np.multiply(x, y, out=fields[3])
-    means = _blurred(blurred, at(1, inside[0], width), at(2, *inside)).reshape(4, count, *inside)
-    mean_x, mean_y, variances, term = means
-    both, squares = at(0, *inside)[: 2 * count].reshape(2, count, *inside)
-    np.multiply(mean_x, mean_y, out=both)
-    np.square(means[:2], out=means[:2])
-    np.add(mean_x, mean_y, out=squares)
-    # (2 cxy + C2) / (vx + vy + C2)
-    term -= both
-    term *= 2
-    term += c2
-    variances -= squares
-    variances += c2
-    term /= variances
-    if whole:
-        both *= 2
-        both += c1
-        squares += c1
-        term *= both
-        term /= squares
+    # Sums, differences and their squares are blurred together.
+    fields = at(0, height, width).reshape(4, count, height, width)
+    fields[:2] = pairs
+    np.square(pairs, out=fields[2:])
+    blurred = _blurred(at(0, height, width), at(1, inside[0], width), at(2, *inside))
+    means, variances = blurred.reshape(2, 2, count, *inside)
+    np.square(means, out=means)
+    variances -= means
+    term, lost = variances
+    term += 2 * c2
+    term += lost
+    np.divide(lost, term, out=term)
+    if not whole:
+        places = inside[0] * inside[1]
+        return np.asarray(places - 2 * term.sum(axis=(1, 2), dtype=np.float64))
+    term *= -2
+    term += 1
+    of_sums, of_differences = means
+    term *= of_sums - of_differences + 2 * c1
+    term /= of_sums + of_differences + 2 * c1
     return np.asarray(term.sum(axis=(1, 2), dtype=np.float64))
 
 

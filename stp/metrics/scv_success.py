@@ -4,8 +4,10 @@ Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pi
 transportation, and drop-off phase, and the same number and type of units that were picked up must
 be dropped off again". The rules are checked on frames alone: colours are taken apart by what they
 are mixed of, and what is counted is the area that a colour covers. The first observed frame says
-what there is. Where the observed video itself breaks a rule, its things are not recognised (videos
-of the real game are not): the sample has no value.
+what there is. A video in which nothing happens keeps no rule: at least half of what is collected,
+lost or picked up in the observed video has to be, and half as much has to move. Where the observed
+video itself breaks a rule, its things are not recognised (videos of the real game are not): the
+sample has no value.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +29,8 @@ LEAST = 0.4
 """Share of a mineral shard; smaller areas are noise."""
 SURE = 0.5
 """Share of a thing that is to be seen if it is there."""
+HALF = 0.5
+"""Share of what happens in the observed video that has to happen in the predicted one."""
 FAR = 0.09
 """Widths of the map that a unit or a medivac may go between two frames."""
 
@@ -91,6 +95,13 @@ def area_of(radius: float, size: int) -> float:
     return float(np.pi * (radius * size) ** 2)
 
 
+def motion(cover: dict[str, np.ndarray], colours: Sequence[str]) -> float:
+    """Area that some colours come to cover, or leave, from one frame to the next; pixels."""
+    area = np.sum([cover[colour] for colour in colours], axis=0)
+    steps = np.abs(np.diff(area, axis=0)).sum(axis=(1, 2))
+    return float(steps.mean()) if len(steps) else 0.0
+
+
 def keeps_unit(predicted: np.ndarray, observed: np.ndarray) -> bool:
     """Is there one unit, always the same, that goes straight on?"""
     size = predicted.shape[-1]
@@ -118,7 +129,10 @@ def keeps_unit(predicted: np.ndarray, observed: np.ndarray) -> bool:
 
 
 def keeps_shards(predicted: np.ndarray, observed: np.ndarray) -> bool:
-    """Are there always two units, and is each shard collected once, by a unit that is there?"""
+    """Are there always two units, and is each shard collected once, by a unit that is there?
+
+    At least half as many are collected as in the observed video.
+    """
     size = predicted.shape[-1]
     colours = ("blue", "shard", "cue")
     start, cover = covered(observed[:1], colours), covered(predicted, colours)
@@ -132,6 +146,10 @@ def keeps_shards(predicted: np.ndarray, observed: np.ndarray) -> bool:
     near = [np.hypot(rows - at[0], columns - at[1]) < 1.6 * SHARD * size + 1 for at in shards]
     full = area_of(SHARD, size)
     anywhere = np.any(near, axis=0)
+    true = covered(observed, colours)
+    if motion(cover, ["blue"]) < HALF * motion(true, ["blue"]):
+        return False
+    left = np.array([true["shard"][-1][disc].sum() > SURE * full for disc in near])
     before = np.ones(len(shards), bool)
     previous = start["blue"][0]
     for t in range(len(predicted)):
@@ -149,17 +167,23 @@ def keeps_shards(predicted: np.ndarray, observed: np.ndarray) -> bool:
             if max(blue[disc].sum(), previous[disc].sum()) < SURE * units / 4:
                 return False
         before, previous = there, blue
-    return True
+    return bool((~before).sum() >= HALF * (~left).sum())
 
 
 def keeps_armies(predicted: np.ndarray, observed: np.ndarray) -> bool:
-    """Do both armies only lose, no more than a few units at once, and is one of them left?"""
+    """Do both armies only lose, no more than a few units at once, and is one of them left?
+
+    They lose at least half as much as in the observed video, but for one unit.
+    """
     size = predicted.shape[-1]
     colours = ("zerg", "terran", "yellow")
     start, cover = covered(observed[:1], colours), covered(predicted, colours)
+    true, armies = covered(observed, colours), ("zerg", "terran")
+    if motion(cover, armies) < HALF * motion(true, armies):
+        return False
     least = area_of(RADII[0], size)
-    left = 0.0
-    for army in ("zerg", "terran"):
+    left = lost = truly_lost = 0.0
+    for army in armies:
         before = start[army][0].sum()
         if before < least * SURE:
             return False
@@ -171,7 +195,10 @@ def keeps_armies(predicted: np.ndarray, observed: np.ndarray) -> bool:
                 return False
             # What was lost does not come back, however slowly.
             before = min(before, now)
-        left = max(left, now)
+        left, lost = max(left, now), lost + whole - now
+        truly_lost += whole - true[army][-1].sum()
+    if lost < HALF * truly_lost - least:
+        return False
     strange = max(cover["none"][t].sum() for t in range(len(predicted)))
     return bool(left > SURE * least and strange < 3 * least)
 
@@ -179,7 +206,8 @@ def keeps_armies(predicted: np.ndarray, observed: np.ndarray) -> bool:
 def keeps_passengers(predicted: np.ndarray, observed: np.ndarray) -> bool:
     """Is every unit picked up once by the medivac, and are the same ones delivered?
 
-    They have to be delivered by the end if they are in the observed video.
+    They have to be delivered by the end if they are in the observed video, and at least half of
+    those that are picked up there.
     """
     size = predicted.shape[-1]
     colours = (*TEAMS, "medivac", "beacon")
@@ -197,6 +225,9 @@ def keeps_passengers(predicted: np.ndarray, observed: np.ndarray) -> bool:
     first = list(units)
     units += missed
     whole = area_of(MEDIVAC, size)
+    true = covered(observed, colours)
+    if motion(cover, ["medivac"]) < HALF * motion(true, ["medivac"]):
+        return False
     flying = blobs(start, ["medivac"], 0)
     if len(flying) != 1 or not 1 <= len(units) <= 4:
         return False
@@ -224,8 +255,10 @@ def keeps_passengers(predicted: np.ndarray, observed: np.ndarray) -> bool:
                 return False
             phase[i] = now
         before = flying[0].place
-    waits = any(_alike(one, unit) and _near(one, unit, size) for one in back for unit in first)
-    return waits or len(back) < len(units) or phase.count("delivered") == len(units)
+    waiting = [any(_alike(b, unit) and _near(b, unit, size) for b in back) for unit in first]
+    picked_up = phase[: len(first)].count("waiting") <= len(first) - HALF * waiting.count(False)
+    delivered = len(back) < len(units) or phase.count("delivered") == len(units)
+    return picked_up and (any(waiting) or delivered)
 
 
 def _alike(one: Blob, other: Blob) -> bool:

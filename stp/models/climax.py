@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.options import number, require, whole
+from stp.models.one_step import PREDICTS
 from stp.models.padding import pad
 
 LEVELS = (50, 250, 500, 600, 700, 850, 925)
@@ -139,9 +140,13 @@ class Model(nn.Module):
         drop: share of values that are dropped in training.
         drop_path: of clips that pass by a branch of the last block in training; less before.
         hours: from one frame to the next.
-        leads: lead times that are trained; none for all.
+        leads: lead times that are trained, those named twice twice as often; none for all alike.
         variables: of `VARIABLES`, what each channel is called in published weights; null for
             channels that these do not know.
+        predicts: state, or change: the difference from the latest frame.
+        initial_std: standard deviation of initial weights of linear layers and patches. That of the
+            release is meant for 1024 values of a token; of 64, it makes the fields much weaker than
+            the places beside them.
 
     Raises:
         StpError: an option is out of range.
@@ -166,6 +171,8 @@ class Model(nn.Module):
         hours: float = 24.0,
         leads: Sequence[int] = (),
         variables: Sequence[str | None] = (),
+        predicts: str = "state",
+        initial_std: float = 0.02,
     ) -> None:
         super().__init__()
         for name, value in {
@@ -178,6 +185,9 @@ class Model(nn.Module):
         for name, share in {"drop": drop, "drop_path": drop_path}.items():
             ok = number(share) and 0 <= share < 1
             require(ok, f"options.{name}", share, "a number from 0, below 1")
+        require(predicts in PREDICTS, "options.predicts", predicts, " or ".join(PREDICTS))
+        ok = number(initial_std) and initial_std > 0
+        require(ok, "options.initial_std", initial_std, "a number > 0")
         require(number(hours) and hours > 0, "options.hours", hours, "a number > 0")
         ok = all(whole(lead, 1, horizon) for lead in leads)
         require(ok, "options.leads", leads, f"whole numbers from 1 to {horizon}, the horizon")
@@ -187,10 +197,11 @@ class Model(nn.Module):
         )
         require(ok, "options.variables", variables, f"{tokens} names of ClimaX, or null each")
         self.context, self.patch, self.hours = context, patch, hours
+        self.predicts = predicts
         self.leads = list(leads) or list(range(1, horizon + 1))
         self.variables, self.channels = tuple(variables), shape[0]
         self.sides = -(-shape[1] // patch), -(-shape[2] // patch)
-        self.token_embeds = nn.ModuleList(Patches(patch, width) for _ in range(tokens))
+        self.token_embeds = nn.ModuleList(Patches(patch, width, initial_std) for _ in range(tokens))
         self.var_embed = nn.Parameter(waves(torch.arange(tokens), width)[None])
         self.var_query = nn.Parameter(torch.zeros(1, 1, width))
         self.var_agg = Aggregation(width, heads)
@@ -206,7 +217,7 @@ class Model(nn.Module):
         self.head = nn.Sequential(*layers, nn.Linear(width, shape[0] * patch**2))
         for module in self.modules():
             if isinstance(module, nn.Linear):
-                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.trunc_normal_(module.weight, std=initial_std)
                 nn.init.zeros_(module.bias)
 
     def forward(
@@ -215,13 +226,8 @@ class Model(nn.Module):
         """Context (B, T_in, C, H, W) -> forecast of these lead times, (B, horizon, C, H, W)."""
         wanted = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
-        return torch.stack(
-            [
-                self._forecast(tokens, torch.full((len(frames),), lead, device=frames.device))
-                for lead in wanted
-            ],
-            dim=1,
-        )[..., : frames.shape[-2], : frames.shape[-1]]
+        told = (torch.full((len(frames),), lead, device=frames.device) for lead in wanted)
+        return torch.stack([self._forecast(frames, tokens, lead) for lead in told], dim=1)
 
     def outputs(
         self, clip: Tensor, step: int, leads: Tensor | None = None
@@ -243,10 +249,9 @@ class Model(nn.Module):
             known = torch.tensor([n for n in self.leads if n <= future.shape[1]])
             leads = known[torch.randint(len(known), (len(clip),))].to(clip.device)
             place = leads - 1
-        found = self._forecast(self._tokens(context), leads)
-        height, width = clip.shape[-2:]
+        found = self._forecast(context, self._tokens(context), leads)
         observed = future[torch.arange(len(clip), device=clip.device), place]
-        return found[..., :height, :width].unsqueeze(1), observed.unsqueeze(1)
+        return found.unsqueeze(1), observed.unsqueeze(1)
 
     def loss(self, clip: Tensor, step: int, leads: Tensor | None = None) -> Tensor:
         """Mean squared error of one lead time of each clip.
@@ -313,8 +318,8 @@ class Model(nn.Module):
         found: Tensor = gathered.unflatten(0, tokens.shape[:2]) + self.pos_embed
         return found
 
-    def _forecast(self, tokens: Tensor, lead: Tensor) -> Tensor:
-        """Tokens (B, N, D) and lead times (B,) -> padded frames (B, C, H', W')."""
+    def _forecast(self, frames: Tensor, tokens: Tensor, lead: Tensor) -> Tensor:
+        """Context, its tokens (B, N, D) and lead times (B,) -> frames (B, C, H, W)."""
         told = lead[:, None].to(tokens.dtype) * self.hours / LEAD_UNIT
         x = F.dropout(tokens + self.lead_time_embed(told)[:, None], self.drop, self.training)
         for block in self.blocks:
@@ -322,16 +327,18 @@ class Model(nn.Module):
         # Of the head's output, channels change fastest, then columns of a patch.
         x = self.head(self.norm(x)).unflatten(1, self.sides)
         x = x.unflatten(-1, (self.patch, self.patch, self.channels))
-        return x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
+        x = x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
+        found = x[..., : frames.shape[-2], : frames.shape[-1]]
+        return found + frames[:, -1] if self.predicts == "change" else found
 
 
 class Patches(nn.Module):
     """Patches of one variable as tokens; names as of timm's PatchEmbed."""
 
-    def __init__(self, patch: int, width: int) -> None:
+    def __init__(self, patch: int, width: int, initial_std: float) -> None:
         super().__init__()
         self.proj = nn.Conv2d(1, width, patch, stride=patch)
-        nn.init.trunc_normal_(self.proj.weight, std=0.02)
+        nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, 1, H, W) -> (B, N, D), rows of patches one after the other."""

@@ -29,7 +29,7 @@ class Normalisation:
 
         Where a variable does not exist (NaN, as soil moisture at sea) it is 0, its mean.
         """
-        found = (values - _column(self.offset, values)) / _column(self.scale, values)
+        found = (values - _column(self.offset, values)).div_(_column(self.scale, values))
         return found.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
     def undo(self, values: Tensor) -> Tensor:

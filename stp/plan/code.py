@@ -27,6 +27,7 @@ RENDER = {
     "metric_correlations": "stp.render.tables.metric_correlations",
     "content_motion": "stp.render.tables.content_motion",
     "trust_cards": "stp.render.tables.trust_cards",
+    "success_correlations": "stp.render.tables.success_correlations",
     "agreement_with_people": "stp.human_study.pair_table",
 }
 """The root module of what makes each kind of table from them: an edit makes no other one again."""

@@ -197,7 +197,8 @@ def _check_kinds(
                 remedy=f"name another model, or take {dataset} out for this one",
             )
     if case.variant != "default":
-        check_known(case.variant, model.variants, f"variant of {name}", where)
+        known = [*model.variants, *model.grids]
+        check_known(case.variant, known, f"variant of {name}", where)
     samples = datasets[tested_on].samples
     if case.keep is not None and samples.rollout is None:
         raise StpError(
@@ -214,7 +215,7 @@ def _check_kinds(
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
     protocols = dict(samples.protocols)
-    given = case.variant != "default" and model.variants[case.variant].is_given
+    given = case.variant in model.variants and model.variants[case.variant].is_given
     for key, value, needed in (
         ("subset", case.subset, True),
         ("train_subset", case.train_subset, model.fit in samples.train and not given),
@@ -240,7 +241,8 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
     where = str(scale) if isinstance(scale, Path) else "the scale file"
     content = read_yaml(scale) if isinstance(scale, Path) else scale
     wanted = check(Scale, content, where)
-    models = _read_folder(Model, folder / "models", {}, "model", where)
+    facts = _read_folder(Model, folder / "models", {}, "model", where)
+    models = {name: model.with_grids() for name, model in facts.items()}
     datasets = _read_folder(Dataset, folder / "datasets", wanted.datasets, "dataset", where)
     metrics = _read_folder(Metric, folder / "conventions", wanted.metrics, "metric", where)
     for name, dataset in datasets.items():

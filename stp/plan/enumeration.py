@@ -29,14 +29,12 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
                 place = (dimension, case.trained_on, case.train_subset, case.tested_on, case.subset)
                 if fit == EXTERNAL and not recipes.submission(model, *place, name):
                     continue
-                variant = recipes.variant(model, case.variant)
-                has_seed = fit == "sgd" and not (variant and variant.is_given)
-                for seed in scale.seeds if has_seed else (None,):
+                for name_of_variant, seed in _trainings(recipes, model, case.variant):
                     cell = CellKey(
                         suite=scale.suite,
                         dimension=dimension,
                         model=model,
-                        variant=case.variant,
+                        variant=name_of_variant,
                         trained_on=case.trained_on,
                         train_subset=case.train_subset,
                         tested_on=case.tested_on,
@@ -63,3 +61,12 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
             remedy=f"stp windows DATASET, predict, stp import-predictions DIR --model {model}; or "
             f"take {model} out of the scale file",
         )
+
+
+def _trainings(recipes: Recipes, model: str, variant: str) -> Iterator[tuple[str, int | None]]:
+    """Variants that a name in `cells` stands for, each with all seeds if it has any."""
+    facts = recipes.config.models[model]
+    for name in facts.named(variant):
+        own = recipes.variant(model, name)
+        has_seed = facts.fit == "sgd" and not (own and own.is_given)
+        yield from ((name, seed) for seed in (recipes.config.scale.seeds if has_seed else (None,)))

@@ -1,10 +1,13 @@
 """What is known about a model: config/models/<name>.yaml."""
 
+import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stp.core.errors import StpError
 from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
 from stp.plan.strict import Json, Module, Name, Strict
@@ -206,10 +209,12 @@ class Leads(Strict):
         lead_times: these alone; a cell has those that are not beyond its horizon.
         per_lead: a network is trained for each of them, which forecasts it directly; else one
             forecasts all.
+        interpolated: forecasts of the lead times between them are interpolated, linearly.
     """
 
     lead_times: tuple[Lead, ...] = ()
     per_lead: bool = False
+    interpolated: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -217,6 +222,8 @@ class Leads(Strict):
             raise ValueError("lead_times ascend, and none is named twice")
         if self.per_lead and not self.lead_times:
             raise ValueError("per_lead needs lead_times: those that a network is trained for")
+        if self.interpolated and not self.lead_times:
+            raise ValueError("interpolated needs lead_times: those between which it is done")
         return self
 
 
@@ -246,12 +253,15 @@ class ModelSettings(Leads):
 class Variant(Leads):
     """A named layer of settings of a model, over all others: trained anew, or given.
 
+    One that changes forecasts alone (`predict`, `lead_times`) has trainings of the model itself.
+
     Attributes:
         title: what tables call it.
         published_name: what the paper calls it. Of given parameters that is the model's name; a
             trained variant without one has no printed values.
         reference: whose it is, and where it is printed.
         options, train, predict: what it sets; the model is trained with it.
+        channels: patterns of the names of those that it sees and forecasts; none for all.
         datasets: instead of a training: dataset that options were found on -> these options.
     """
 
@@ -261,12 +271,49 @@ class Variant(Leads):
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    channels: tuple[str, ...] = ()
     datasets: dict[str, Json] = {}
 
     @property
     def is_given(self) -> bool:
         """Are its parameters given, so that nothing is trained?"""
         return bool(self.datasets)
+
+    @property
+    def has_trainings(self) -> bool:
+        """Is it trained, or given, in another way than the model itself?"""
+        return bool(self.options or self.train or self.channels or self.datasets)
+
+
+class VariantGrid(Strict):
+    """Trainings with all combinations of some values: each of them is a variant of the model.
+
+    Variants are named after what they set: ``lr_0_001_kl_weight_1e_05``.
+
+    Attributes:
+        reference: whose it is, and where it is printed.
+        options: option of the model -> its values.
+        train: setting of the training -> its values.
+    """
+
+    reference: str = ""
+    options: dict[str, tuple[Any, ...]] = {}
+    train: dict[str, tuple[Any, ...]] = {}
+
+    def variants(self) -> dict[str, Variant]:
+        """All points of the grid by name; the last key varies fastest."""
+        keys = [*self.train, *self.options]
+        found = {}
+        for values in product(*self.train.values(), *self.options.values()):
+            said = ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+            count = len(self.train)
+            found[re.sub("[^a-z0-9]+", "_", said.lower())] = Variant(
+                title=said,
+                reference=self.reference,
+                train=dict(zip(self.train, values[:count], strict=True)),
+                options=dict(zip(self.options, values[count:], strict=True)),
+            )
+        return found
 
 
 class Model(ModelSettings):
@@ -286,6 +333,7 @@ class Model(ModelSettings):
             where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: of its settings, by name.
+        grids: of variants, by name; in `cells`, the name stands for all of its variants.
         reads: files and folders that its code reads or imports, besides what its imports name:
             paths in the checkout. Their content is part of its fingerprints.
         source: of forecasts that are read: the module that reads them (stp/predict/sources); of a
@@ -308,12 +356,35 @@ class Model(ModelSettings):
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[Name, Variant] = {}
+    grids: dict[Name, VariantGrid] = {}
     reads: tuple[str, ...] = ()
     source: Module | None = None
     network: Name | None = None
     archives: dict[str, dict[str, Release]] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
+
+    def with_grids(self) -> "Model":
+        """The model with all points of its grids among its variants.
+
+        Raises:
+            StpError: two of them have one name.
+        """
+        every = dict(self.variants)
+        for grid, of in self.grids.items():
+            points = of.variants()
+            if taken := {"default", *every} & {grid, *points}:
+                raise StpError(
+                    f"{self.title}: the grid {grid} has a variant {min(taken)}, and there is one",
+                    expected="names of variants and grids that are different from each other",
+                    remedy="rename the grid, or leave out the values that two grids share",
+                )
+            every |= points
+        return self.model_copy(update={"variants": every})
+
+    def named(self, variant: str) -> tuple[str, ...]:
+        """The variants that a name in `cells` stands for: itself, or all of a grid."""
+        return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")
     def _source_is_for_what_is_read(self) -> Self:

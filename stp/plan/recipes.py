@@ -15,7 +15,7 @@ from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case
 from stp.plan.metric import Seen
-from stp.plan.model import Submission, Variant, Weights
+from stp.plan.model import Leads, Submission, Variant, Weights
 from stp.plan.scored import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, merge
@@ -113,12 +113,14 @@ class Recipes(ScoredConventions):
             horizon = dataset.horizon
             if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
                 horizon = self._trained_horizon(model, name, variant)
+            named = self.variant(model, variant)
             self._networks[model, name, variant] = {
                 "model": model,
                 "options": self.settings(model, name, "options", variant),
                 **_shape(dataset),
                 "context": dataset.context,
                 "horizon": horizon,
+                **({"channels": list(named.channels)} if named and named.channels else {}),
             }
         return self._networks[model, name, variant]
 
@@ -150,13 +152,10 @@ class Recipes(ScoredConventions):
                 return given
         return None
 
-    def leads(self, model: str, variant: str, horizon: int) -> tuple[tuple[int, ...], bool]:
-        """The lead times that a model forecasts of a horizon, and whether each has its network.
+    def leads(self, model: str, variant: str, horizon: int) -> Leads:
+        """The lead times that a model forecasts of a horizon, and how; none: all, by one network.
 
         A variant wins over the scale, and the scale over the model's own entry.
-
-        Returns:
-            none: all of them, by one network.
 
         Raises:
             StpError: none of its lead times is within the horizon.
@@ -168,7 +167,7 @@ class Recipes(ScoredConventions):
         )
         found = next((one for one in layers if one is not None and one.lead_times), None)
         if found is None:
-            return (), False
+            return Leads()
         leads = tuple(lead for lead in found.lead_times if lead <= horizon)
         if not leads:
             raise StpError(
@@ -177,7 +176,7 @@ class Recipes(ScoredConventions):
                 expected="at least one of them within the horizon",
                 remedy="set a longer horizon, or take the model out",
             )
-        return leads, found.per_lead
+        return Leads(lead_times=leads, per_lead=found.per_lead, interpolated=found.interpolated)
 
     def train(
         self,
@@ -263,8 +262,8 @@ class Recipes(ScoredConventions):
         if not samples.trained_context:
             network = {key: value for key, value in network.items() if key != "horizon"}
             network |= {"context": self.config.datasets[tested_on].context}
-        leads, per_lead = self.leads(model, variant, setting["horizon"])
-        if leads and not samples.has_shape:
+        leads = self.leads(model, variant, setting["horizon"])
+        if leads.lead_times and not samples.has_shape:
             raise StpError(
                 f"{model}, {variant}: lead times of tracks",
                 expected="lead_times of models of frames",
@@ -275,8 +274,9 @@ class Recipes(ScoredConventions):
             self._check_snapshot(model, trained_on, variant, setting["update"])
         return {
             **network,
-            **({"horizon": 1, "per_lead": True} if per_lead else {}),
-            **({"leads": list(leads)} if leads else {}),
+            **({"horizon": 1, "per_lead": True} if leads.per_lead else {}),
+            **({"leads": list(leads.lead_times)} if leads.lead_times else {}),
+            **({"interpolated": True} if leads.interpolated else {}),
             "lead_times": setting["horizon"],
             "split": subset,
             "predict": predict,

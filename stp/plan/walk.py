@@ -193,24 +193,24 @@ class Walk:
     def _models(self, cell: CellKey) -> dict[str, Artefact]:
         """The trained models of a cell, as inputs of its forecasts: one, or one for each lead time
         or member."""
-        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
+        named = self.recipes.variant(cell.model, cell.variant)
+        variant = cell.variant if named is None or named.has_trainings else "default"
+        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, variant)
         horizon = setting_of(cell.setting)["horizon"]
-        leads, per_lead = self.recipes.leads(cell.model, cell.variant, horizon)
+        wanted = self.recipes.leads(cell.model, cell.variant, horizon)
         predict = self.recipes.settings(cell.model, cell.trained_on, "predict", cell.variant)
         if (members := predict.get("trainings", 1)) > 1:
-            return self._members(cell, members, per_lead)
-        if not per_lead:
+            return self._members(cell, members, variant, wanted.per_lead)
+        if not wanted.per_lead:
             model = self.trained(*about)
             return {"model": model} if model else {}
-        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
+        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in wanted.lead_times}
         return {name: model for name, model in found.items() if model}
 
-    def _members(self, cell: CellKey, members: int, per_lead: bool) -> dict[str, Artefact]:
-        """The trainings of which each forecasts a member, with the cell's seed and the next ones.
-
-        A variant that changes the forecasts alone has members of the model's own trainings, which
-        others have, too.
-        """
+    def _members(
+        self, cell: CellKey, members: int, variant: str, per_lead: bool
+    ) -> dict[str, Artefact]:
+        """The trainings that forecast a member each, with the cell's seed and the next ones."""
         if cell.seed is None or per_lead:
             raise StpError(
                 f"{cell}: members of {members} trainings",
@@ -218,9 +218,7 @@ class Walk:
                 "network for all lead times",
                 remedy="take predict.trainings out of its configuration",
             )
-        named = self.recipes.variant(cell.model, cell.variant)
-        own = named is None or named.options or named.train
-        place = (cell.train_subset, cell.variant if own else "default")
+        place = (cell.train_subset, variant)
         models = {
             f"model-member-{n}": self.trained(cell.model, cell.trained_on, cell.seed + n, *place)
             for n in range(members)

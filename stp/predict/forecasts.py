@@ -29,8 +29,9 @@ class Forecasts:
     horizon it was trained for), or each lead time by a network that was trained for it alone, or
     each member by a training with another seed. Frames are normalised with the constants of the
     training data. A model with ``needs_lead_times`` is
-    told the lead times and forecasts these; of others, those that are not wanted are left out. A
-    model with a method ``parts`` can also make all of them in parts of consecutive lead times,
+    told the lead times and forecasts these; of others, those that are not wanted are left out.
+    Between lead times that are ``interpolated``, forecasts are linear in the lead time. A model
+    with a method ``parts`` can also make all of them in parts of consecutive lead times,
     which take less memory.
 
     Args:
@@ -46,6 +47,7 @@ class Forecasts:
         members: forecasts of each clip.
         batch_size: clips that are forecast at a time.
         leads: numbers of the lead times, int64 (T,), ascending from 1.
+        channels: numbers of the channels of the data that are seen and forecast, int64 (C,).
         shape: of all forecasts, (N, M, T, C, H, W).
         normalisation: that of the training data.
         has_parts: whether forecasts may be made in parts, see `parts_of`.
@@ -69,16 +71,21 @@ class Forecasts:
         self.members, self.batch_size = options.members, options.batch_size
         _check(recipe, data, self.clips)
         self.leads = lead_numbers(recipe)
+        self._computed = lead_numbers({**recipe, "interpolated": False})
+        self._seen = data.named(recipe.get("channels", ()))
+        self._context = self._seen.clips(recipe["split"], interval=recipe.get("interval", 1))
+        self.channels = self._seen.channels
         if recipe.get("per_lead"):
-            folders: list[Path | None] = [inputs[f"model-lead-{lead}"] for lead in self.leads]
+            folders: list[Path | None] = [inputs[f"model-lead-{lead}"] for lead in self._computed]
         elif options.trainings > 1:
             folders = [inputs[f"model-member-{member}"] for member in range(self.members)]
         else:
             folders = [inputs.get("model")]
-        found = [_model(recipe, data, folder) for folder in folders]
+        network_of = {**recipe, "shape": list(self._seen.shape)}
+        found = [_model(network_of, self._seen, folder) for folder in folders]
         self.networks = [network.to(compute.device).eval() for network, _ in found]
         self.normalisation = found[0][1]
-        every_lead = len(self.leads) == recipe["lead_times"] and not recipe.get("per_lead")
+        every_lead = len(self._computed) == recipe["lead_times"] and not recipe.get("per_lead")
         self.has_parts = every_lead and hasattr(self.networks[0], "parts")
         self._is_sampled = bool(getattr(self.networks[0], "is_sampled", False))
         # Which network forecasts a member, unless each lead time has its own.
@@ -90,7 +97,7 @@ class Forecasts:
                 expected="a model that draws its forecasts (is_sampled), such as mcvd",
                 remedy="take predict.samples out of its configuration",
             )
-        self.shape = (len(self.clips), self.members, len(self.leads), *data.shape)
+        self.shape = (len(self.clips), self.members, len(self.leads), *self._seen.shape)
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -155,7 +162,7 @@ class Forecasts:
     def _given(self, rows: np.ndarray) -> tuple[Tensor, list[dict[str, Any]]]:
         """Normalised context of a batch, and what else the model is given, by member."""
         device, recipe, network = self.compute.device, self.recipe, self.networks[0]
-        context = self.clips.read(rows, length=recipe["context"])
+        context = self._context.read(rows, length=recipe["context"])
         frames = self.normalisation.apply(torch.from_numpy(context).to(device))
         extra: dict[str, Any] = {}
         if getattr(network, "needs_phase", False):
@@ -169,13 +176,21 @@ class Forecasts:
 
     def _of_all_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
         """Normalised forecasts of a member, (B, T, C, H, W)."""
+        found = self._of_own_leads(network, frames, extra)
+        if not self.recipe.get("interpolated"):
+            return found
+        return between(found, self._computed, self.leads)
+
+    def _of_own_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
+        """Those that networks compute."""
+        computed = self._computed
         if self.recipe.get("per_lead"):
             return torch.cat([network(frames, 1, **extra) for network in self.networks], dim=1)
         if getattr(network, "needs_lead_times", False):
-            told: Tensor = network(frames, len(self.leads), lead_times=self.leads.tolist(), **extra)
+            told: Tensor = network(frames, len(computed), lead_times=computed.tolist(), **extra)
             return told
-        forecast: Tensor = network(frames, int(self.leads[-1]), **extra)
-        return forecast if forecast.shape[1] == len(self.leads) else forecast[:, self.leads - 1]
+        forecast: Tensor = network(frames, int(computed[-1]), **extra)
+        return forecast if forecast.shape[1] == len(computed) else forecast[:, computed - 1]
 
     def describe(self) -> Extras:
         """For the receipt: device, precision, samples, lead times, normalisation."""
@@ -193,7 +208,26 @@ class Forecasts:
 
     def create(self, out: Path, numbers: np.ndarray) -> zarr.Array[Any]:
         """Create the store for forecasts of some clips; see `create_predictions`."""
-        return create_predictions(out, self.recipe, self.data.attrs, self.shape[1:], numbers)
+        return create_predictions(out, self.recipe, self._seen.attrs, self.shape[1:], numbers)
+
+
+def between(forecasts: Tensor, leads: np.ndarray, wanted: np.ndarray) -> Tensor:
+    """Interpolate linearly between lead times.
+
+    Args:
+        forecasts: (B, T, C, H, W).
+        leads: lead time of each of them, ascending (T,).
+        wanted: lead times within these, (W,).
+
+    Returns:
+        (B, W, C, H, W).
+    """
+    places = np.interp(wanted, leads, np.arange(len(leads)))
+    below = np.floor(places).astype(np.int64)
+    above = np.ceil(places).astype(np.int64)
+    share = torch.as_tensor(places - below, dtype=forecasts.dtype, device=forecasts.device)
+    found: Tensor = torch.lerp(forecasts[:, below], forecasts[:, above], share[:, None, None, None])
+    return found
 
 
 def _model(recipe: Recipe, data: Prepared, trained: Path | None) -> tuple[nn.Module, Normalisation]:

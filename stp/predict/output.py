@@ -14,8 +14,14 @@ KEPT = ("dataset", "source", "release", "units", "variables")
 
 
 def lead_numbers(recipe: Mapping[str, Any]) -> np.ndarray:
-    """The lead times of a recipe's forecasts, int64, ascending from 1: ``leads``, or all."""
-    return np.asarray(recipe.get("leads") or range(1, recipe["lead_times"] + 1), np.int64)
+    """The lead times of a recipe's forecasts, int64, ascending.
+
+    They are ``leads``, and those between them if they are ``interpolated``; without, all from 1.
+    """
+    leads = recipe.get("leads") or range(1, recipe["lead_times"] + 1)
+    if recipe.get("interpolated"):
+        leads = range(leads[0], leads[-1] + 1)
+    return np.asarray(leads, np.int64)
 
 
 def create_predictions(

@@ -19,8 +19,10 @@ def run(job: Job) -> Extras:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (that of
             training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and perhaps
             ``interval`` (every which frame counts), ``leads`` (the lead times that are forecast,
-            if not all of 1..``lead_times``), ``per_lead`` (each by a network of its own) and
-            ``update`` (after which the weights were kept that forecast); inputs are ``data`` and,
+            if not all of 1..``lead_times``), ``per_lead`` (each by a network of its own),
+            ``interpolated`` (so are those between them, linearly), ``channels`` (patterns of the
+            names of those that the network has; ``shape`` is that of all) and ``update`` (after
+            which the weights were kept that forecast); inputs are ``data`` and,
             unless there is nothing to fit, ``model``, or ``model-lead-<lead>`` of each lead.
             Runtime: ``device``.
 

@@ -100,12 +100,11 @@ class Rollout(FrameSamples):
     """
 
     def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
-        channels = np.arange(forecasts.shape[3])
         super().__init__(
             forecasts.clips,
             forecasts.shape,
             leads=forecasts.recipe["lead_times"],
-            there=There(forecasts.leads - 1, channels),
+            there=There(forecasts.leads - 1, forecasts.channels),
         )
         self.kept = kept
         self.together = forecasts.batch_size if forecasts.has_parts else 1

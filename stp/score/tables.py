@@ -74,19 +74,22 @@ added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (
 without samples. ``lacks`` says of a convention that pools variables which of them are not in it."""
 
 
-def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -> None:
+def write_scores(path: Path, cell: Mapping[str, Any], rows: Mapping[str, Sequence[Row]]) -> None:
     """Write ``scores.parquet`` from the rows of each convention."""
-    records = [
-        {
-            **cell,
-            "metric": convention.split(".")[0],
-            "convention": convention,
-            **row._asdict(),
-        }
+    named = [
+        (convention.split(".")[0], convention, *row)
         for convention, its_rows in rows.items()
         for row in its_rows
     ]
-    pq.write_table(pa.Table.from_pylist(records, SCORES), path, write_page_checksum=True)
+    names = ("metric", "convention", *Row._fields)
+    columns = {name: [row[i] for row in named] for i, name in enumerate(names)}
+    arrays = [
+        pa.repeat(pa.scalar(cell.get(field.name), field.type), len(named))
+        if field.name in CELL_KEYS
+        else pa.array(columns[field.name], field.type)
+        for field in SCORES
+    ]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=SCORES), path, write_page_checksum=True)
 
 
 def write_samples(

@@ -1,6 +1,7 @@
 """Train: fit the model of a recipe to prepared data."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -48,10 +49,11 @@ def run(job: Job) -> Extras:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
             ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), perhaps
             ``train_subset``, perhaps ``lead`` (of a network that forecasts this lead time alone:
-            its ``horizon`` is the one frame of that lead), and perhaps ``weights``: "initialise"
-            (begin with given weights) or "replace" (take them as trained). Inputs are ``data`` and,
-            where the recipe has weights, ``weights``: the lock of their file. Runtime: ``device``
-            (auto, cpu, cuda),
+            its ``horizon`` is the one frame of that lead), perhaps ``channels`` (patterns of the
+            names of those that the network has; ``shape`` is that of all), and perhaps
+            ``weights``: "initialise" (begin with given weights) or "replace" (take them as
+            trained). Inputs are ``data`` and, where the recipe has weights, ``weights``: the lock
+            of their file. Runtime: ``device`` (auto, cpu, cuda),
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
             unless set: less memory, the same gradient but for rounding and what is drawn),
             ``recompute`` (false; forget what the backward pass needs and compute it twice: less
@@ -82,6 +84,10 @@ def run(job: Job) -> Extras:
                 expected=f"{recipe[key]}, as the training recipe says",
                 remedy="prepare the data again, or let the plan write the recipe",
             )
+    if "channels" in recipe:
+        data = data.named(recipe["channels"])
+        recipe = {**recipe, "shape": list(data.shape)}
+        job = replace(job, recipe=recipe)
     normalisation = Normalisation.of(data.attrs)
     given = given_weights.read(job) if "weights" in recipe else None
     if given is not None and recipe["weights"] == "replace":

@@ -46,6 +46,10 @@ def pictures(
     errors: Annotated[
         bool, typer.Option("--errors", help="Draw errors in movies too; strips always have them.")
     ] = False,
+    rank_by: Annotated[
+        str | None,
+        typer.Option(help="Order models by this convention, with its values behind their names."),
+    ] = None,
     log: Log = None,
 ) -> None:
     """Draw predictions for a test sample beside the truth: strips and movies."""
@@ -63,7 +67,7 @@ def pictures(
         return
     wanted = [name.strip() for name in samples.split(",")]
     chosen = [name.strip() for name in models.split(",")] if models else []
-    for path in draw(planned, case, out, wanted, chosen, variable, errors):
+    for path in draw(planned, case, out, wanted, chosen, variable, errors, rank_by):
         say(log, f"wrote {path}")
 
 

@@ -276,8 +276,8 @@ def render(
     study: Annotated[
         str | None,
         typer.Option(
-            help="Write a table of the study of distortions instead: noise_study, sample_size, "
-            "metric_correlations, content_motion or trust_cards."
+            help="Write a table of a study instead: noise_study, sample_size, metric_correlations, "
+            "content_motion or trust_cards of distortions, or success_correlations of models."
         ),
     ] = None,
     configfile: ConfigFile = DEMO,

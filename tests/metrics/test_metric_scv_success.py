@@ -175,9 +175,20 @@ SPOILT = [
     ("collect_mineral_shards", "a shard returns", returned),
     ("collect_mineral_shards", "a shard vanishes alone", change(8, lost_without_a_unit)),
     ("collect_mineral_shards", "a new shard", change(8, with_new("shard", x=0.01, y=0.99))),
+    ("collect_mineral_shards", "stands still", frozen(CONTEXT)),
+    (
+        "collect_mineral_shards",
+        "none is collected",
+        lambda video: [
+            [*units(things), *(one for one in video[CONTEXT] if one.what == "shard")]
+            for things in video
+        ],
+    ),
+    ("brawl", "stands still", frozen(CONTEXT)),
     ("brawl", "a unit returns", returned),
     ("brawl", "units change sides", change(8, swapped_army)),
     ("brawl", "all are gone", change(8, empty)),
+    ("road_trip_with_medivac", "stands still", frozen(CONTEXT)),
     ("road_trip_with_medivac", "one is not delivered", change(20, undelivered)),
     ("road_trip_with_medivac", "others are delivered", change(20, one_of_another_colour)),
     ("road_trip_with_medivac", "other types", change(20, other(kind=another_type))),

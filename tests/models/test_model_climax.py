@@ -75,6 +75,16 @@ def test_published_weights_are_taken_of_the_variables_that_are_named():
         make((3, 6, 10)).from_published(given)
 
 
+def test_changes_begin_at_the_latest_frame_and_weights_are_as_wide_as_asked():
+    """Without a head, the forecast is the day before."""
+    model, frames = make((2, 5, 7), predicts="change", initial_std=0.5), torch.randn(2, 1, 2, 5, 7)
+    assert model.blocks[0].mlp.fc1.weight.std().item() == pytest.approx(0.5, rel=0.1)
+    nn.init.zeros_(model.head[-1].weight)
+    assert torch.equal(model(frames, 2), frames.expand(-1, 2, -1, -1, -1))
+    predicted, _ = model.outputs(frames.expand(-1, 4, -1, -1, -1), 0)
+    assert torch.equal(predicted, frames)
+
+
 def test_a_forecast_depends_on_its_own_lead_time_alone():
     model, frames = make((2, 5, 7)), torch.randn(2, 1, 2, 5, 7)
     forecast = model(frames, 3)
@@ -138,6 +148,8 @@ def test_learns_what_each_lead_time_brings():
         ({"leads": [4]}, "leads"),
         ({"variables": ["z500"]}, "variables"),
         ({"drop": 1.0}, "drop"),
+        ({"predicts": "days"}, "predicts"),
+        ({"initial_std": 0}, "initial_std"),
     ],
 )
 def test_options_out_of_range_are_refused(options, named):

@@ -11,6 +11,7 @@ import xarray as xr
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.data.prepared import Prepared
 from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
@@ -51,6 +52,35 @@ def test_each_lead_time_is_forecast_by_its_own_network(tmp_path, make_data, make
         run(alone)
         assert np.array_equal(found.sel(lead=lead), opened(alone).sel(lead=1))
     assert not np.array_equal(found.sel(lead=1), found.sel(lead=3))
+
+
+def test_lead_times_between_are_interpolated_and_channels_may_be_left_out(
+    tmp_path, make_data, make_job
+):
+    """Networks of one of two channels, for lead times 1 and 3."""
+    data = make_data()
+    network = {**CONVLSTM, "horizon": 1}
+    folders = {
+        f"model-lead-{lead}": trained(
+            tmp_path / f"lead{lead}", make_job(data, **network, shape=[1, 4, 6]).recipe, lead
+        )
+        for lead in (1, 3)
+    }
+    about = {**network, "leads": [1, 3], "per_lead": True, "channels": ["s*"]}
+    direct, between = make_job(data, **about), make_job(data, **about, interpolated=True)
+    for job in (direct, between):
+        job.inputs.update(folders)
+        run(job)
+    own, found = opened(direct), opened(between)
+    assert found["lead"].values.tolist() == [1, 2, 3] and found.sizes["channel"] == 1
+    assert xr.open_zarr(between.out / "predictions.zarr").attrs["variables"] == ["sst"]
+    assert np.array_equal(found.sel(lead=[1, 3]), own)
+    np.testing.assert_allclose(found.sel(lead=2), own.mean("lead"), rtol=1e-6)
+    # What it is not shown cannot matter.
+    clips = Prepared(data).named(["s*"]).clips("test")
+    assert np.array_equal(clips.read([0])[:, :, 0], Prepared(data).clips("test").read([0])[:, :, 1])
+    with pytest.raises(StpError, match="no channel is named as 'x'"):
+        Prepared(data).named(["x"])
 
 
 def test_each_member_is_forecast_by_a_training_of_its_own(tmp_path, make_data, make_job):

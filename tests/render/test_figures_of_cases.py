@@ -10,9 +10,9 @@ from small_store import dataset_facts
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.render.figures import gain, leads, slopes, spectra
+from stp.render.figures import front, gain, leads, rank_histogram, slopes, spectra, waves
 from stp.render.figures.kinds import KINDS, render
-from stp.render.figures.reading import read
+from stp.render.figures.reading import Value, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
 
 SSIM = {"higher_is_better": True}
@@ -345,3 +345,50 @@ def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None
     manifest, results = curves(tmp_path).results()
     with pytest.raises(StpError, match="single forecasts"):
         render("gain", manifest, results, tmp_path / "a.png", "kth")
+
+
+# Scales that are lost, fronts of errors and spectra, ranks of the observation
+
+
+def test_a_front_joins_variants_that_no_other_one_beats_in_both(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "t850 RMSE", front.ERROR)
+    for variant, error, power in (("default", 1.0, 3.0), ("spectral", 2.0, 1.0), ("bad", 3, 4)):
+        values = {
+            front.ERROR: {"mean": error, "leads": [error], "lead_ends": [(error / 2, error * 2)]},
+            front.SPECTRA: {"mean": power, "leads": [power]},
+        }
+        values = {name: value | {"variable": "t850"} for name, value in values.items()}
+        store.scored("unet", "kth", values, seed=0, variant=variant)
+    figure, _ = front.draw(read(*store.results()), "kth")
+    (axes,) = figure.axes
+    (joined,) = [line for line in axes.get_lines() if len(line.get_xdata()) > 1]
+    assert points(joined) == near((1, 3), (2, 1))
+    assert len(axes.get_lines()) == 4 and len(axes.collections) == 3, "intervals of RMSE alone"
+
+
+def test_waves_are_lost_where_coherence_falls_and_ranks_are_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "t850 RMSE", "wrmse.pooled")
+    store.scored("unet", "kth", {"wrmse.pooled": {"mean": 1.0, "variable": "t850"}}, seed=0)
+    scores = read(*store.results())
+    coherence = {1.0: [0.9, 0.8, 0.6], 2.0: [0.9, 0.4, 0.6], 4.0: [0.3, None, 0.1]}
+    of = {
+        ("t850", band, lead): Value(value, None, None)
+        for band, values in coherence.items()
+        for lead, value in enumerate(values, 1)
+        if value is not None
+    }
+    monkeypatch.setattr(waves, "at_leads", lambda *_: {"unet": of})
+    panel, *_ = waves.draw(scores, "kth").axes
+    (image,) = panel.get_images()
+    assert np.ma.filled(image.get_array(), -1)[2].tolist() == [0.3, -1, 0.1]
+    crossed = [(line.get_xdata()[0], line.get_ydata()[0]) for line in panel.get_lines()]
+    assert crossed == [(1.5, 0.5), (0.5, 1.5)], "before lead times 2 and 1"
+    ranks = {("t850", float(n), 1): Value(v, None, None) for n, v in enumerate((0.5, 0.3, 0.2))}
+    monkeypatch.setattr(rank_histogram, "at_leads", lambda *_: {"unet": ranks})
+    panel, *_ = rank_histogram.draw(scores, "kth").axes
+    (steps,) = panel.patches
+    assert steps.get_data().values == pytest.approx([1.5, 0.9, 0.6])

@@ -59,7 +59,8 @@ def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two(
     content = {"scale": "try", "suite": "chaosbench", "dimensions": {}}
     cells = {"models": ["ecmwf_ensemble"], "cells": [{"trained_on": "chaosbench"}]}
     alone = figures(Plan(config.load({**content, "dimensions": {"s2s_ensemble": cells}})))
-    assert alone == ["figures/s2s_ensemble/leads/chaosbench.png"]
+    of_ensemble = ("leads", "rank_histogram", "waves")
+    assert alone == [f"figures/s2s_ensemble/{kind}/chaosbench.png" for kind in of_ensemble]
 
 
 def test_people_have_figures_of_their_own_and_no_others() -> None:

@@ -1,6 +1,7 @@
 """Pictures of predictions: the numbers that are drawn, their limits, what is missing."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
-from small_store import bare_cell, bare_manifest
+from small_store import bare_cell, bare_manifest, score_rows
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -24,6 +25,7 @@ from stp.data.zarr_write import create_array, create_group
 from stp.metrics.spectra import radial_spectrum
 from stp.page.figure_style import Style
 from stp.plan.manifest import load_manifest
+from stp.plan.manifest_types import ConventionFacts
 from stp.prepare.output import write_coordinate
 from stp.render.figures import detail
 from stp.render.pictures import movie_files as movie
@@ -394,6 +396,20 @@ def test_models_can_be_chosen_and_the_sample_stays_the_same(video: PictureStore)
     assert shown.clip == everyone.clip and "Left out: Persistence." in shown.notes
     with pytest.raises(StpError, match="did you mean simvpv2"):
         compare(video.manifest(), "kth", models=["simvpv1"])
+
+
+def test_models_can_be_ranked_by_a_metric(video: PictureStore) -> None:
+    for model in ("persistence", "simvpv2"):
+        video.add(model)
+    about = {"fvd.with_context": ConventionFacts("FVD", "1", False, None, True, "", "")}
+    manifest = replace(video.manifest(), conventions=about)
+    for cell, value in zip(manifest.cells, (30.0, 20.25), strict=True):
+        rows = score_rows({}, {"fvd.with_context": {"mean": value}})
+        pq.write_table(rows, Path(cell.scores) / "scores.parquet")
+    shown = compare(manifest, "kth", rank_by="fvd.with_context")
+    assert [one.label for one in shown.forecasts] == ["SimVPv2 (20.2)", "Persistence (30)"]
+    with pytest.raises(StpError, match="contxt is not scored"):
+        compare(manifest, "kth", rank_by="fvd.contxt")
 
 
 def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:

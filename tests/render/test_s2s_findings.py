@@ -304,8 +304,35 @@ def test_a_front_of_errors_and_spectra(scored: Callable[[str], list[tuple[object
     ]
 
 
+def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: Path) -> None:
+    """RMSE of 1 for networks and 2 for persistence; 3 for levels alone, and 0.5 at day 44."""
+    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    names = ("lagged_ae", "resnet", "unet", "fno", "climax", "vae")
+    rows = [(name, "default", lead, 1.0) for name in names for lead in (1, 14, 44)]
+    rows += [("persistence", "default", 1, 2.0)]
+    rows += [("resnet", "levels", lead, value) for lead, value in ((1, 3.0), (14, 3.0), (44, 0.5))]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE made AS FROM by_lead LIMIT 0")
+        connection.executemany(
+            "INSERT INTO made BY NAME SELECT 'chaosbench' AS suite, 's2s_control' AS dimension, "
+            "'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, v AS "
+            "variable, 'wrmse.pooled' AS convention, 0 AS seed, 'synthetic' AS source, 'demo' AS "
+            "protocol, false AS comparable, ? AS model, ? AS variant, ? AS lead, ? AS value "
+            "FROM (VALUES ('t850'), ('z500'), ('q700')) AS t(v)",
+            rows,
+        )
+        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+    beaten = found(path, 9)
+    assert beaten.verdicts[OURS] == "holds"
+    assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0)]
+    helped = found(path, 10)
+    assert helped.verdicts[OURS] == "does not hold"
+    assert [(part.yes, part.no) for part in helped.parts[OURS]] == [(3, 0), (3, 0), (0, 3)]
+
+
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
-    assert of_findings() == {"findings", "s2s_findings", "fvd_findings", "pvqa_findings"}
+    of_others = {"s2s_findings", "fvd_findings", "pvqa_findings", "scv_findings"}
+    assert of_findings() == {"findings", *of_others}
     assert all(tables()[name].is_of_store for name in of_findings())
     with pytest.raises(StpError, match="s2s_findings"):
         check_name("s2s_finding")

@@ -232,3 +232,12 @@ def test_a_network_that_is_told_lead_times_reads_one_day_of_each_clip(tmp_path, 
     rows = np.array(sorted(first))
     assert np.array_equal([first[row] for row in rows], drawn.draw(rows, epoch=0))
     assert not np.array_equal(drawn.draw(rows, epoch=0), drawn.draw(rows, epoch=1))
+
+
+def test_a_training_may_be_shown_some_channels_alone(globe, tmp_path):
+    """The network has these two, in the order of the data, and their normalisation."""
+    one = job(tmp_path / "some", globe, unet(max_clips=4) | {"channels": ["[zq]_*"]})
+    run(one)
+    found = torch.load(one.out / "model.pt", weights_only=True)
+    assert found["recipe"]["shape"] == [2, 8, 8]
+    create(found["recipe"]).load_state_dict(found["state_dict"])

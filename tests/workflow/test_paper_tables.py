@@ -19,7 +19,10 @@ OF_DISTORTIONS = [
     )
 ]
 OF_OPINIONS = [name for name in LISTED if Path(name).stem.startswith(("quality_", "pvqa_"))]
-OF_MODELS = ["results/tables/scv_benchmark.csv"]
+OF_MODELS = [
+    f"results/tables/{name}.csv"
+    for name in ("scv_benchmark", "success_correlations", "scv_findings")
+]
 OF_OTHERS = {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS, *OF_OPINIONS, *OF_MODELS}
 OF_VIDEO = {*LISTED} - OF_OTHERS
 ON_DEMAND = "results/tables/model_speed.csv"

@@ -1,12 +1,13 @@
-# scores and features of distorted clips -> how metrics follow the intensity, and what else they tell
+# scores and features of a dimension -> what its metrics tell: of distorted clips, or beside the success of models
 
-# Tables of a suite that are made from the rows of its distorted clips, and whether there is a figure.
+# Tables of a suite that are made from all rows of a dimension, and whether there is a figure.
 for study, drawn in (
     ("noise_study", True),
     ("sample_size", True),
     ("metric_correlations", False),
     ("content_motion", False),
     ("trust_cards", False),
+    ("success_correlations", False),
 ):
     if study in FURTHER_TABLES:
         TABLES.append(f"{RESULTS}/tables/{study}.csv")

@@ -56,6 +56,27 @@ KINDS = {
         "Radially averaged power spectra of truth and forecasts of the one start that maps show, "
         "by lead time; below the truth is blur",
     ),
+    "waves": Kind(
+        "stp.render.figures.waves",
+        True,
+        "coherence of waves by wavenumber and lead time",
+        "Coherence of waves along circles of latitude with the observation, by octave of zonal "
+        "wavenumbers and lead time: white lines are where a scale is lost",
+    ),
+    "front": Kind(
+        "stp.render.figures.front",
+        True,
+        "divergence of spectra against errors",
+        "SpecDiv against RMSE of trained networks and their variants, with 95 % intervals, and the "
+        "front of each network",
+    ),
+    "rank_histogram": Kind(
+        "stp.render.figures.rank_histogram",
+        True,
+        "rank of the observation among members",
+        "How often the observation has each rank among the members of an ensemble, at some lead "
+        "times: flat if members are like it",
+    ),
     "spectra": Kind(
         "stp.render.figures.spectra",
         True,

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from statistics import fmean
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -183,3 +184,53 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
 def printed_name(scores: Scores, line: Line) -> str | None:
     """What the paper calls a model, or its variant."""
     return scores.plan.published_names.of_model(line.cells[0].key)
+
+
+class Value(NamedTuple):
+    """A value of a model, over its seeds.
+
+    Attributes:
+        value: their mean.
+        low, high: ends of the 95 % interval, means over seeds; None where there is none.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+Place = tuple[str | None, float | None, int]
+"""Variable, threshold, lead time from 1."""
+
+
+def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
+    """Values of a convention at single lead times, by model; thresholds may be bands or ranks."""
+    rows = scores.rows
+    of_it = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
+    of_it = pc.and_(of_it, pc.and_(pc.is_null(rows["level"]), pc.is_valid(rows["value"])))
+    by_cell: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.filter(of_it).to_pylist():
+        by_cell.setdefault(row["scores_fingerprint"], []).append(row)
+    found: dict[str, dict[Place, Value]] = {}
+    for line in scores.lines(case):
+        seeds: dict[Place, dict[str, list[float]]] = {}
+        for folder in (folder for cell in line.cells for folder in cell.folders(("scores",))):
+            for row in by_cell.get(folder.name, ()):
+                place = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
+                place.setdefault(row["statistic"], []).append(row["value"])
+        found[line.model] = {
+            place: Value(fmean(of["mean"]), _mean(of, "ci95_low"), _mean(of, "ci95_high"))
+            for place, of in seeds.items()
+            if "mean" in of
+        }
+    return found
+
+
+def _mean(of: dict[str, list[float]], statistic: str) -> float | None:
+    return fmean(of[statistic]) if statistic in of else None
+
+
+def variables_of(scores: Scores, case: str) -> list[str]:
+    """The variables that columns of a case are of, in their order."""
+    named = (variable_of(column) for column in scores.columns(case))
+    return [name for name in dict.fromkeys(named) if name is not None]

@@ -19,6 +19,7 @@ def draw(
     models: Sequence[str] = (),
     variable: str | None = None,
     errors: bool = False,
+    rank_by: str | None = None,
 ) -> list[Path]:
     """Draw samples of a case.
 
@@ -31,6 +32,7 @@ def draw(
         models: those to draw; all unless given.
         variable: the only one to draw.
         errors: whether movies show errors.
+        rank_by: see `stp.render.pictures.forecasts.compare`.
 
     Returns:
         the files.
@@ -46,7 +48,7 @@ def draw(
             )
     written = []
     for wanted in samples:
-        shown = compare(manifest, case, wanted, models, variable)
+        shown = compare(manifest, case, wanted, models, variable, rank_by)
         more = f"-{shown.chosen_by}" if len(samples) > 1 else ""
         named = [out.with_name(f"{out.stem}{more}{out.suffix}") for out in outs]
         for out in named:

@@ -1,7 +1,7 @@
 """What the models of a case predict for one sample, beside what happened."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from stp.collect.sensitivity import overall
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
@@ -218,6 +219,7 @@ def compare(
     wanted: str = "median",
     models: Sequence[str] = (),
     variable: str | None = None,
+    rank_by: str | None = None,
 ) -> SampleForecasts:
     """Read one sample of a case and what is predicted for it; nothing else is read.
 
@@ -228,11 +230,33 @@ def compare(
         models: names of those to draw; all of them unless given.
         variable: the only one to draw. By default those that columns of tables name, otherwise
             all of up to two, or the first one.
+        rank_by: the convention whose values order the models, the best first, and stand behind
+            their names; in the order of the manifest unless given.
 
     Raises:
         StpError: a name is not known, no predictions are kept, or files are damaged.
     """
-    return Case(case_of(manifest, case), models, variable).sample(wanted)
+    of = Case(case_of(manifest, case), models, variable)
+    shown = of.sample(wanted)
+    return shown if rank_by is None else _ranked(shown, of.cells, manifest, rank_by)
+
+
+def _ranked(
+    shown: SampleForecasts, cells: Mapping[str, StoredCell], manifest: Manifest, rank_by: str
+) -> SampleForecasts:
+    if rank_by not in manifest.conventions:
+        raise StpError(
+            f"{rank_by} is not scored in {manifest.dimension}",
+            expected=f"one of {', '.join(manifest.conventions)}",
+            remedy=nearest(rank_by, manifest.conventions),
+        )
+    sign = -1 if manifest.conventions[rank_by].higher_is_better else 1
+    found = [(overall(cells[one.label], rank_by)[0], one) for one in shown.forecasts]
+    known = sorted((pair for pair in found if pair[0] is not None), key=lambda p: sign * p[0])
+    ranked = [replace(one, label=f"{one.label} ({value:.3g})") for value, one in known]
+    rest = [replace(one, label=f"{one.label} (–)") for value, one in found if value is None]
+    note = f"Models are ranked by {rank_by}, the best first."
+    return replace(shown, forecasts=[*ranked, *rest], notes=[*shown.notes, note])
 
 
 class Case:

@@ -1,4 +1,4 @@
-"""The tables of a study of distortions, by name."""
+"""The tables that are made from all scores and features of a dimension, by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +8,7 @@ from stp.render.tables.content_motion import render_content_motion
 from stp.render.tables.metric_correlations import render_metric_correlations
 from stp.render.tables.noise_study import render_noise_study
 from stp.render.tables.sample_size import render_sample_size
+from stp.render.tables.success_correlations import render_success_correlations
 from stp.render.tables.trust_cards import render_trust_cards
 
 TABLES: dict[str, Callable[[Path, Path], None]] = {
@@ -16,8 +17,9 @@ TABLES: dict[str, Callable[[Path, Path], None]] = {
     "metric_correlations": render_metric_correlations,
     "content_motion": render_content_motion,
     "trust_cards": render_trust_cards,
+    "success_correlations": render_success_correlations,
 }
-"""Name -> what writes it: (manifest of the dimension whose models are distortions, CSV file)."""
+"""Name -> its writer: (manifest of a dimension, CSV file). All but the last are of distortions."""
 
 
 def render(name: str, manifest: Path, out: Path) -> None:
@@ -28,7 +30,7 @@ def render(name: str, manifest: Path, out: Path) -> None:
     """
     if name not in TABLES:
         raise StpError(
-            f"no table {name!r} of a study of distortions",
+            f"no study {name!r}",
             expected=", ".join(TABLES),
             remedy=nearest(name, TABLES),
         )

@@ -195,7 +195,7 @@ class Workload:
         )
         size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
         if recipe.get("per_lead"):  # a network for each, of one frame
-            gmacs = leads * forecast_gmacs(size, recipe, 1)
+            gmacs = len(recipe["leads"]) * forecast_gmacs(size, recipe, 1)
         else:
             gmacs = forecast_gmacs(size, recipe, max(recipe.get("leads", [recipe["lead_times"]])))
         in_training = forecast_gmacs(size, model.recipe, model.recipe["horizon"])
@@ -288,7 +288,8 @@ def _data(artefact: Artefact) -> Artefact:
 
 def _leads(forecast: dict[str, Any]) -> int:
     """How many lead times a recipe's forecasts have."""
-    return len(forecast.get("leads") or range(forecast["lead_times"]))
+    leads = forecast.get("leads") or range(forecast["lead_times"])
+    return leads[-1] - leads[0] + 1 if forecast.get("interpolated") else len(leads)
 
 
 def _members(forecast: dict[str, Any]) -> int:

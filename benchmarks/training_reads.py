@@ -1,0 +1,128 @@
+"""How fast a training reads its data, beside the reader's own speed, in one run.
+
+    python benchmarks/training_reads.py
+
+Made-up days of ChaosBench (60 variables on 121 x 240 points, 7 MB each), on disk as prepared data.
+Clips are a day and the one after it, in random order. Compared are, in one thread, page cache warm:
+
+- the reader, as `benchmarks/read_clips.py` measures it: frames of mapped chunks, as float32;
+- the batches of a training (`stp.train.batches`): the same clips, normalised, in batches of 32,
+  of which a thread reads the next one;
+- a training: batches, loss and steps of a network that multiplies each variable by one number,
+  so that nearly all of its time is reading.
+
+Rates are clips per second of wall time, the best of some turns; on a busy machine, ratios say more.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.models.normalisation import Normalisation
+from stp.train.batches import read_batches
+
+CHANNELS = 60
+CLIPS_AT_FULL_SIZE, EPOCHS = 13_469, 500
+"""Of the training years of ChaosBench, and of its networks."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--days", type=int, default=200, help="of 7 MB (default: 200)")
+    parser.add_argument("--batch", type=int, default=32, help="clips (default: 32)")
+    parser.add_argument("--turns", type=int, default=3, help="of each (default: 3)")
+    parser.add_argument("--folder", type=Path, help="for the data (default: a temporary one)")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        write(Path(name), options.days)
+        data = Prepared(Path(name))
+        clips, normalisation = data.clips("train"), Normalisation.of(data.attrs)
+        rows = np.random.default_rng(1).permutation(len(clips))
+        rows = rows[: len(rows) // options.batch * options.batch]
+        ways: dict[str, Callable[[], None]] = {
+            "reader": lambda: spend(clips.read([row]) for row in rows),
+            "batches": lambda: spend(batches(clips, rows, options.batch, normalisation)),
+            "training": lambda: train(batches(clips, rows, options.batch, normalisation)),
+        }
+        seconds = dict.fromkeys(ways, float("inf"))
+        for _ in range(options.turns + 1):  # the first turn warms the page cache as well
+            for way, work in ways.items():
+                begun = time.perf_counter()
+                work()
+                seconds[way] = min(seconds[way], time.perf_counter() - begun)
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        print("| | clips/s | MB/s | to the reader | hours of 500 epochs of 37 years |")
+        print("|---|---:|---:|---:|---:|")
+        size = 2 * np.prod(data.shape) * 4 / 1e6
+        for way, taken in seconds.items():
+            rate = len(rows) / taken
+            hours = CLIPS_AT_FULL_SIZE * EPOCHS / rate / 3600
+            ratio = seconds["reader"] / taken
+            print(f"| {way} | {rate:.1f} | {rate * size:,.0f} | {ratio:.2f}x | {hours:.0f} |")
+
+
+def write(folder: Path, days: int) -> None:
+    """Write days of noise, and an index of clips of two."""
+    shape = (CHANNELS, 121, 240)
+    attrs = {
+        "dataset": "benchmark", "units": "physical", "shape": list(shape), "context": 1,
+        "horizon": 1, "phases": 1,
+        "normalisation": {"offset": [280.0] * CHANNELS, "scale": [10.0] * CHANNELS},
+    }  # fmt: skip
+    group = create_group(folder / "frames.zarr", attrs)
+    dims = ("frame", "channel", "y", "x")
+    array = create_array(
+        group, "frames", (days, *shape), np.float32, dims, (1, *shape), max_files=64
+    )
+    day = np.random.default_rng(0).normal(280, 10, shape).astype(np.float32)
+    with SequentialWriter(array) as writer:
+        for number in range(days):
+            writer.append(np.roll(day, number, axis=-1)[None])
+    starts = np.arange(days - 1)
+    pd.DataFrame({
+        "split": "train", "clip": [f"day{n}" for n in starts], "start": starts,
+        "stride": np.int32(1), "length": np.int32(2), "cluster": "all", "phase": np.int32(0),
+    }).to_parquet(folder / "index.parquet")  # fmt: skip
+
+
+def batches(
+    clips: Clips, rows: np.ndarray, size: int, normalisation: Normalisation
+) -> Iterator[torch.Tensor]:
+    """Normalised clips (B, 2, C, H, W), as a training reads them."""
+    for _, frames in read_batches(clips, rows, size, length=2, normalisation=normalisation):
+        yield frames
+
+
+def spend(items: Iterator[object]) -> None:
+    """Read all, and use nothing."""
+    for _ in items:
+        pass
+
+
+def train(found: Iterator[torch.Tensor]) -> None:
+    """Steps of a network of one number for each variable."""
+    network = nn.Conv2d(CHANNELS, CHANNELS, 1, groups=CHANNELS)
+    optimizer = torch.optim.AdamW(network.parameters())
+    for frames in found:
+        optimizer.zero_grad()
+        (network(frames[:, 0]) - frames[:, 1]).square().mean().backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    main()

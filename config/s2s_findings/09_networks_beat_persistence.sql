@@ -1,0 +1,34 @@
+-- title: Each network beats persistence one day ahead
+-- paper: >
+--   Section 3, Table 2: persistence, which uses the initial observation for subsequent rollouts, is a
+--   baseline of all networks.
+-- criterion: >
+--   One day ahead, in t850, z500 and q700, the RMSE of Lagged AE, ResNet, UNet, FNO, ClimaX and VAE
+--   (the mean of its draws) is below that of persistence, 18 of 18.
+-- reading: >
+--   The paper prints values of persistence at day 44 alone, and none of a network one day ahead, so
+--   only data at hand are judged. What does not beat persistence after one day has not learnt yet.
+
+WITH day_1 AS (
+    FROM by_lead
+    WHERE suite = 'chaosbench' AND convention = 'wrmse.pooled' AND lead = 1
+        AND variant = 'default' AND subset = 'test'
+)
+SELECT
+    'ours' AS side, 'RMSE one day ahead' AS part, 18 AS needed, w.model,
+    'ChaosBench' AS tested, v.variable || ' RMSE' AS metric, a.value, 'persistence' AS against,
+    b.value AS other, a.value < b.value AS outcome, true AS fair,
+    CASE
+        WHEN a.model IS NULL OR b.model IS NULL THEN 'not evaluated'
+        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
+    END AS remark,
+    a.source || ' bytes, ' || a.protocol || ' protocol' AS bytes,
+    a.comparable AND b.comparable AS comparable
+FROM (
+    VALUES ('lagged_ae'), ('resnet'), ('unet'), ('fno'), ('climax'), ('vae')
+) AS w(model)
+CROSS JOIN (VALUES ('t850'), ('z500'), ('q700')) AS v(variable)
+LEFT JOIN day_1 a ON a.model = w.model AND a.variable = v.variable
+LEFT JOIN day_1 b
+    ON b.model = 'persistence' AND b.variable = v.variable
+    AND (a.model IS NULL OR (b.trained_on = a.trained_on AND b.tested_on = a.tested_on));

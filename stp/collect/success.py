@@ -1,0 +1,246 @@
+"""Does a metric rank models as their success does? Rank correlations over models.
+
+Success is known where it can be said what must happen in a video (`TRUTHS`). Within a dataset,
+Spearman's correlation of a metric with success over the models; the sign is such that 1 is a metric
+that ranks them alike, whichever direction is better. The correlation of all datasets is the mean of
+theirs: values of different datasets are never ranked together.
+
+Two draws are behind it, so there are two intervals, both percentiles over resamples. Other test
+clips would give the same models other values: clusters of clips are drawn, the same ones for all
+models. Other models would be ranked in another way: models are drawn, if there are ten.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.collect.sensitivity import (
+    NOT_SCORED,
+    RESAMPLES,
+    SEED,
+    Clips,
+    clips_of,
+    overall,
+    rank_correlation,
+    resampled,
+)
+from stp.plan.manifest import Cell, Manifest
+from stp.plan.setting import setting_name, setting_of
+from stp.score.jackknife import FEWEST_CLUSTERS
+
+TRUTHS = ("scv_success",)
+"""Metrics that say whether what is predicted can happen, or does."""
+ALL = "all"
+FEWEST = 3
+"""Models that a correlation needs."""
+
+
+class Interval(NamedTuple):
+    """Ends of a 95 % interval."""
+
+    low: float
+    high: float
+
+
+class Ranking(NamedTuple):
+    """A metric beside success, over the models of a dataset, or the mean over all of them.
+
+    Attributes:
+        dataset: of the test; `ALL` for the mean.
+        subset: of its clips; empty for the mean.
+        setting: of the evaluation, without what distinguishes snapshots; empty for the mean.
+        convention: of the metric.
+        success: convention that says what happens; for the mean, its metric.
+        models: that have both values: cells, so variants, snapshots and seeds count.
+        correlation: -1 to 1; None for the reason `why`.
+        over_clips: its interval over other test clips; None likewise.
+        over_models: its interval over other models; None likewise.
+        why: there is no correlation, or not both intervals; empty if there are all.
+    """
+
+    dataset: str
+    subset: str
+    setting: str
+    convention: str
+    success: str
+    models: int
+    correlation: float | None
+    over_clips: Interval | None
+    over_models: Interval | None
+    why: str
+
+
+class _Drawn(NamedTuple):
+    """A correlation and its resamples (R,), or why there are none; see `Ranking`."""
+
+    correlation: float | None
+    over_clips: np.ndarray | str
+    over_models: np.ndarray | str
+    models: int
+    why: str = ""
+
+
+class _Models:
+    """The models of one evaluation, and the resamples of its clips.
+
+    Args:
+        plan: manifest of the dimension.
+        cells: of the evaluation.
+        resamples: of the clusters of clips.
+    """
+
+    def __init__(self, plan: Manifest, cells: Sequence[Cell], resamples: int) -> None:
+        self.plan, self.cells, self.resamples = plan, cells, resamples
+        self.values = {
+            convention: [overall(cell, convention) for cell in cells]
+            for convention in plan.conventions
+        }
+        known = [c for c in self.values if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
+        self.success = known[0] if known else None
+        self._clips: Clips | None = None
+        self._again: dict[tuple[int, str], np.ndarray | str] = {}
+
+    def is_scored(self, convention: str) -> bool:
+        """Is it one of those of this dataset, with a value or not?"""
+        return any(why != NOT_SCORED for _, why in self.values[convention])
+
+    def beside_success(self, convention: str) -> _Drawn:
+        """Correlate a metric with success."""
+        assert self.success is not None
+        both = [self.values[name] for name in (convention, self.success)]
+        there = [
+            n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
+        ]
+        x, y = (
+            self._sign(name) * np.array([values[n][0] for n in there], float)
+            for name, values in zip((convention, self.success), both, strict=True)
+        )
+        why = self.plan.unavailable.get(convention, "")
+        if len(there) < FEWEST:
+            reasons = [w for values in both for value, w in values if value is None and w]
+            few = f"{len(there)} models have both; ranks need {FEWEST}"
+            return _Drawn(None, "", "", len(there), why or "; ".join([few, *reasons[:1]]))
+        (correlation,) = rank_correlation(x[None], y)
+        if np.isnan(correlation):
+            same = "success" if np.ptp(y) == 0 else "the metric"
+            return _Drawn(None, "", "", len(there), f"{same} is the same of all models")
+        return _Drawn(
+            float(correlation),
+            self._over_clips(convention, there),
+            _over_models(x, y, self.resamples),
+            len(there),
+        )
+
+    def _sign(self, convention: str) -> int:
+        return 1 if self.plan.conventions[convention].higher_is_better else -1
+
+    def _over_clips(self, convention: str, there: Sequence[int]) -> np.ndarray | str:
+        assert self.success is not None
+        if self._clips is None:
+            self._clips = clips_of(self.cells[0])
+        clusters = len(self._clips.names)
+        if clusters < FEWEST_CLUSTERS:
+            return f"{clusters} clusters of clips; an interval over clips needs {FEWEST_CLUSTERS}"
+        drawn = np.random.default_rng(SEED).multinomial(
+            clusters, np.full(clusters, 1 / clusters), self.resamples
+        )
+        again: list[np.ndarray] = []
+        for name in (convention, self.success):
+            of_models = []
+            for n in there:
+                if (n, name) not in self._again:
+                    self._again[n, name] = resampled(self.cells[n], name, self._clips, drawn)
+                found = self._again[n, name]
+                if isinstance(found, str):
+                    return found
+                of_models.append(found)
+            again.append(self._sign(name) * np.stack(of_models, axis=1))
+        return rank_correlation(*again)
+
+
+def _over_models(x: np.ndarray, y: np.ndarray, resamples: int) -> np.ndarray | str:
+    if len(x) < FEWEST_CLUSTERS:
+        return f"{len(x)} models; an interval over models needs {FEWEST_CLUSTERS}"
+    drawn = np.random.default_rng(SEED).integers(len(x), size=(resamples, len(x)))
+    return rank_correlation(x[drawn], y[drawn])
+
+
+def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
+    """Correlate all metrics with success, within each dataset that has it, and over all of them.
+
+    Args:
+        plan: manifest of a dimension; all cells are scored.
+        resamples: of clusters of clips, and of models.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        setting = setting_of(cell.key.setting)
+        setting.pop("update", None)
+        place = cell.key.tested_on, cell.key.subset, setting_name(setting)
+        groups.setdefault(place, []).append(cell)
+    found: list[Ranking] = []
+    of_metric: dict[str, list[_Drawn]] = {}
+    successes: set[str] = set()
+    for place, cells in groups.items():
+        models = _Models(plan, cells, resamples)
+        if models.success is None:
+            continue
+        successes.add(models.success.partition(".")[0])
+        for convention in plan.conventions:
+            known = models.is_scored(convention) or convention in plan.unavailable
+            if convention.partition(".")[0] not in TRUTHS and known:
+                drawn = models.beside_success(convention)
+                of_metric.setdefault(convention, []).append(drawn)
+                found.append(_ranking(*place, convention, models.success, drawn))
+    for convention, every in of_metric.items():
+        pooled = _pooled(every)
+        found.append(_ranking(ALL, "", "", convention, ", ".join(sorted(successes)), pooled))
+    return found
+
+
+def _pooled(every: Iterable[_Drawn]) -> _Drawn:
+    """The mean over the datasets that have a correlation."""
+    there = [one for one in every if one.correlation is not None]
+    if not there:
+        return _Drawn(None, "", "", 0, "no dataset has a correlation")
+    return _Drawn(
+        float(np.mean([one.correlation for one in there])),
+        _mean([one.over_clips for one in there]),
+        _mean([one.over_models for one in there]),
+        sum(one.models for one in there),
+    )
+
+
+def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
+    """The mean of each resample; a dataset counts in those in which it has a correlation."""
+    arrays = []
+    for one in every:
+        if isinstance(one, str):
+            return one
+        arrays.append(one)
+    stacked = np.stack(arrays)
+    there = np.isfinite(stacked)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, stacked, 0).sum(axis=0) / there.sum(axis=0))
+
+
+def _ranking(
+    dataset: str, subset: str, setting: str, convention: str, success: str, drawn: _Drawn
+) -> Ranking:
+    place = dataset, subset, setting, convention, success, drawn.models
+    if drawn.correlation is None:
+        return Ranking(*place, None, None, None, drawn.why)
+    ends, why = [], []
+    for each in (drawn.over_clips, drawn.over_models):
+        finite = each if isinstance(each, str) else each[np.isfinite(each)]
+        if isinstance(finite, str) or not len(finite):
+            why.append(finite if isinstance(finite, str) else "no resample has a correlation")
+            ends.append(None)
+        else:
+            low, high = np.quantile(finite, (0.025, 0.975))
+            ends.append(Interval(float(low), float(high)))
+    return Ranking(*place, drawn.correlation, *ends, "; ".join(dict.fromkeys(why)))
