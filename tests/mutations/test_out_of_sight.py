@@ -175,6 +175,7 @@ SAID = {
         "{error}",
     },
     "stp.human_study.pair_key": {"error.errors", "error.errors()", "error.errors()[0]"},
+    "stp.human_study.rating_key": {"error.errors", "error.errors()", "error.errors()[0]"},
     "stp.models.compute": {"str(error)"},
     "stp.models.create": {"error.name"},
     "stp.prepare.moving_mnist": {
@@ -263,7 +264,7 @@ def test_the_package_has_no_files_but_modules():
     # Only the shell reads these, for people: a map, and the page of a questionnaire.
     shown = {
         "render/pictures/coastline.npz",
-        *(f"human_study/page.{kind}" for kind in ("css", "html", "js")),
+        *(f"human_study/{name}" for name in ("page.css", "page.html", "page.js", "bicubic.js")),
     }
     others = {p.relative_to(ROOT / "stp").as_posix() for p in files if p.suffix != ".py"}
     # Rules name the files of the report and of its console as their inputs.
