@@ -83,6 +83,7 @@ class RatingKey:
 
 
 _SCHEMA = TypeAdapter(RatingKey)
+EXPECTED = "JSON as `stp questionnaire --ratings` writes it"
 
 
 def load_rating_key(path: Path) -> RatingKey | None:
@@ -99,16 +100,17 @@ def load_rating_key(path: Path) -> RatingKey | None:
         return None
     try:
         key = _SCHEMA.validate_python(content["ratings"])
-        problem = _problem(key)
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    if problem:
+        place = ".".join(map(str, first["loc"]))
         raise StpError(
-            f"{path} is no key of a study of ratings ({problem})",
-            expected="JSON as `stp questionnaire --ratings` writes it",
+            f"{path} is no key of a study of ratings ({place}: {first['msg']})",
+            expected=EXPECTED,
             remedy=REMEDY,
-        )
+        ) from None
+    problem = _problem(key)
+    if problem:
+        raise StpError(f"{path}: {problem}", expected=EXPECTED, remedy=REMEDY)
     return key
 
 

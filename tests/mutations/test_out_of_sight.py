@@ -175,7 +175,6 @@ SAID = {
         "{error}",
     },
     "stp.human_study.pair_key": {"error.errors", "error.errors()", "error.errors()[0]"},
-    "stp.human_study.rating_key": {"error.errors", "error.errors()", "error.errors()[0]"},
     "stp.models.compute": {"str(error)"},
     "stp.models.create": {"error.name"},
     "stp.prepare.moving_mnist": {
