@@ -18,6 +18,9 @@ KEYS = {
     "Space": " ",
     "Tab": "\ue004",
     "Down": "\ue015",
+    "Up": "\ue013",
+    "Home": "\ue011",
+    "End": "\ue010",
     "Escape": "\ue00c",
 }
 

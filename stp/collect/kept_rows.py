@@ -1,7 +1,7 @@
 """Rows that only some kinds of sample have, and that are many: they stay where they were written.
 
-They are files of score artefacts, with the keys of the cell. A view of the results store reads all
-files of a kind.
+They are files of score artefacts, with the keys of the cell, or of prepared data. A view of the
+results store reads all files of a kind.
 """
 
 from collections.abc import Iterable
@@ -21,15 +21,23 @@ class KeptRows:
 
     Attributes:
         view: its layout.
-        file: name in a score artefact.
+        file: name in the artefact.
         has: attribute of a kind of sample (`stp.kinds.kind.Kind`) that says whether it has them.
         what: the file holds, for messages.
+        of_data: the artefact is prepared data, not scores. Not all of them have the file, and rows
+            have the fingerprint of the data in the place of the keys of a cell.
     """
 
     view: layout.Table
     file: str
     has: str
     what: str
+    of_data: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The column of the table of cells that has the folder of the artefact."""
+        return "data_folder" if self.of_data else "scores_folder"
 
 
 ERRORS = KeptRows(
@@ -44,7 +52,15 @@ QUALITY = KeptRows(
     "has_opinions",
     "the predicted opinion of each test video",
 )
-KEPT_ROWS = (ERRORS, QUALITY)
+RATINGS = KeptRows(
+    layout.OPINION_RATINGS,
+    "ratings.parquet",
+    "has_opinions",
+    "what each rater says of each video",
+    of_data=True,
+)
+KEPT_ROWS = (ERRORS, QUALITY, RATINGS)
+FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
@@ -53,22 +69,21 @@ def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
     Raises:
         StpError: one is missing or damaged.
     """
-    return [
-        file_of(Path(cell.scores), kept)
-        for plan in plans
-        for cell in plan.cells
-        if getattr(plan.kind_of(cell), kept.has)
-    ]
+    cells = [cell for plan in plans for cell in plan.cells if getattr(plan.kind_of(cell), kept.has)]
+    if not kept.of_data:
+        return [file_of(Path(cell.scores), kept) for cell in cells]
+    folders = dict.fromkeys(Path(cell.data) for cell in cells)
+    return [file_of(folder, kept) for folder in folders if (folder / kept.file).exists()]
 
 
 def file_of(folder: Path, kept: KeptRows) -> Path:
-    """The file of a score artefact, found to be of the right schema; absolute.
+    """The file of an artefact, found to be of the right schema; absolute.
 
     Raises:
         StpError: it is missing or damaged.
     """
     path, schema = schema_of(folder, kept.file, kept.what)
-    names = [name for name, _, _ in kept.view.columns]
+    names = [name for name, _, _ in kept.view.columns if name != FINGERPRINT]
     lacking = [name for name in names if name not in schema.names]
     if lacking:
         raise StpError(
@@ -86,5 +101,7 @@ def query(paths: Iterable[Path], kept: KeptRows) -> str:
     if not listed:
         empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
         return f"SELECT {empty} WHERE false"
-    names = ", ".join(f"{name}::{kind} AS {name}" for name, kind, _ in columns)
-    return f"SELECT {names} FROM read_parquet([{listed}], hive_partitioning=false)"
+    # The folder of an artefact is called by its fingerprint.
+    of = {FINGERPRINT: "parse_path(filename)[-2]"}
+    names = ", ".join(f"{of.get(name, name)}::{kind} AS {name}" for name, kind, _ in columns)
+    return f"SELECT {names} FROM read_parquet([{listed}], filename=true, hive_partitioning=false)"

@@ -637,6 +637,21 @@ PREDICTED_OPINIONS = Table(
 )
 """The layout of a view, not of a table."""
 
+OPINION_RATINGS = Table(
+    "opinion_ratings",
+    "One row per rating of a video, of prepared opinions that have single ratings. A view of the "
+    "parquet files in the store, which must stay where they are.",
+    (
+        ("data_fingerprint", "VARCHAR", "Of the prepared data; as in cells."),
+        ("rater", "VARCHAR", "Name of the rater."),
+        ("session", "VARCHAR", "Of this rater."),
+        ("video", "VARCHAR", "Name of the video."),
+        ("rating", "DOUBLE", "From 0 to 100."),
+        ("is_rejected", "BOOLEAN", "True if opinion scores are made without this rater."),
+    ),
+)
+"""The layout of a view, not of a table."""
+
 SAMPLE_SCORES_COMMENT = (
     "One row per cell, test sample and variable; one list of values over lead times per "
     "convention (its components, such as hits at a threshold, are columns of their own), NULL in "

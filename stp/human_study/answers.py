@@ -47,6 +47,7 @@ class Asks(Protocol):
 
     Attributes:
         in_rounds: whether a rater may have several files, with answers to different questions.
+        rates: whether a choice is a number from 0 to 100 instead of one of the pictures.
     """
 
     @property
@@ -67,6 +68,9 @@ class Asks(Protocol):
     @property
     def in_rounds(self) -> bool: ...
 
+    @property
+    def rates(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -75,10 +79,11 @@ class Answer:
     Attributes:
         rater: random name of the rater.
         question: number of the question in the key.
-        model: that was chosen; None if the rater could not tell.
+        model: that was chosen; None if the rater could not tell, or rated.
         place: of the chosen prediction on the page, from 0; None likewise.
         seconds: that the question was looked at before the choice.
         answered_at: when.
+        rating: from 0 to 100; None where a picture was to be chosen.
     """
 
     rater: str
@@ -87,6 +92,7 @@ class Answer:
     place: int | None
     seconds: float
     answered_at: datetime
+    rating: float | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,12 @@ class _Reader:
                 f"shown {named['shown']!r}, not the {len(choices)} choices of the question"
             )
         choice = named["choice"]
-        if choice not in choices and not (choice == NONE and self.key.cannot_tell):
+        rating = _rating(choice) if self.key.rates else None
+        if (
+            rating is None
+            and choice not in choices
+            and not (choice == NONE and self.key.cannot_tell)
+        ):
             raise _LineError(f"unknown choice {choice!r}")
         position = named["position"]
         if not re.fullmatch(r"[0-9]{1,6}", position) or not (
@@ -205,7 +216,14 @@ class _Reader:
             shown.index(choice) if choice in choices else None,
             _seconds(named["seconds"]),
             _moment(named["answered_at"]),
+            rating,
         )
+
+
+def _rating(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", text) or float(text) > 100:
+        raise _LineError(f"rating {text!r}, not a number from 0 to 100")
+    return float(text)
 
 
 def _seconds(text: str) -> float:

@@ -96,6 +96,7 @@ class Key:
 
     in_rounds: ClassVar[bool] = False
     """A rater has one file of answers."""
+    rates: ClassVar[bool] = False
 
     def text(self) -> str:
         """As JSON."""

@@ -1,12 +1,15 @@
 "use strict";
 // The questionnaire: shows one question at a time, keeps answers in localStorage, and saves them as
 // a CSV file. It knows choices by opaque ids only. A study of pairs has `videos`: no truth is shown,
-// and pages of several rounds, in which a browser keeps the name of its rater.
+// and pages of several rounds, in which a browser keeps the name of its rater. A study of ratings has a
+// `session`: the page is for one rater, who says with a slider how good a video is beside a natural one.
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const byId = (id) => document.getElementById(id);
   const pairs = "videos" in study;
-  const STORAGE = `human-study-${study.study}` + (pairs ? `-${study.round}` : "");
+  const rates = "session" in study;
+  const part = pairs ? `-${study.round}` : rates ? `-${study.rater}-${study.session}` : "";
+  const STORAGE = `human-study-${study.study}${part}`;
   const RATER = `human-study-${study.study}-rater`; // of all rounds
   const COLUMNS = ["study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds", "answered_at"];
 
@@ -43,18 +46,20 @@
   }
 
   // What a rater has answered in an earlier round is for others.
-  const rater = knownRater() || newRater();
-  const asked = study.questions.filter((question) => !question.answered_by?.includes(rater));
+  const rater = study.rater || knownRater() || newRater();
+  const training = new Set((study.training ?? []).map((question) => question.id)); // comes first, and is not saved
+  const asked = [...(study.training ?? []), ...study.questions].filter((question) => !question.answered_by?.includes(rater));
   const questions = new Map(asked.map((question) => [question.id, question]));
 
   // Each rater sees the questions, and the predictions of each question, in an order of their own.
   function newState(name) {
-    const shown = {};
+    const shown = {}, ids = [...questions.keys()];
     for (const question of questions.values()) shown[question.id] = shuffled(question.choices.map((c) => c.id));
     return {
       rater: name,
       begun: false, finished: false, age: "", gender: "", at: 0,
-      order: shuffled([...questions.keys()]), shown, answers: {}, seconds: {},
+      order: [...shuffled(ids.filter((id) => training.has(id))), ...shuffled(ids.filter((id) => !training.has(id)))],
+      shown, answers: {}, seconds: {},
     };
   }
 
@@ -92,7 +97,7 @@
 
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const PAUSE = 4; // frames that the last one stays, so that the end can be seen
-  let clips = []; // {canvas, sheets: [given, rest]}
+  let clips = []; // {canvas, sheets: [given, rest]}; of ratings enlarged, the pictures of all frames
   let loading = null; // the clips of the question that was asked last
   let frames = 0, given = 0, frame = 0, playing = !reduced, since = 0;
 
@@ -102,26 +107,50 @@
     return { image, ready: image.decode(), frames: sheet.frames, columns: sheet.columns };
   }
 
-  function draw() {
-    const question = questions.get(state.order[state.at]);
+  function drawFrame(canvas, sheet, i, question) {
     const [width, height] = question.size ?? study.size;
     const [across, down] = question.pitch ?? study.pitch;
-    for (const { canvas, sheets } of clips) {
-      const [sheet, i] = frame < given ? [sheets[0], frame] : [sheets[1], frame - given];
-      const x = (i % sheet.columns) * across, y = Math.floor(i / sheet.columns) * down;
-      canvas.getContext("2d").drawImage(sheet.image, x, y, width, height, 0, 0, width, height);
-      canvas.classList.toggle("ahead", !pairs && frame >= given);
+    const x = (i % sheet.columns) * across, y = Math.floor(i / sheet.columns) * down;
+    canvas.getContext("2d").drawImage(sheet.image, x, y, width, height, 0, 0, width, height);
+  }
+
+  // All frames of a video, as high as videos of a study of ratings are at least.
+  function enlarged(sheet, question) {
+    const [width, height] = question.size;
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
+    const [wide, high] = shownSize(question);
+    return Array.from({ length: sheet.frames }, (_, i) => {
+      drawFrame(canvas, sheet, i, question);
+      const picture = canvas.getContext("2d", { willReadFrequently: true }).getImageData(0, 0, width, height);
+      return high > height ? bicubic(picture, wide, high) : picture;
+    });
+  }
+
+  function shownSize(question) {
+    const [width, height] = question.size ?? study.size;
+    const factor = Math.max(1, (study.height ?? 0) / height);
+    return [Math.round(width * factor), Math.round(height * factor)];
+  }
+
+  function draw() {
+    const question = questions.get(state.order[state.at]);
+    const ahead = !pairs && !rates && frame >= given;
+    for (const { canvas, sheets, pictures } of clips) {
+      if (pictures) canvas.getContext("2d").putImageData(pictures[frame], 0, 0);
+      else if (frame < given) drawFrame(canvas, sheets[0], frame, question);
+      else drawFrame(canvas, sheets[1], frame - given, question);
+      canvas.classList.toggle("ahead", ahead);
     }
     byId("seek").value = frame;
-    const part = pairs ? "" : frame < given ? ": given" : ": to predict";
-    byId("frame").textContent = `${frame + 1} of ${frames}${part}`;
-    byId("frame").classList.toggle("ahead", !pairs && frame >= given);
+    const stage = pairs || rates ? "" : ahead ? ": to predict" : ": given";
+    byId("frame").textContent = `${frame + 1} of ${frames}${stage}`;
+    byId("frame").classList.toggle("ahead", ahead);
     byId("seek").setAttribute("aria-valuetext", byId("frame").textContent);
   }
 
   function tick(now) {
     const step = 1000 / study.frames_per_second;
-    const stays = frame === frames - 1 ? PAUSE * step : step;
+    const stays = frame === frames - 1 && !rates ? PAUSE * step : step;
     if (playing && frames && now - since >= stays) {
       frame = (frame + 1) % frames;
       since = now;
@@ -172,29 +201,51 @@
     return { label, canvas };
   }
 
+  // The video to rate, beside the natural one.
+  function toRate() {
+    const figure = byId("real").cloneNode(true);
+    figure.id = "rated";
+    figure.querySelector("figcaption").textContent = "Video to rate";
+    figure.querySelector("canvas").setAttribute("aria-label", "Video to rate");
+    return { label: figure, canvas: figure.querySelector("canvas") };
+  }
+
+  function answered() {
+    return Object.keys(state.answers).filter((id) => !training.has(id)).length;
+  }
+
   async function ask() {
     const id = state.order[state.at];
     const question = questions.get(id);
-    const done = Object.keys(state.answers).length;
-    byId("ask-title").textContent = `Question ${state.at + 1} of ${state.order.length}`;
-    byId("progress").max = state.order.length;
-    byId("progress").value = done;
+    const total = state.order.length - training.size;
+    byId("ask-title").textContent = training.has(id)
+      ? `Training ${state.at + 1} of ${training.size}`
+      : `Question ${state.at + 1 - training.size} of ${total}`;
+    byId("progress").max = total;
+    byId("progress").value = answered();
     byId("back").disabled = state.at === 0;
     byId("broken").hidden = true;
     clips = [];
     frames = 0;
     byId("frame").textContent = "";
-    const [width, height] = question.size ?? study.size;
-    const context = pairs ? { frames: 0 } : picture(question.given);
-    const made = pairs ? [] : [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(question.truth)] }];
+    const [width, height] = shownSize(question);
+    const context = question.given ? picture(question.given) : { frames: 0 };
+    const real = question.truth ?? question.natural;
+    const made = real ? [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(real)] }] : [];
     const labels = state.shown[id].map((name, i) => {
       const choice = question.choices.find((c) => c.id === name);
-      const { label, canvas } = candidate(choice, study.letters[i]);
+      const { label, canvas } = rates ? toRate() : candidate(choice, study.letters[i]);
       made.push({ canvas, sheets: [context, picture(pairs ? study.videos[name] : choice)] });
       return label;
     });
     for (const { canvas } of made) Object.assign(canvas, { width, height });
-    byId("candidates").replaceChildren(...labels);
+    if (rates) {
+      byId("rated")?.remove();
+      byId("real").after(...labels);
+      byId("rating").value = state.answers[id]?.choice ?? 50;
+    } else {
+      byId("candidates").replaceChildren(...labels);
+    }
     for (const input of document.getElementsByName("choice")) input.checked = input.value === state.answers[id]?.choice;
     refresh();
     if (byId("ask").hidden) clock = performance.now();
@@ -208,6 +259,7 @@
       return;
     }
     if (loading !== made) return; // somebody went on
+    if (rates) for (const clip of made) clip.pictures = enlarged(clip.sheets[1], question);
     clips = made;
     given = context.frames;
     frames = given + made[0].sheets[1].frames;
@@ -218,7 +270,9 @@
   }
 
   function refresh() {
-    byId("next").disabled = !(state.order[state.at] in state.answers);
+    const answer = state.answers[state.order[state.at]];
+    byId("next").disabled = !answer;
+    byId("rating-value").textContent = answer ? answer.choice : "not rated yet";
   }
 
   function choose(choice) {
@@ -226,7 +280,8 @@
     count();
     state.answers[id] = { choice, seconds: state.seconds[id] || 0, at: new Date().toISOString() };
     keep();
-    byId("progress").value = Object.keys(state.answers).length;
+    if (rates && !training.has(id)) remember(Date.now());
+    byId("progress").value = answered();
     refresh();
   }
 
@@ -243,9 +298,9 @@
     count();
     state.finished = true;
     keep();
-    const done = Object.keys(state.answers).length;
+    const done = answered();
     byId("sum").textContent = questions.size
-      ? `You answered ${done} of ${state.order.length} questions.`
+      ? `You answered ${done} of ${state.order.length - training.size} questions.`
       : "You have answered all of these questions before: they are for other people.";
     byId("again").hidden = !questions.size;
     byId("save").disabled = done === 0;
@@ -264,9 +319,9 @@
     const lines = [COLUMNS];
     state.order.forEach((id, position) => {
       const answer = state.answers[id];
-      if (!answer) return;
+      if (!answer || training.has(id)) return;
       lines.push([
-        study.study, state.rater, state.age, state.gender, position + 1, id, answer.choice,
+        study.study, state.rater, state.age, state.gender, position + 1 - training.size, id, answer.choice,
         state.shown[id].join(" "), answer.seconds.toFixed(1), answer.at,
       ]);
     });
@@ -276,10 +331,32 @@
   function save() {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
-    const round = pairs ? `-${study.round}` : "";
-    link.download = `answers-${study.study}-${state.rater}${round}.csv`;
+    const which = pairs ? `-${study.round}` : rates ? `-${study.session}` : "";
+    link.download = `answers-${study.study}-${state.rater}${which}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+
+  // -- sessions of a rater, which have to be apart
+
+  const session = (number) => `human-study-${study.study}-${study.rater}-session-${number}`;
+
+  function remember(moment) {
+    try {
+      localStorage.setItem(session(study.session), moment);
+    } catch { /* whoever reads the answers sees their times */ }
+  }
+
+  // What to say of the session before, and whether it is too early.
+  function wait() {
+    if (!rates || study.session === 1) return ["", false];
+    let last = null;
+    try {
+      last = localStorage.getItem(session(study.session - 1));
+    } catch { /* nothing is known */ }
+    const next = last && Number(last) + study.hours * 3600e3;
+    if (next > Date.now()) return [`This session can begin on ${new Date(next).toLocaleString()}. Please load the page again then.`, true];
+    return [`This is session ${study.session} of ${study.sessions}: please begin ${study.hours} hours after the one before, or later.`, false];
   }
 
   // -- what people do
@@ -291,8 +368,11 @@
     ask();
   });
   byId("answer").addEventListener("change", (event) => {
-    if (event.target.name === "choice") choose(event.target.value);
+    if (["choice", "rating"].includes(event.target.name)) choose(event.target.value);
   });
+  byId("rating").addEventListener("input", () => { byId("rating-value").textContent = byId("rating").value; });
+  // Where the slider has been from the start nothing changes.
+  byId("rating").addEventListener("pointerup", () => choose(byId("rating").value));
   byId("answer").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!byId("next").disabled) go(state.at + 1);
@@ -311,7 +391,7 @@
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
     load(); // what another window has kept since goes, too
-    state = newState(newRater());
+    state = newState(study.rater || newRater());
     keep();
     // Not by loading the page anew: it could be there before what was just written is, and bring
     // the answers back.
@@ -340,7 +420,7 @@
       play(!playing);
     } else if (event.key === "Enter" && target.tagName !== "BUTTON" && !target.closest("#answer")) {
       if (!byId("next").disabled) go(state.at + 1);
-    } else if (/^[0-9]$/.test(event.key)) {
+    } else if (/^[0-9]$/.test(event.key) && !rates) {
       const inputs = [...byId("candidates").querySelectorAll("input")];
       const input = event.key === "0" ? byId("none-line").querySelector("input") : inputs[event.key - 1];
       if (!input || (event.key === "0" && !study.cannot_tell)) return;
@@ -359,18 +439,28 @@
   fill("age", study.age_groups);
   fill("gender", study.genders);
   byId("about").hidden = !study.age_groups.length && !study.genders.length;
-  if (pairs) {
+  if (pairs || rates) {
     document.title = byId("start-title").textContent = study.title;
     byId("intro").textContent = `${study.intro}${questions.size}.`;
-    byId("real").hidden = true;
-    byId("none-text").textContent = study.none_text;
-    byId("none-key-text").textContent = study.none_text.toLowerCase();
   } else {
     byId("number").textContent = questions.size;
   }
+  if (rates) {
+    document.querySelector("main").classList.add("rates");
+    byId("real").querySelector("figcaption").textContent = "Natural video";
+    byId("real").querySelector("canvas").setAttribute("aria-label", "Natural video");
+    for (const id of ["seek", "frame", "choose-keys", "candidates"]) byId(id).hidden = true;
+    byId("rating-line").hidden = false;
+  } else if (pairs) {
+    byId("real").hidden = true;
+    byId("none-text").textContent = study.none_text;
+    byId("none-key-text").textContent = study.none_text.toLowerCase();
+  }
   byId("consent-text").textContent = study.consent;
-  byId("note").textContent = study.note;
-  byId("note").hidden = !study.note;
+  const [waiting, early] = wait();
+  byId("note").textContent = study.note + waiting;
+  byId("note").hidden = !byId("note").textContent;
+  byId("begin").disabled = early;
   byId("return").textContent = study.return_to;
   byId("ask-text").textContent = study.text;
   byId("none-line").hidden = byId("none-key").hidden = !study.cannot_tell;

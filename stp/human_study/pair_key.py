@@ -118,6 +118,7 @@ class PairKey:
     age_groups: ClassVar[tuple[str, ...]] = ()
     genders: ClassVar[tuple[str, ...]] = ()
     in_rounds: ClassVar[bool] = True
+    rates: ClassVar[bool] = False
 
     def text(self) -> str:
         """As JSON."""

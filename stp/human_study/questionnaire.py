@@ -9,6 +9,7 @@ same page.
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -248,18 +249,21 @@ def _payload(
     return {"study": checksum[:16], **content}
 
 
-def page(payload: dict[str, Any]) -> str:
-    """Put the page together from its parts; nothing is loaded from anywhere."""
+def page(payload: dict[str, Any], scripts: Sequence[str] = ("page.js",)) -> str:
+    """Put the page together from its parts; nothing is loaded from anywhere.
+
+    Args:
+        payload: what the page knows.
+        scripts: files of this package, in the order in which they run.
+    """
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     html = (PARTS / "page.html").read_text(encoding="utf-8")
+    code = "".join((PARTS / name).read_text(encoding="utf-8") for name in scripts)
     for mark, text in (
         ("<!-- STYLE -->", f"<style>\n{(PARTS / 'page.css').read_text(encoding='utf-8')}</style>"),
         ("<!-- STUDY -->", f'<script type="application/json" id="study">{study}</script>'),
-        (
-            "<!-- SCRIPT -->",
-            f"<script>\n{(PARTS / 'page.js').read_text(encoding='utf-8')}</script>",
-        ),
+        ("<!-- SCRIPT -->", f"<script>\n{code}</script>"),
     ):
         before, found, after = html.partition(mark)
         assert found, f"page.html has no {mark}"

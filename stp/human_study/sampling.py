@@ -41,3 +41,39 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
     turn = np.empty(len(codes), np.int64)
     turn[order] = pd.Series(codes[order]).groupby(codes[order]).cumcount()
     return sorted(np.lexsort((place, turn))[:count].tolist())
+
+
+def assign(videos: int, raters: int, sessions: int, count: int, seed: int) -> np.ndarray:
+    """Say who rates which videos: each rater no video twice, all videos about equally often.
+
+    The next rater gets those that have the fewest ratings so far, drawn at random where there are
+    more of them. So numbers of ratings differ by one at most, and are equal where all ratings can
+    be shared out equally: 50 raters with 2 sessions of 60 give 300 videos 20 ratings each.
+
+    Args:
+        videos: their number V.
+        raters: their number R.
+        sessions: of each rater, S.
+        count: videos of a session, N; S x N of V.
+        seed: of the draw.
+
+    Returns:
+        numbers of videos, int64 (R, S, N).
+
+    Raises:
+        StpError: a rater would see more videos than there are.
+    """
+    wanted = sessions * count
+    if wanted > videos:
+        raise StpError(
+            f"human study: {sessions} sessions of {count} videos, of which there are {videos}",
+            expected=f"at most {videos} videos of a rater",
+            remedy="ask for fewer in the configuration of the study",
+        )
+    rng = np.random.default_rng(seed)
+    rated = np.zeros(videos, np.int64)
+    found = np.empty((raters, wanted), np.int64)
+    for row in found:
+        row[:] = rng.permutation(np.lexsort((rng.random(videos), rated))[:wanted])
+        rated[row] += 1
+    return found.reshape(raters, sessions, count)

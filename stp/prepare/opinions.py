@@ -8,10 +8,10 @@ Below one folder: ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4``
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import av
 import numpy as np
@@ -28,6 +28,7 @@ from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
 
 NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
+RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def run(job: Job) -> Extras:
     recipe = job.recipe
     options = build(OpinionsOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    source = _Source(raw, options.folder)
+    source = Source(raw, options.folder)
     ratings = source.ratings()
     made = (
         None if ratings is None else opinions(ratings, options.rescaling, source.at("Ratings.csv"))
@@ -81,7 +82,7 @@ def run(job: Job) -> Extras:
     scores = source.scores() if options.mos == "file" else _scores(made, source)
     names = sorted(scores)
     tags = source.tags(names)
-    sizes = _videos(job, source, names, recipe)
+    sizes = _videos(job, raw, source, names)
     rated = {} if made is None else dict(zip(made.video.tolist(), made.count.tolist(), strict=True))
     rows: list[dict[str, object]] = [
         {
@@ -115,7 +116,16 @@ def run(job: Job) -> Extras:
     }
 
 
-class _Source:
+class Files(Protocol):
+    """Files by name, such as `stp.data.raw_files.RawFiles`."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def find(self, name: str) -> Path: ...
+
+
+class Source:
     """The raw files of a database.
 
     Args:
@@ -123,7 +133,7 @@ class _Source:
         folder: below a raw folder.
     """
 
-    def __init__(self, raw: RawFiles, folder: str) -> None:
+    def __init__(self, raw: Files, folder: str) -> None:
         self.raw, self.folder = raw, folder
 
     def at(self, name: str) -> str:
@@ -220,10 +230,8 @@ class _Source:
         """The single ratings; None where there are none."""
         if not self.has("Ratings.csv"):
             return None
-        rows = self.rows("Ratings.csv", ["Rater", "Session", NAME, "Rating"])
-        rater, session, video = (
-            np.array([row[key] for row in rows]) for key in ("Rater", "Session", NAME)
-        )
+        rows = self.rows("Ratings.csv", RATING_COLUMNS)
+        rater, session, video = (np.array([row[key] for row in rows]) for key in RATING_COLUMNS[:3])
         score = np.array([self.number("Ratings.csv", row, "Rating") for row in rows])
         return Ratings(rater, session, video, score)
 
@@ -327,7 +335,7 @@ def decode(path: Path, name: str) -> np.ndarray:
     return np.stack(frames)
 
 
-def _scores(made: Opinions | None, source: _Source) -> dict[str, float]:
+def _scores(made: Opinions | None, source: Source) -> dict[str, float]:
     if made is None:
         raise StpError(
             f"{source.at('Ratings.csv')}: missing",
@@ -338,9 +346,10 @@ def _scores(made: Opinions | None, source: _Source) -> dict[str, float]:
 
 
 def _videos(
-    job: Job, source: _Source, names: list[str], recipe: Any
+    job: Job, raw: RawFiles, source: Source, names: list[str]
 ) -> dict[str, dict[str, object]]:
     """Write the arrays of all sizes; say of each video where it is."""
+    recipe = job.recipe
     length = recipe["context"] + recipe["horizon"]
     shapes = {}
     for number, name in enumerate(names, start=1):
@@ -355,7 +364,7 @@ def _videos(
         shapes[name] = frames.shape
         job.report("videos measured", number, len(names))
     about = {"shape": [3], **recipe}
-    group = create_group(job.out / prepared.VIDEOS, attributes(about, source.raw, units="1/255"))
+    group = create_group(job.out / prepared.VIDEOS, attributes(about, raw, units="1/255"))
     where: dict[str, dict[str, object]] = {}
     done = 0
     for shape in sorted(set(shapes.values())):

@@ -31,7 +31,7 @@ _FILES = {
     **{
         kept.view.name: (
             kept.file,
-            "SELECT scores_folder FROM cells JOIN datasets d ON d.dataset = tested_on "
+            f"SELECT {kept.folder} FROM cells JOIN datasets d ON d.dataset = tested_on "
             f"WHERE list_contains({_having(kept.has)}, d.kind)",
         )
         for kept in KEPT_ROWS

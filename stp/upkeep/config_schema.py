@@ -15,6 +15,7 @@ from stp.core.disk import write_text, writing
 from stp.export.references import Reference
 from stp.human_study.options import Study
 from stp.human_study.pair_options import PairStudy
+from stp.human_study.rating_options import RatingStudy
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
 from stp.plan.config import Equivalent
@@ -61,6 +62,7 @@ KINDS = {
     "search": Kind(Space, "search/*.yaml", "Searches of hyper-parameters"),
     "human_study": Kind(Study, "human_study.yaml", "The human preference study"),
     "human_pairs": Kind(PairStudy, "human_pairs.yaml", "Pairs of models that raters compare"),
+    "human_ratings": Kind(RatingStudy, "human_ratings.yaml", "Ratings of single videos"),
     "references": Kind(Reference, "references.yaml", "Works to cite"),
     "equivalent": Kind(Equivalent, "equivalent.yaml", "Changes of code that change no result"),
 }

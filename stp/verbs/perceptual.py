@@ -15,6 +15,7 @@ from stp.verbs.app import ConfigFile, app, examples
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
+    from stp.external.quality import Measure
     from stp.score.unpaired import UnpairedDistances
 
 MEASURE = "squeezenet_mcs_rfd"
@@ -257,6 +258,7 @@ def evaluate(
         "stp quality predicted/",
         "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
         "stp quality --cell simvpv2/kth --n 100",
+        "stp quality --where \"tested_on = 'kth'\" --n 100 --out board.csv",
         "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
     ),
 )
@@ -265,6 +267,19 @@ def quality(
     cell: Annotated[
         str | None,
         typer.Option(help="Instead: a cell whose predictions are stored, as for `stp show`."),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: all cells of the store that fit a condition in SQL on table cells, as a "
+            "leaderboard: best predicted quality first."
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --where: human_preferences.csv, whose shares are compared with quality."
+        ),
     ] = None,
     measure: Annotated[str, typer.Option(help="A measure of the scale file.")] = MEASURE,
     variant: Annotated[str, typer.Option(help="A variant of it.")] = "default",
@@ -295,10 +310,15 @@ def quality(
     from stp.external import quality as rating
     from stp.verbs.app import load_plan
 
-    if (folder is None) == (cell is None):
-        raise typer.BadParameter("name a folder of videos, or --cell", param_hint="FOLDER")
+    if sum(one is not None for one in (folder, cell, where)) != 1:
+        raise typer.BadParameter("a folder of videos, --cell, or --where", param_hint="FOLDER")
+    if people is not None and where is None:
+        raise typer.BadParameter("only with --where", param_hint="--people")
     chosen = output.chosen(format, out)
     opened = rating.open_measure(load_plan(configfile), measure, variant)
+    if where is not None:
+        _board(opened, database, where, n, people, device, threads, chosen, out)
+        return
     asked = None if cell is None else rating.find_cell(database, cell)
     if asked is None:
         assert folder is not None
@@ -315,6 +335,41 @@ def quality(
         rows = [tuple(asdict(one).values()) for one in found.ratings]
         output.put_rows(names, rows, chosen, out)
     for line in rating.summary(found, others):
+        print(line, file=sys.stderr)
+
+
+def _board(
+    measure: "Measure",
+    database: Path,
+    where: str,
+    count: int | None,
+    people: Path | None,
+    device: str,
+    threads: int,
+    chosen: output.FormatName,
+    out: Path | None,
+) -> None:
+    """Print the leaderboard, and behind it how far other metrics rank models alike."""
+    from dataclasses import asdict, fields
+
+    from stp.external import quality_board as boards
+    from stp.external.quality import summary
+
+    board = boards.leaderboard(
+        measure, database, where, count, people, device=device, threads=threads, report=_show
+    )
+    _over()
+    if chosen == "json":
+        output.put_json(asdict(board), out)
+    else:
+        beside = out and out.with_name(f"{out.stem}_agreement{out.suffix}")
+        for kind, rows, path in (
+            (boards.Place, board.places, out),
+            (boards.Order, board.orders, beside),
+        ):
+            names = [field.name for field in fields(kind)]
+            output.put_rows(names, [tuple(vars(row).values()) for row in rows], chosen, path)
+    for line in summary(board.found):
         print(line, file=sys.stderr)
 
 

@@ -25,6 +25,7 @@ KEY = PAGE.with_name("key.json")
         "stp questionnaire --pairs results/paper/results.duckdb --where \"tested_on = 'bair'\"",
         "stp questionnaire --pairs models.csv --out trial/questionnaire.html",
         "stp questionnaire --after trial/answers --page trial/questionnaire.html",
+        "stp questionnaire --ratings results/raw/pvqa --out results/pvqa/human_study/ratings",
     )
 )
 def questionnaire(
@@ -34,15 +35,16 @@ def questionnaire(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The page to write (.html).",
-            show_default=f"{PAGE}; questionnaire-next.html with --after",
+            help="The page to write (.html); with --ratings the folder of pages.",
+            show_default=f"{PAGE}; questionnaire-next.html with --after, ratings with --ratings",
         ),
     ] = None,
     study: Annotated[
         Path | None,
         typer.Option(
             help="The configuration of the study.",
-            show_default="config/human_study.yaml; human_pairs.yaml with --pairs",
+            show_default="config/human_study.yaml; human_pairs.yaml with --pairs, "
+            "human_ratings.yaml with --ratings",
         ),
     ] = None,
     pairs: Annotated[
@@ -65,18 +67,25 @@ def questionnaire(
     page: Annotated[
         Path, typer.Option(help="With --after: the first page, with key.json beside it.")
     ] = PAGE,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            help="Let people rate single videos from 0 to 100 instead, those of this folder "
+            "(Predicted_Videos, True_Videos, Tags.csv): a page for each session of each rater."
+        ),
+    ] = None,
     log: Log = None,
 ) -> None:
     """Write the blinded questionnaire of the human preference study, and its key.
 
     The page is one file for raters, without any name of a model. The key (key.json beside it) says
-    which model each choice stands for; keep it to yourself. docs/human_study.md describes both
-    kinds of studies: the best of several predictions, and pairs of videos.
+    which model each choice stands for; keep it to yourself. docs/human_study.md describes the
+    three kinds of studies: the best of several predictions, pairs of videos, and ratings.
     """
     from stp.run.meter import CountMeter
 
-    if after and pairs is not None:
-        raise typer.BadParameter("not together with --pairs", param_hint="--after")
+    if sum(map(bool, (after, pairs, ratings))) > 1:
+        raise typer.BadParameter("one of --after, --pairs and --ratings", param_hint="--ratings")
     if where and pairs is None:
         raise typer.BadParameter("only with --pairs", param_hint="--where")
     if after:
@@ -90,8 +99,22 @@ def questionnaire(
             "with fewer than two answers",
         )
         return
-    first = out or PAGE
     meter = CountMeter("questionnaire")
+    if ratings is not None:
+        from stp.human_study.rating_options import FILE as RATINGS
+        from stp.human_study.rating_pages import write_rating_pages
+
+        pages = out or PAGE.with_name("ratings")
+        own = write_rating_pages(ratings, pages, study_file=study or RATINGS, report=meter)
+        meter.clear()
+        say(
+            log,
+            f"wrote {pages}: {len(own.seats)} raters, {len(own.questions)} videos, {own.pictures}; "
+            f"study {own.study}",
+        )
+        say(log, f"wrote {pages / 'key.json'}: keep it from raters")
+        return
+    first = out or PAGE
     if pairs is not None:
         from stp.human_study.pairs import FILE, write_pairs
 
@@ -136,7 +159,8 @@ def preferences(
         Path | None,
         typer.Option(
             help="The table to write (.csv).",
-            show_default=f"{TABLES / 'human_preferences.csv'}; agreement_with_people.csv of pairs",
+            show_default=f"{TABLES / 'human_preferences.csv'}; agreement_with_people.csv of pairs; "
+            "Ratings.csv beside the key of ratings",
         ),
     ] = None,
     pairs: Annotated[
@@ -151,13 +175,25 @@ def preferences(
     """Read the answers of raters: how often each model was chosen as best, with intervals.
 
     Of a study of pairs: how often each metric and people agree on which of two models is better.
-    The key says which kind of study it is.
+    Of ratings: the file Ratings.csv, of which opinion scores are made (docs/pvqa.md). The key says
+    which kind of study it is.
     """
     from stp.collect.people_agreement import TABLE
     from stp.human_study.pair_key import load_pair_key
+    from stp.human_study.rating_key import load_rating_key
 
     if not answers and not pairs:
         raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
+    rating_key = load_rating_key(key)
+    if answers and rating_key is not None:
+        from stp.human_study.rating_answers import read_ratings, write_ratings
+
+        made = out or key.with_name("Ratings.csv")
+        found = read_ratings(answers, rating_key, key)
+        write_ratings(found, made)
+        raters = len({one.rater for one in found})
+        say(log, f"{len(found)} ratings of {raters} raters: wrote {made}")
+        return
     pair_key = load_pair_key(key)
     if pairs or pair_key is not None:
         from stp.human_study.pair_options import load_pair_study

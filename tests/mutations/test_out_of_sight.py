@@ -263,7 +263,7 @@ def test_the_package_has_no_files_but_modules():
     # Only the shell reads these, for people: a map, and the page of a questionnaire.
     shown = {
         "render/pictures/coastline.npz",
-        *(f"human_study/page.{kind}" for kind in ("css", "html", "js")),
+        *(f"human_study/{name}" for name in ("page.css", "page.html", "page.js", "bicubic.js")),
     }
     others = {p.relative_to(ROOT / "stp").as_posix() for p in files if p.suffix != ".py"}
     # Rules name the files of the report and of its console as their inputs.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from opinion_files import SMALL, prepare
+from rating_study import Study
 
 from stp.core.job import silent
 from stp.fetch.generators import pvqa as generator
@@ -29,3 +30,9 @@ def data(raw: Path) -> Path:
     receipt = prepare(raw, out, mos="ratings")
     (out / "extras.json").write_text(json.dumps(receipt))
     return out
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study of ratings with its pages; not to be changed."""
+    return Study(tmp_path_factory.mktemp("ratings"))

@@ -1,5 +1,6 @@
 """Every number of the suite follows in SQL from what measures predict; so do its findings."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +70,8 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         inputs = {"data": data, "predictions": predictions}
         score.run(Job(recipe, inputs, scores, scores))
         write_receipt(scores, "score")
-        write_receipt(Path(cell["data"]), "prepare", extras={"split_half": 0.95})
+        write_receipt(Path(cell["data"]), "prepare")
+        shutil.copy(data / "ratings.parquet", cell["data"])
     manifest = store.write()
     collect(manifest, folder / "rows.parquet")
     build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
@@ -111,6 +113,16 @@ def test_families_are_those_of_scipy(base: Path):
     assert row["srocc"] == pytest.approx(np.median(each)) and row["splits"] == len(splits)
     assert row["videos"] == np.median([len(one) for one in splits])
     assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
+
+
+def test_halves_of_the_raters_agree_as_prepared_data_say(base: Path, data: Path):
+    """The rejected are left out, and the median is that of other random halvings."""
+    halves = asked(base, "FROM pvqa_halves")
+    said = json.loads((data / "extras.json").read_text())
+    assert len(halves) == 100 and set(halves["videos"]) == {60}
+    assert set(halves["raters"]) == {said["raters"] - len(said["rejected"])}
+    assert halves["plcc"].median() == pytest.approx(said["split_half"], abs=0.01)
+    assert halves["plcc"].std() > 0
 
 
 def test_what_one_feature_misses_and_the_other_sees_is_counted(edited: Callable[..., Path]):
@@ -199,6 +211,9 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             for statement in (
+                "CREATE TABLE rated AS FROM opinion_ratings",
+                "DROP VIEW opinion_ratings",
+                "ALTER TABLE rated RENAME TO opinion_ratings",
                 "CREATE TABLE written AS FROM predicted_opinions",
                 "DROP VIEW predicted_opinions",
                 "ALTER TABLE written RENAME TO predicted_opinions",
@@ -226,8 +241,8 @@ FULL_REFERENCE = [
     ("number", "edits", "verdict"),
     [
         (4, [], "holds"),
-        (4, ["UPDATE artefacts SET extras = '{\"split_half\": 0.8}'"], "does not hold"),
-        (4, ["UPDATE artefacts SET extras = '{}'"], "not enough data"),
+        (4, ["UPDATE opinion_ratings SET rating = hash(rater || video) % 100"], "does not hold"),
+        (4, ["DELETE FROM opinion_ratings"], "not enough data"),
         (5, [f"{EDIT} observed = 40 + length(tags) / 10.0"], "holds"),
         (5, [f"{EDIT} observed = CASE tags WHEN 'blur' THEN 60 ELSE 40 END"], "does not hold"),
         (5, [f"{EDIT} tags = NULL"], "not enough data"),

@@ -114,6 +114,7 @@ erDiagram
     cells ||--o{ sample_scores : "key of the cell"
     cells ||--o{ person_errors : "key of the cell"
     cells ||--o{ predicted_opinions : "key of the cell"
+    cells }o--o{ opinion_ratings : "data_fingerprint"
     cells ||--o{ runtime : "key of the cell"
     cells }o--o{ artefacts : "folders"
     artefacts ||--o{ attempts : "path"
