@@ -110,6 +110,13 @@ def test_good_calls_pass():
     Plan(config.load(merge(TINY, {"models": {"convlstm": {"options": {"filter_size": 3}}}})))
 
 
+def test_frames_of_our_code_are_left_out_of_an_error_of_the_plan():
+    with pytest.raises(StpError, match="dimensions is missing") as refused:
+        called.plainly(without("dimensions"), None)
+    assert [frame.name for frame in refused.traceback] == [refused.traceback[0].name, "plainly"]
+    assert called.plainly(int, "3") == 3
+
+
 def test_a_plan_is_told_from_a_run():
     assert called.is_dry_run(["-np", TABLE]) and called.is_dry_run(["--dry-run"])
     assert not called.is_dry_run(["--profile", "local", TABLE])

@@ -10,6 +10,6 @@ stp report --database results/demo/results.duckdb --out results/demo/report/inde
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,1000 --virtual-time-budget=8000 \
     --screenshot="$PWD/docs/images/report.png" \
     "file://$PWD/results/demo/report/index.html#overview" 2> /dev/null
-# 64 colours are enough for a page, and make the file a quarter as large.
+# 128 colours are enough for a page, and make the file a third as large.
 python -c 'import sys; from PIL import Image
-Image.open(sys.argv[1]).convert("RGB").quantize(64).save(sys.argv[1], optimize=True)' docs/images/report.png
+Image.open(sys.argv[1]).convert("RGB").quantize(128).save(sys.argv[1], optimize=True)' docs/images/report.png

@@ -35,6 +35,9 @@ def table(
 ) -> list[str]:
     """Set a table; the text of its last column is wrapped.
 
+    Where the other columns are too wide, the widest one on the left is narrowed: a text that is
+    longer has a line of its own, above the rest of its row.
+
     Args:
         header: names of the columns.
         rows: their cells.
@@ -43,12 +46,19 @@ def table(
     """
     *fixed, last = header
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(fixed))]
+    widest = max(range(min(left, len(widths))), key=widths.__getitem__)
+    widths[widest] -= min(max(sum(widths) + 2 * (len(widths) - 1) - width, 0), widths[widest])
     before = sum(widths) + 2 * len(widths)
     is_below = width - before < max(LEAST, len(last))
     before = BELOW if is_below else before
     rest = max(width - before, LEAST)
 
     def lines(row: Sequence[str]) -> list[str]:
+        above = []
+        if len(row[widest]) > widths[widest]:
+            names = (text.ljust(size) for text, size in zip(row, widths[:widest], strict=False))
+            above = ["  ".join([*names, row[widest]])]
+            row = ["" if i <= widest else text for i, text in enumerate(row)]
         cells = [
             text.ljust(size) if i < left else text.rjust(size)
             for i, (text, size) in enumerate(zip(row, widths, strict=False))
@@ -58,7 +68,7 @@ def table(
             first, rest_of_it = "  ".join(cells).rstrip(), [line for line in wrapped if line]
         else:
             first, rest_of_it = "  ".join([*cells, wrapped[0]]).rstrip(), wrapped[1:]
-        return [first, *(" " * before + line for line in rest_of_it)]
+        return [*above, first, *(" " * before + line for line in rest_of_it)]
 
     rule = "-" * max(len(line) for row in [header, *rows] for line in lines(row))
     return [*lines(header), rule, *(line for row in rows for line in lines(row))]

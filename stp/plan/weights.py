@@ -7,7 +7,7 @@ metrics that need them have no value, and tables say why.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,7 @@ class WeightFile(Strict):
         bytes: its size.
         sha256: its checksum.
         git_blob_sha1: what ``git hash-object`` prints.
+        origin: which I3D these weights are of; published values belong to one of them.
         note: whose weights these are.
     """
 
@@ -37,6 +38,7 @@ class WeightFile(Strict):
     bytes: int | None = Field(default=None, ge=0)
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     git_blob_sha1: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
+    origin: Literal["tensorflow_hub", "kinetics_i3d"] | None = None
     note: str = ""
 
     @model_validator(mode="after")

@@ -6,11 +6,11 @@
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import join
-from typing import Any
+from typing import Any, TypeVar
 
 from snakemake.cli import get_argument_parser
 from snakemake.logging import logger
@@ -20,6 +20,7 @@ from stp.core import exits
 from stp.core.errors import StpError
 from stp.plan.strict import read_yaml
 
+T = TypeVar("T")
 CONFIGURATION = (".yaml", ".yml", ".json")
 
 
@@ -87,6 +88,17 @@ def refuse_bad_configfiles() -> None:
     except StpError as error:
         print(exits.told(error), file=sys.stderr)
         sys.exit(exits.USAGE)
+
+
+def plainly(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function; an error that a person can mend is raised without the frames of our code.
+
+    Snakemake prints the frames of an error of the Snakefile below its message.
+    """
+    try:
+        return function(*arguments)
+    except StpError as error:
+        raise error.with_traceback(None) from None
 
 
 def check_device(runtime: Mapping[str, Any]) -> None:

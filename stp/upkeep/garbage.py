@@ -16,6 +16,7 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
+from stp.page.plain_table import folded
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.run.meter import CountMeter
@@ -240,7 +241,8 @@ def collect(
     meter = CountMeter("gc")
     found = search(root, needed(plans, claims), days * DAY, meter)
     meter.clear()
-    print(f"store: {root}; scales: {', '.join(plan.config.scale.scale for plan in plans)}")
+    print(f"store: {root}")
+    print(folded(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
     for line in lines(found, claims, days):
         print(line)
     if yes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from stp.run.results import last_results
+from stp.run.results import RESULTS, last_results
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,8 +39,12 @@ FailIfEmpty = Annotated[
     bool, typer.Option("--fail-if-empty", help="Exit with 3 if there are no rows.")
 ]
 Database = Annotated[Path, typer.Option(help="The DuckDB file.")]
-DATABASE = last_results() / "results.duckdb"
-"""The store of the scale that was run last here."""
+LAST = last_results()
+"""The folder of results of the scale that was run last here."""
+DATABASE = LAST / "results.duckdb"
+"""Its store."""
+SCALES = RESULTS / "results.duckdb" if (RESULTS / "results.duckdb").is_file() else DATABASE
+"""The store of all scales that were run here."""
 
 EXITS = "Exit codes: 0 answered, 1 an error, 2 wrong usage, 3 nothing found."
 

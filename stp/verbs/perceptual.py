@@ -70,7 +70,9 @@ def weights(
     """List the weights of LPIPS, FVD and KVD, and say how to get missing ones.
 
     --check exits with 1 unless all weights exist, their bytes are the declared ones, and the
-    networks give the published values for black and white frames.
+    networks give the values that are published for these weights: for black and white frames, and
+    of the weights of deepmind/kinetics-i3d for its clip v_CricketShot_g04_c01_rgb.gif, which has to
+    be in the same folder.
     """
     from stp.core.errors import nearest
     from stp.plan import weights as files
@@ -93,7 +95,7 @@ def weights(
         from stp.score.published_values import tried
 
         trials = {
-            one.network: tried(one.network, place / one.file.file)
+            one.network: tried(one.network, place, one.file)
             for one in found
             if one.file is not None and one.state == "verified"
         }

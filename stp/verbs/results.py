@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stp.core.errors import StpError
 from stp.verbs import output
 from stp.verbs.app import PAPER, Log, app, examples, say
 
@@ -25,7 +26,7 @@ def query(
     sql: Annotated[
         str, typer.Argument(help="An SQL statement; tables are scores, sample_scores, cells, ...")
     ],
-    database: output.Database = output.DATABASE,
+    database: output.Database = output.SCALES,
     format: output.Format = None,
     out: output.Out = None,
     fail_if_empty: output.FailIfEmpty = False,
@@ -125,7 +126,7 @@ def trust(
     study: Annotated[
         Path,
         typer.Option(help="The manifest of a study of distortions, from results/SCALE/plan."),
-    ] = Path("results/fvd/plan/video_distortions.json"),
+    ] = output.LAST / "plan" / "video_distortions.json",
     people: Annotated[
         Path | None,
         typer.Option(
@@ -147,6 +148,13 @@ def trust(
     from stp.plan.manifest import load_manifest
     from stp.render.tables.trust_page import page
 
+    if not study.is_file():
+        raise StpError(
+            f"{study}: no such file",
+            expected="the manifest of a study of distortions, results/SCALE/plan/....json",
+            remedy="make results/tables/noise_study.csv with config/fvd.yaml or "
+            "config/fvd-demo.yaml, or name the manifest of another study with --study",
+        )
     plan = load_manifest(study)
     chosen = output.chosen(format, out)
     found = trust_card.card(plan, convention)
@@ -216,7 +224,7 @@ def schema(
     """
     from stp.collect.query import answer
     from stp.core.disk import write_text, writing
-    from stp.core.errors import StpError, nearest
+    from stp.core.errors import nearest
     from stp.render.tables import schema_page
 
     if config is not None or config_page is not None:
@@ -353,7 +361,7 @@ def compare(
     column: Annotated[
         str | None, typer.Option(help="Only this column of tables, such as SSIM.")
     ] = None,
-    results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="The folder of results of a scale.")] = output.LAST,
     format: output.Format = None,
     out: output.Out = None,
     fail_if_alike: Annotated[

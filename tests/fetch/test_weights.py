@@ -5,8 +5,10 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -17,6 +19,7 @@ from stp.fetch.weights import fetch
 from stp.metrics.networks.state import read_verified
 from stp.plan import weights
 from stp.plan.weights import DECLARED, Network, declared, locate, present, states
+from stp.score import published_values
 
 CONTENT = b"some weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -185,6 +188,36 @@ def test_the_check_compares_published_values(tmp_path: Path, monkeypatch) -> Non
     assert "alexnet     verified" in found.output
     assert "published 0.81401: DOES NOT AGREE" in found.output
     assert found.exit_code == 1
+
+
+def test_each_i3d_is_compared_with_its_own_published_values(tmp_path: Path, monkeypatch) -> None:
+    """Features stand in for the network: white clips are at the published distance."""
+    published = {15: 131.0, 16: 152.9175, 30: 151.2565}
+
+    def embed(clips):
+        if clips.shape[1] in published:
+            return np.full((1, 1), published[clips.shape[1]] ** 0.5 * clips.mean())
+        logits = np.zeros((1, 400))
+        logits[0, 227] = 20 * clips.max()  # a white film is cricket, a black one is not
+        return logits
+
+    monkeypatch.setattr(published_values, "read_state", lambda path: {})
+    monkeypatch.setattr(published_values.i3d, "embed_with", lambda state, device: embed)
+    of_hub, of_release, unknown = (
+        weights.WeightFile(file="x.pt", sha256="a" * 64, origin=origin)
+        for origin in ("tensorflow_hub", "kinetics_i3d", None)
+    )
+    found = published_values.tried("i3d", tmp_path, of_hub)
+    assert [trial.published for trial in found] == list(published.values())
+    assert all(trial.agrees for trial in found)
+    (absent,) = published_values.tried("i3d", tmp_path, of_release)
+    assert not absent.agrees and "absent" in str(absent) and "NOT COMPARED" in str(absent)
+    for brightness, agrees in ((255, True), (0, False)):
+        films = [Image.new("RGB", (8, 8), (brightness,) * 3), Image.new("RGB", (8, 8))]
+        films[0].save(tmp_path / published_values.CRICKET, save_all=True, append_images=films[1:])
+        (trial,) = published_values.tried("i3d", tmp_path, of_release)
+        assert trial.published == 0.999997 and trial.agrees == agrees
+    assert published_values.tried("i3d", tmp_path, unknown) == []
 
 
 def test_the_declarations_lie_in_the_configuration() -> None:

@@ -69,6 +69,18 @@ def test_notes_stand_below_rows_where_nothing_is_left_beside_them():
     ]
 
 
+def test_a_name_that_is_too_long_stands_above_the_rest_of_its_row():
+    rows = [("kth", "new_scene_new_task", "7,482", ""), ("", "val", "20", "")]
+    assert table(("dataset", "split", "clips", "why"), rows, 24, left=2) == [
+        "dataset  split     clips",
+        "    why",
+        "-" * 27,
+        "kth      new_scene_new_task",
+        "                   7,482",
+        "         val          20",
+    ]
+
+
 def test_all_models_fit(plan):
     text = shown(styled(columns(plan.config), 80), 80)
     assert max(map(len, text)) <= 80

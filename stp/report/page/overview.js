@@ -62,13 +62,12 @@
     },
   });
 
-  /** The dimension whose table the page opens on: that of most cells, unless somebody chooses. */
+  /** The dimension whose table the page opens on: the first of the suite that was made, unless somebody chooses. */
   function chosenTable(root, cells) {
-    const made = Map.groupBy(cells, (cell) => cell.dimension);
+    const made = new Set(cells.map((cell) => cell.dimension));
     const order = [...stp.core().dimensions.keys()].filter((name) => made.has(name));
-    const most = order.reduce((a, b) => (made.get(b).length > made.get(a).length ? b : a));
-    if (order.length === 1) return most;
-    return stp.filters(root, [{key: "table", label: "Table", preferred: () => most,
+    if (order.length === 1) return order[0];
+    return stp.filters(root, [{key: "table", label: "Table", preferred: () => order[0],
       options: order.map((name) => [name, stp.core().dimensions.get(name)?.title ?? named(name)])}]).table;
   }
 
