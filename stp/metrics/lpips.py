@@ -97,7 +97,7 @@ def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.n
     """Compare frames.
 
     Args:
-        network: on the device where it shall compute.
+        network: already on its device.
         predicted: (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
         observed: (N, T, C, H, W).
 

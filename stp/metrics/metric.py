@@ -102,7 +102,7 @@ class Metric(NamedTuple):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What series are about, one for each channel; none where they are no variables."""
+        """What series are about, one for each channel; empty where they are not variables."""
         named = (series.variable for series in self.series)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 

@@ -16,7 +16,7 @@ Embed = Callable[[np.ndarray], np.ndarray]
 
 
 class Weights(NamedTuple):
-    """A file of weights, and where its network shall compute.
+    """A file of weights, and the device of its network.
 
     Attributes:
         path: of the file.

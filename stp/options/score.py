@@ -20,6 +20,8 @@ CELL_KEYS = (
     "seed",
 )
 """The key columns of every row; all text but the seed."""
+CellValues = Mapping[str, str | int | None]
+"""Values of the key columns."""
 
 
 STATISTICS = ("mean_of_members", "ensemble_mean", "best_of_members")
@@ -65,7 +67,7 @@ class ScoreOptions:
             ``<name>.observed`` and ``<name>.predicted``; those without have no value.
     """
 
-    cell: dict[str, Any]
+    cell: CellValues
     conventions: Sequence[str]
     split: str = "test"
     interval: int = 1

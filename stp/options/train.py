@@ -102,7 +102,7 @@ class TrainOptions:
         self._check_snapshots()
 
     def _check_targets(self) -> None:
-        """Refuse targets that are no names, or that the model's own loss knows nothing of."""
+        """Refuse targets that are not names, or that the model's own loss does not use."""
         named = isinstance(self.targets, (list, tuple)) and len(set(self.targets)) == len(
             self.targets
         )

@@ -74,7 +74,7 @@ class Release(Strict):
 
     Attributes:
         archives: from which some of the files are unpacked; where the bytes of a file come from
-            does not change them, so archives are no part of what a release is.
+            does not change them, so archives do not belong to the identity of a release.
         source: whose bytes these are; every number made from them says so.
         files: that it consists of.
         generator: module of stp.fetch.generators that makes the files up.

@@ -303,7 +303,7 @@ class Manifest:
         conventions: by name.
         tables: by name.
         steps: seconds between two positions, by dataset that has such steps.
-        absent: method of the paper that there are no values of -> why.
+        absent: method of the paper without values here -> why.
         deviations: where the paper and its code differ.
         controls: the dimension of the single forecasts that ensembles are compared with.
         reproduction: dataset -> its table of what the paper reproduced.

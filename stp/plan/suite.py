@@ -141,7 +141,7 @@ class Suite(Strict):
             where they show the same, instead of them. {K} in a column stands for their number,
             {members} for what is made of them (``best-of-100``), {seen} for the one that distances
             between sets of clips see (``first-of-100``).
-        absent: method of the paper that there are no values of -> why.
+        absent: method of the paper without values here -> why.
         deviations: what tables say of the paper and its code.
     """
 

@@ -5,7 +5,7 @@ of all conventions are independent, at some. In memory are at most ``threads + 2
 ``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast or compared
 together, if that is more), with what was observed and what conventions make of both.
 
-Kept are sums over the samples of each cluster, where statistics are no numbers, and, of most
+It keeps sums over the samples of each cluster, which statistics are NaN or infinite, and, of most
 conventions, the statistics of each sample. A sum goes from sample to sample, so it depends neither
 on the blocks nor on how many of them are computed at the same time.
 """

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.options.score import CELL_KEYS
+from stp.options.score import CELL_KEYS, CellValues
 from stp.score.aggregate import Row
 from stp.score.blocks import Blocks
 
@@ -74,7 +73,7 @@ added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (
 without samples. ``lacks`` says of a convention that pools variables which of them are not in it."""
 
 
-def write_scores(path: Path, cell: Mapping[str, Any], rows: Mapping[str, Sequence[Row]]) -> None:
+def write_scores(path: Path, cell: CellValues, rows: Mapping[str, Sequence[Row]]) -> None:
     """Write ``scores.parquet`` from the rows of each convention."""
     named = [
         (convention.split(".")[0], convention, *row)
@@ -94,7 +93,7 @@ def write_scores(path: Path, cell: Mapping[str, Any], rows: Mapping[str, Sequenc
 
 def write_samples(
     path: Path,
-    cell: Mapping[str, Any],
+    cell: CellValues,
     variable: str | None,
     clips: Sequence[str],
     clusters: Sequence[str],
@@ -115,8 +114,12 @@ def write_samples(
     variables = list(dict.fromkeys([variable, *named]))
     blocks = []
     for name in variables:
-        about: dict[str, Any] = {**cell, "variable": name}
-        filled: dict[str, Any] = {"sample": range(n), "clip": clips, "cluster": clusters}
+        about: CellValues = {**cell, "variable": name}
+        filled: dict[str, Sequence[object]] = {
+            "sample": range(n),
+            "clip": clips,
+            "cluster": clusters,
+        }
         arrays = [
             pa.array(filled[field.name], field.type)
             if field.name in filled

@@ -45,7 +45,7 @@ def search(
         plan: has the training.
         model: its name.
         dataset: that it is trained and validated on; its test clips are never read.
-        trials: that the study shall have in all; those of the space's budget unless given.
+        trials: total number of trials of the study; those of the space's budget unless given.
         out: of the best parameters (.yaml), with a table and a picture of the trials beside it.
         log: a file for all progress lines.
         space: what is searched; config/search/<model>.yaml unless given.

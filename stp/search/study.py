@@ -78,7 +78,7 @@ class Study:
         Where the others are being computed elsewhere, their end is awaited: their process may die.
 
         Args:
-            trials: that the study shall have in all.
+            trials: total number of trials of the study.
 
         Yields:
             the trial, with all its parameters; None when all are finished.

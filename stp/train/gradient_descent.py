@@ -36,7 +36,7 @@ FIRST_STEPS = 10
 
 
 class DivergenceError(StpError):
-    """Losses or weights are no numbers any more, or losses have grown beyond all bounds."""
+    """A loss or a weight is NaN or infinite, or losses have grown beyond all bounds."""
 
 
 @dataclass

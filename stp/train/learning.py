@@ -27,8 +27,8 @@ from stp.train.order import INITIAL_WEIGHTS, draw, epoch_order
 
 Rows = Mapping[str, Tensor]
 """Tensors whose first axis is people."""
-TEMPERED = 0.25
-"""Share of the steps in which what a loss is tempered by grows from 0 to 1."""
+WARM_UP = 0.25
+"""Share of the steps in which the weight of a warmed-up term of the loss (KL) grows from 0 to 1."""
 STATE = "training.pt"
 CLIP_NORM = 1.0
 
@@ -44,8 +44,8 @@ class Objective(Protocol):
         """Change rows by chance into others that are as likely."""
         ...
 
-    def loss(self, network: nn.Module, rows: Rows, tempered: float) -> Tensor:
-        """What is made small, a scalar; ``tempered`` grows from 0 to 1."""
+    def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
+        """The loss to minimise, a scalar; ``kl_weight`` grows from 0 to 1 (warm-up)."""
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
@@ -108,7 +108,7 @@ def learn(
         interrupted: says whether to stop.
 
     Raises:
-        StpError: there is no scenario, or losses are no numbers.
+        StpError: there is no scenario, or a loss is NaN or infinite.
         Interrupted: it was asked to stop, and has saved its state.
     """
     if not len(scenarios):
@@ -164,7 +164,7 @@ def learn(
         rate = 0.5 * (1 + math.cos(math.pi * step / options.steps))
         for group in optimiser.param_groups:
             group["lr"] = options.lr * rate
-        loss = objective.loss(network, given, min(1.0, step / (TEMPERED * options.steps)))
+        loss = objective.loss(network, given, min(1.0, step / (WARM_UP * options.steps)))
         if not torch.isfinite(loss):
             raise StpError(
                 f"the loss of step {step + 1} is {loss.item()}",

@@ -40,7 +40,7 @@ class Optuna:
         default: what is tried first.
         seed: of the search.
         folder: of the journal.
-        trials: are not needed.
+        trials: ignored; other searches need their number.
     """
 
     def __init__(

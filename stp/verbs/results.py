@@ -351,7 +351,7 @@ def _table_of_file(name: str, database: Path, format: output.FormatName, out: Pa
         "stp compare simvpv2 convlstm",
         "stp compare simvpv2 convlstm --on kth --column SSIM",
         "stp compare simvpv2 convlstm -f csv > compared.csv",
-        "stp compare simvpv2 convlstm --on kth --fail-if-alike || echo about as good",
+        "stp compare simvpv2 convlstm --on kth --fail-if-alike || echo no significant difference",
     )
 )
 def compare(

@@ -143,7 +143,7 @@ def _draw_scenario(
     if not trajectories.on_map(one):
         raise StpError(
             f"{what}: --sample draws people over a map, and these are {one.kind}",
-            remedy=f"stp pictures results/plan/{chosen.dimension}.json "
+            remedy=f"stp pictures results/{chosen.scale}/plan/{chosen.dimension}.json "
             f"--case {chosen.case_name} --samples {sample} --out {out or 'sample.png'}",
         )
     target = out or Path("results/show") / f"{chosen.model}-{chosen.case_name}-{sample}.png"

@@ -32,8 +32,8 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     if not datasets:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} has several values of a setting",
-            expected=f"a dimension that varies {' or '.join(SLOPES)}, such as robustness",
-            remedy="name its manifest, results/plan/robustness.json",
+            expected=f"a dimension that varies {' or '.join(SLOPES)}",
+            remedy="name its manifest, results/<scale>/plan/<dimension>.json",
         )
     absent: dict[str, list[str]] = {}
     drawn: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from stp.tracks.scenarios import Scenarios
 AROUND = 1.0
 """Metres that are shown around everything that moves."""
 SMALLEST = 5.0
-"""Metres that a map has at least, so that people who stand still are no giants."""
+"""Metres that a map has at least, so that people who stand still are not drawn as giants."""
 
 Extent = tuple[float, float, float, float]
 """Left, right, bottom and top, metres."""

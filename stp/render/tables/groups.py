@@ -1,4 +1,4 @@
-"""Repeated runs of one model, in two groups; light, since the plan asks it before anything runs."""
+"""Repeated runs of one model, in two groups. Planning uses it, so it imports nothing heavy."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Who is best among the rows that may be compared with each other, and who is about as good."""
+"""The best of the rows that may be compared with each other, and those not significantly worse."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

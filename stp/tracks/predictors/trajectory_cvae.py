@@ -168,7 +168,7 @@ class Objective:
             for name, value in rows.items()
         }
 
-    def loss(self, network: nn.Module, rows: Rows, tempered: float) -> Tensor:
+    def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
         """Negative evidence lower bound, mean over people and steps."""
         assert isinstance(network, Cvae)
         future = rows["future"]
@@ -182,7 +182,7 @@ class Objective:
         divergence = (share * (posterior - prior)).sum(dim=-1).mean()
         mean = share.mean(dim=0)
         information = (share * posterior).sum(dim=-1).mean() - (mean * (mean + 1e-9).log()).sum()
-        bound = reconstruction - tempered * divergence + self.parameters.information * information
+        bound = reconstruction - kl_weight * divergence + self.parameters.information * information
         return -bound / future.shape[1]
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
