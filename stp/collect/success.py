@@ -231,16 +231,21 @@ def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
 def _ranking(
     dataset: str, subset: str, setting: str, convention: str, success: str, drawn: _Drawn
 ) -> Ranking:
-    place = dataset, subset, setting, convention, success, drawn.models
+    place = (dataset, subset, setting, convention, success, drawn.models)
     if drawn.correlation is None:
         return Ranking(*place, None, None, None, drawn.why)
-    ends, why = [], []
-    for each in (drawn.over_clips, drawn.over_models):
-        finite = each if isinstance(each, str) else each[np.isfinite(each)]
-        if isinstance(finite, str) or not len(finite):
-            why.append(finite if isinstance(finite, str) else "no resample has a correlation")
-            ends.append(None)
-        else:
-            low, high = np.quantile(finite, (0.025, 0.975))
-            ends.append(Interval(float(low), float(high)))
-    return Ranking(*place, drawn.correlation, *ends, "; ".join(dict.fromkeys(why)))
+    both = [_ends(each) for each in (drawn.over_clips, drawn.over_models)]
+    clips, models = (None if isinstance(ends, str) else ends for ends in both)
+    why = dict.fromkeys(ends for ends in both if isinstance(ends, str))
+    return Ranking(*place, drawn.correlation, clips, models, "; ".join(why))
+
+
+def _ends(resamples: np.ndarray | str) -> Interval | str:
+    """The middle 95 % of resamples, or why there are none."""
+    if isinstance(resamples, str):
+        return resamples
+    finite = resamples[np.isfinite(resamples)]
+    if not len(finite):
+        return "no resample has a correlation"
+    low, high = np.quantile(finite, (0.025, 0.975))
+    return Interval(float(low), float(high))

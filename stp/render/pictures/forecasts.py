@@ -252,7 +252,8 @@ def _ranked(
         )
     sign = -1 if manifest.conventions[rank_by].higher_is_better else 1
     found = [(overall(cells[one.label], rank_by)[0], one) for one in shown.forecasts]
-    known = sorted((pair for pair in found if pair[0] is not None), key=lambda p: sign * p[0])
+    known = [(value, one) for value, one in found if value is not None]
+    known.sort(key=lambda pair: sign * pair[0])
     ranked = [replace(one, label=f"{one.label} ({value:.3g})") for value, one in known]
     rest = [replace(one, label=f"{one.label} (–)") for value, one in found if value is None]
     note = f"Models are ranked by {rank_by}, the best first."
