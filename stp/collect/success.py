@@ -92,23 +92,26 @@ class _Models:
 
     def __init__(self, plan: Manifest, cells: Sequence[Cell], resamples: int) -> None:
         self.plan, self.cells, self.resamples = plan, cells, resamples
-        self.values = {
-            convention: [overall(cell, convention) for cell in cells]
-            for convention in plan.conventions
-        }
-        known = [c for c in self.values if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
+        self._values: dict[str, list[tuple[float | None, str]]] = {}
+        known = [c for c in plan.conventions if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
         self.success = known[0] if known else None
         self._clips: Clips | None = None
         self._again: dict[tuple[int, str], np.ndarray | str] = {}
 
+    def values(self, convention: str) -> list[tuple[float | None, str]]:
+        """The value of each model, or why there is none."""
+        if convention not in self._values:
+            self._values[convention] = [overall(cell, convention) for cell in self.cells]
+        return self._values[convention]
+
     def is_scored(self, convention: str) -> bool:
         """Is it one of those of this dataset, with a value or not?"""
-        return any(why != NOT_SCORED for _, why in self.values[convention])
+        return any(why != NOT_SCORED for _, why in self.values(convention))
 
     def beside_success(self, convention: str) -> _Drawn:
         """Correlate a metric with success."""
         assert self.success is not None
-        both = [self.values[name] for name in (convention, self.success)]
+        both = [self.values(name) for name in (convention, self.success)]
         there = [
             n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
         ]
