@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stp.collect.overall import NOT_SCORED, overall
 from stp.collect.sensitivity import (
-    NOT_SCORED,
     RESAMPLES,
     SEED,
     Clips,
     clips_of,
-    overall,
     rank_correlation,
     resampled,
 )
