@@ -69,6 +69,6 @@ def test_a_grid_that_a_model_lacks_or_whose_names_are_taken_is_refused() -> None
     with pytest.raises(StpError, match="unknown variant of persistence 'searched'"):
         config.load({**scale, "dimensions": {"scv_benchmark": cells}})
     facts = {"title": "SVG", "reference": "", "fit": "sgd"}
-    grids = {"one": {"train": {"lr": [0.1]}}, "two": {"train": {"lr": [0.1]}}}
+    grids = {name: {"values": {"train.lr": [0.1]}} for name in ("one", "two")}
     with pytest.raises(StpError, match="the grid two has a variant lr_0_1, and there is one"):
         Model(**facts, grids=grids).with_grids()

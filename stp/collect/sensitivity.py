@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
+from stp.collect.overall import overall
 from stp.collect.significance import Place, read_sums
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest, columns_of
-from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import Part, read_shown, setting_of
 from stp.score import sets
 from stp.score.conventions import find
@@ -29,7 +29,6 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
 SEED = 0
-NOT_SCORED = "not scored"
 CONSTANT = "the same at all intensities: it does not see this distortion"
 
 
@@ -170,21 +169,6 @@ def _curve(
     each = rank_correlation(sign * np.stack(again, axis=1), intensities)
     low, high = np.quantile(each[np.isfinite(each)], (0.025, 0.975))
     return replace(curve, low=float(low), high=float(high))
-
-
-def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
-    """The value over all lead times, or why there is none."""
-    for folder in cell.folders(("scores", "perceptual")):
-        rows = pq.read_table(
-            folder / "scores.parquet",
-            columns=["lead", "statistic", "value", "reason"],
-            filters=[("convention", "=", convention), ("statistic", "=", "mean")],
-            page_checksum_verification=True,
-        ).to_pylist()
-        for row in rows:
-            if row["lead"] is None:
-                return row["value"], row["reason"] or ""
-    return None, NOT_SCORED
 
 
 def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:

@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stp.collect.overall import NOT_SCORED, overall
 from stp.collect.sensitivity import (
-    NOT_SCORED,
     RESAMPLES,
     SEED,
     Clips,
     clips_of,
-    overall,
     rank_correlation,
     resampled,
 )
@@ -92,23 +91,26 @@ class _Models:
 
     def __init__(self, plan: Manifest, cells: Sequence[Cell], resamples: int) -> None:
         self.plan, self.cells, self.resamples = plan, cells, resamples
-        self.values = {
-            convention: [overall(cell, convention) for cell in cells]
-            for convention in plan.conventions
-        }
-        known = [c for c in self.values if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
+        self._values: dict[str, list[tuple[float | None, str]]] = {}
+        known = [c for c in plan.conventions if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
         self.success = known[0] if known else None
         self._clips: Clips | None = None
         self._again: dict[tuple[int, str], np.ndarray | str] = {}
 
+    def values(self, convention: str) -> list[tuple[float | None, str]]:
+        """The value of each model, or why there is none."""
+        if convention not in self._values:
+            self._values[convention] = [overall(cell, convention) for cell in self.cells]
+        return self._values[convention]
+
     def is_scored(self, convention: str) -> bool:
         """Is it one of those of this dataset, with a value or not?"""
-        return any(why != NOT_SCORED for _, why in self.values[convention])
+        return any(why != NOT_SCORED for _, why in self.values(convention))
 
     def beside_success(self, convention: str) -> _Drawn:
         """Correlate a metric with success."""
         assert self.success is not None
-        both = [self.values[name] for name in (convention, self.success)]
+        both = [self.values(name) for name in (convention, self.success)]
         there = [
             n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
         ]
@@ -231,16 +233,21 @@ def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
 def _ranking(
     dataset: str, subset: str, setting: str, convention: str, success: str, drawn: _Drawn
 ) -> Ranking:
-    place = dataset, subset, setting, convention, success, drawn.models
+    place = (dataset, subset, setting, convention, success, drawn.models)
     if drawn.correlation is None:
         return Ranking(*place, None, None, None, drawn.why)
-    ends, why = [], []
-    for each in (drawn.over_clips, drawn.over_models):
-        finite = each if isinstance(each, str) else each[np.isfinite(each)]
-        if isinstance(finite, str) or not len(finite):
-            why.append(finite if isinstance(finite, str) else "no resample has a correlation")
-            ends.append(None)
-        else:
-            low, high = np.quantile(finite, (0.025, 0.975))
-            ends.append(Interval(float(low), float(high)))
-    return Ranking(*place, drawn.correlation, *ends, "; ".join(dict.fromkeys(why)))
+    both = [_ends(each) for each in (drawn.over_clips, drawn.over_models)]
+    clips, models = (None if isinstance(ends, str) else ends for ends in both)
+    why = dict.fromkeys(ends for ends in both if isinstance(ends, str))
+    return Ranking(*place, drawn.correlation, clips, models, "; ".join(why))
+
+
+def _ends(resamples: np.ndarray | str) -> Interval | str:
+    """The middle 95 % of resamples, or why there are none."""
+    if isinstance(resamples, str):
+        return resamples
+    finite = resamples[np.isfinite(resamples)]
+    if not len(finite):
+        return "no resample has a correlation"
+    low, high = np.quantile(finite, (0.025, 0.975))
+    return Interval(float(low), float(high))

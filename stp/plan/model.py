@@ -285,6 +285,9 @@ class Variant(Leads):
         return bool(self.options or self.train or self.channels or self.datasets)
 
 
+Varied = Annotated[str, Field(pattern=r"^(options|train)\.[a-z0-9_]+$")]
+
+
 class VariantGrid(Strict):
     """Trainings with all combinations of some values: each of them is a variant of the model.
 
@@ -292,26 +295,29 @@ class VariantGrid(Strict):
 
     Attributes:
         reference: whose it is, and where it is printed.
-        options: option of the model -> its values.
-        train: setting of the training -> its values.
+        values: of options of the model (``options.kl_weight``) and of settings of its training
+            (``train.lr``), several of each.
     """
 
     reference: str = ""
-    options: dict[str, tuple[Any, ...]] = {}
-    train: dict[str, tuple[Any, ...]] = {}
+    values: dict[Varied, tuple[Any, ...]] = Field(min_length=1)
 
     def variants(self) -> dict[str, Variant]:
         """All points of the grid by name; the last key varies fastest."""
-        keys = [*self.train, *self.options]
         found = {}
-        for values in product(*self.train.values(), *self.options.values()):
-            said = ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
-            count = len(self.train)
-            found[re.sub("[^a-z0-9]+", "_", said.lower())] = Variant(
-                title=said,
+        for chosen in product(*self.values.values()):
+            point: dict[str, Json] = {"options": {}, "train": {}}
+            said = []
+            for place, value in zip(self.values, chosen, strict=True):
+                part, _, key = place.partition(".")
+                point[part][key] = value
+                said.append(f"{key} {value}")
+            name = re.sub("[^a-z0-9]+", "_", " ".join(said).lower())
+            found[name] = Variant(
+                title=", ".join(said),
                 reference=self.reference,
-                train=dict(zip(self.train, values[:count], strict=True)),
-                options=dict(zip(self.options, values[count:], strict=True)),
+                options=point["options"],
+                train=point["train"],
             )
         return found
 

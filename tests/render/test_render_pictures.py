@@ -32,6 +32,7 @@ from stp.render.pictures import movie_files as movie
 from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
 from stp.render.pictures.forecasts import Kept, SampleForecasts, compare
+from stp.render.pictures.ranked import ranked
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
 LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])
@@ -406,10 +407,11 @@ def test_models_can_be_ranked_by_a_metric(video: PictureStore) -> None:
     for cell, value in zip(manifest.cells, (30.0, 20.25), strict=True):
         rows = score_rows({}, {"fvd.with_context": {"mean": value}})
         pq.write_table(rows, Path(cell.scores) / "scores.parquet")
-    shown = compare(manifest, "kth", rank_by="fvd.with_context")
-    assert [one.label for one in shown.forecasts] == ["SimVPv2 (20.2)", "Persistence (30)"]
+    shown = compare(manifest, "kth")
+    ordered = ranked(shown, manifest, "kth", "fvd.with_context").forecasts
+    assert [one.label for one in ordered] == ["SimVPv2 (20.2)", "Persistence (30)"]
     with pytest.raises(StpError, match="contxt is not scored"):
-        compare(manifest, "kth", rank_by="fvd.contxt")
+        ranked(shown, manifest, "kth", "fvd.contxt")
 
 
 def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:

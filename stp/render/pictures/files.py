@@ -7,6 +7,7 @@ from stp.core.errors import StpError
 from stp.plan.manifest import Manifest
 from stp.render.pictures import movies, strips
 from stp.render.pictures.forecasts import compare
+from stp.render.pictures.ranked import ranked
 
 STRIP, MOVIES = ".png", (".gif", ".mp4")
 
@@ -32,7 +33,7 @@ def draw(
         models: those to draw; all unless given.
         variable: the only one to draw.
         errors: whether movies show errors.
-        rank_by: see `stp.render.pictures.forecasts.compare`.
+        rank_by: convention that orders the models; the order of the manifest unless given.
 
     Returns:
         the files.
@@ -48,7 +49,9 @@ def draw(
             )
     written = []
     for wanted in samples:
-        shown = compare(manifest, case, wanted, models, variable, rank_by)
+        shown = compare(manifest, case, wanted, models, variable)
+        if rank_by is not None:
+            shown = ranked(shown, manifest, case, rank_by)
         more = f"-{shown.chosen_by}" if len(samples) > 1 else ""
         named = [out.with_name(f"{out.stem}{more}{out.suffix}") for out in outs]
         for out in named:

@@ -1,7 +1,7 @@
 """What the models of a case predict for one sample, beside what happened."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from stp.collect.sensitivity import overall
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
@@ -219,7 +218,6 @@ def compare(
     wanted: str = "median",
     models: Sequence[str] = (),
     variable: str | None = None,
-    rank_by: str | None = None,
 ) -> SampleForecasts:
     """Read one sample of a case and what is predicted for it; nothing else is read.
 
@@ -230,33 +228,11 @@ def compare(
         models: names of those to draw; all of them unless given.
         variable: the only one to draw. By default those that columns of tables name, otherwise
             all of up to two, or the first one.
-        rank_by: the convention whose values order the models, the best first, and stand behind
-            their names; in the order of the manifest unless given.
 
     Raises:
         StpError: a name is not known, no predictions are kept, or files are damaged.
     """
-    of = Case(case_of(manifest, case), models, variable)
-    shown = of.sample(wanted)
-    return shown if rank_by is None else _ranked(shown, of.cells, manifest, rank_by)
-
-
-def _ranked(
-    shown: SampleForecasts, cells: Mapping[str, StoredCell], manifest: Manifest, rank_by: str
-) -> SampleForecasts:
-    if rank_by not in manifest.conventions:
-        raise StpError(
-            f"{rank_by} is not scored in {manifest.dimension}",
-            expected=f"one of {', '.join(manifest.conventions)}",
-            remedy=nearest(rank_by, manifest.conventions),
-        )
-    sign = -1 if manifest.conventions[rank_by].higher_is_better else 1
-    found = [(overall(cells[one.label], rank_by)[0], one) for one in shown.forecasts]
-    known = sorted((pair for pair in found if pair[0] is not None), key=lambda p: sign * p[0])
-    ranked = [replace(one, label=f"{one.label} ({value:.3g})") for value, one in known]
-    rest = [replace(one, label=f"{one.label} (–)") for value, one in found if value is None]
-    note = f"Models are ranked by {rank_by}, the best first."
-    return replace(shown, forecasts=[*ranked, *rest], notes=[*shown.notes, note])
+    return Case(case_of(manifest, case), models, variable).sample(wanted)
 
 
 class Case:
@@ -286,7 +262,7 @@ class Case:
         lenient: bool = False,
     ) -> None:
         self._names, self._lenient, case = tested.names, lenient, tested.name
-        self.cells = _one_seed(tested)
+        self.cells = one_seed(tested)
         known = list(dict.fromkeys(cell.key.model for cell in self.cells.values()))
         for name in models:
             if name not in known:
@@ -434,7 +410,7 @@ class Case:
         return found
 
 
-def _one_seed(tested: TestedCase) -> dict[str, StoredCell]:
+def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
     """The first seed of each model, for the longest horizon, by the name of the model."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
