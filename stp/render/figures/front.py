@@ -4,6 +4,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from stp.page.figure_style import paper_size
 from stp.render.figures.panels import (
@@ -12,7 +13,6 @@ from stp.render.figures.panels import (
     legend,
     legend_height,
     panels,
-    plain_ticks,
     point,
 )
 from stp.render.figures.reading import Line, Scores, Value, at_leads, read, variables_of
@@ -64,9 +64,12 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
                 joined = front([(x.value, y.value) for x, y in of])
                 if len(joined) > 1:
                     axis.plot(*zip(*joined, strict=True), color="black", linewidth=0.6, zorder=1)
-            for scale, ticks in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
-                scale("log")
-                plain_ticks(ticks)
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+            for ticks in (axis.xaxis, axis.yaxis):  # often less than a decade
+                ticks.set_major_locator(MaxNLocator(3))
+                ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                ticks.set_minor_locator(NullLocator())
             axis.set_xlabel("RMSE")
             axis.set_ylabel("SpecDiv")
     legend(figure, scores.styles, names, lines=False)
