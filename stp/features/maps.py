@@ -17,13 +17,14 @@ from torch.nn import functional as F
 from stp.core.errors import StpError
 from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
 from stp.metrics.lpips import Lpips, compare
+from stp.metrics.networks import c3d
 from stp.metrics.networks.inception import Inception, read_inception
 from stp.metrics.networks.resnet import read_resnet50
 from stp.metrics.networks.state import State, load
 from stp.metrics.networks.trunks import TAPS, vgg_layers
 
 Maps = Callable[[np.ndarray], np.ndarray]
-"""Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K)."""
+"""Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K); fewer where a network looks at clips."""
 BATCH = 8
 """Frames that a network looks at together."""
 
@@ -38,12 +39,14 @@ class Looker:
         compared: the maps in which predicted frames are compared with true ones.
         lpips: the perceptual distance of predicted and true frames, (1, T, 3, H, W) in [0, 1] each;
             None where no weights of its layers are known.
+        is_of_clips: maps are of several frames, not of each.
     """
 
     channels: int
     maps: Maps
     compared: Maps
     lpips: Callable[[np.ndarray, np.ndarray], float] | None = None
+    is_of_clips: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ NETWORKS = {
     "vgg19": MapNetwork(512, 32),
     "resnet50": MapNetwork(2048, 32),
     "inception": MapNetwork(2048, 32, enlarged_to=75, is_symmetric=True),
+    "c3d": MapNetwork(c3d.FEATURES, 1),  # resizes frames by itself
 }
 
 
@@ -95,7 +99,7 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
 
     Args:
         name: of `NETWORKS`.
-        state: its weights, as torchvision names them.
+        state: its weights, as torchvision names them; of C3D see `stp.metrics.networks.c3d`.
 
     Raises:
         StpError: they are those of another network.
@@ -105,6 +109,9 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
         network = Lpips(name, state).to(device)
         maps = _maps(lambda x: network.trunk(x)[-1], about, device)
         return Looker(about.channels, maps, maps, lambda x, y: float(compare(network, x, y).mean()))
+    if name == "c3d":
+        looking = c3d.read_c3d(state).to(device).maps
+        return Looker(about.channels, looking, looking, is_of_clips=True)
     if name == "vgg19":
         vgg = _Vgg19(state).to(device)
         maps = _maps(lambda x: F.max_pool2d(vgg(x), 2, 2), about, device)

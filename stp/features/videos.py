@@ -85,7 +85,7 @@ def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
         maps: their number, K.
     """
     pairs = [("ssa", "rfd"), ("mcs", "rfd")]
-    if len(parts["rfd"]) < 3:
+    if len(parts["rfd"]) < 3 or np.isnan(parts["rfd"]).any():
         return {}
     return {
         "correlation_of_distances": {
@@ -109,9 +109,15 @@ def _unlike(row: np.ndarray, maps: int) -> float:
 
 
 def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
-    """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`."""
+    """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`.
+
+    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN.
+    """
     maps = looker.maps
     of_frames = maps(video.predicted)
+    nothing = np.array([np.nan])
+    if looker.is_of_clips:
+        return dict.fromkeys(seen.PARTS, nothing) | {"ssa": spatial_means(of_frames)}
     similar = motion_compensated_similarity(of_frames, context, "released")
     found = {
         "ssa": spatial_means(of_frames),
@@ -122,7 +128,6 @@ def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndar
             maps(rescaled_differences(video.predicted, "written")), "written"
         ),
     }
-    nothing = np.array([np.nan])
     if video.truth is None:
         return found | dict.fromkeys(("mse", "cosine", "lpips"), nothing)
     both = video.predicted[context:], video.truth[context:]

@@ -21,7 +21,8 @@ PARTS = {
     "cosine": "cosine similarity of the maps of predicted and true frames",
     "lpips": "LPIPS of predicted and true frames",
 }
-"""Columns; the last three need the true future, and are NaN without it."""
+"""Columns; the last three need the true future, and are NaN without it. Of a network that looks at
+clips all but the first are NaN."""
 
 
 @dataclass(frozen=True)

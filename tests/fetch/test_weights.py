@@ -36,6 +36,7 @@ def test_what_the_project_declares() -> None:
         "squeezenet",
         "vgg16",
         "i3d",
+        "c3d",
         "i3d_k600",
         "inception",
         "resnet50",

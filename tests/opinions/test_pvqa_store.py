@@ -32,6 +32,8 @@ from stp.opinions.prepared import OPINION_COLUMNS
 from stp.options.score import CELL_KEYS
 from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
+from stp.render.figures import opinions
+from stp.render.figures import reading as figures
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.score import opinions as score
 
@@ -51,7 +53,7 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "conventions": {name: convention_facts(True) for name in CONVENTIONS},
         "datasets": {"pvqa": dataset_facts(kind="opinions")},
         "kinds": {"opinions": kind_facts("opinions")},
-        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": CONVENTIONS[0]}}}},
+        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
         "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
         "published_names": {"models": {}, "datasets": {"pvqa": "PVQA"}},
     }
@@ -123,6 +125,25 @@ def test_halves_of_the_raters_agree_as_prepared_data_say(base: Path, data: Path)
     assert set(halves["raters"]) == {said["raters"] - len(said["rejected"])}
     assert halves["plcc"].median() == pytest.approx(said["split_half"], abs=0.01)
     assert halves["plcc"].std() > 0
+
+
+def test_figures_show_the_views(base: Path, tmp_path: Path):
+    """Panels without numbers say so: no measure of this store looks through a network."""
+    (tmp_path / "collected").mkdir()
+    shutil.copy(base.parent / "rows.parquet", tmp_path / "collected" / "quality_measures.parquet")
+    (manifest,) = base.parent.glob("**/manifest.json")
+    scores = figures.read(manifest, tmp_path)
+    figure, _ = opinions.draw(scores)
+    spread, halves, features, errors, pairs, time = figure.axes
+    videos = asked(base, "SELECT count(DISTINCT video) AS n FROM predicted_opinions")["n"].iloc[0]
+    assert sum(bar.get_height() for bar in spread.patches) == videos
+    (points,) = halves.lines
+    shown = asked(base, "FROM pvqa_halves WHERE halving = 1")["plcc"].iloc[0]
+    assert np.corrcoef(*points.get_data())[0, 1] == pytest.approx(shown)
+    known = asked(base, "FROM pvqa_reversals WHERE family = 'stochastic' ORDER BY reversed DESC")
+    assert [bar.get_width() for bar in pairs.patches] == pytest.approx(100 * known["reversed"])
+    for axes in (features, errors, time):
+        assert axes.texts[0].get_text().startswith("no ")
 
 
 def test_what_one_feature_misses_and_the_other_sees_is_counted(edited: Callable[..., Path]):

@@ -14,6 +14,7 @@ from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.features.maps import NETWORKS, open_looker
 from stp.features.videos import features_of
+from stp.metrics.networks import c3d
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
@@ -98,6 +99,25 @@ def test_maps_of_the_networks_of_the_paper(name: str, shape: tuple[int, ...]):
             assert looker.compared(frames).shape == (2, 4, 4, 512)  # before the pool
     with pytest.raises(StpError, match="these are no weights of"):
         open_looker(name, {"conv1.weight": torch.zeros(1)}, torch.device("cpu"))
+
+
+def test_c3d_looks_at_clips(monkeypatch: pytest.MonkeyPatch):
+    """20 frames of 112 pixels have two maps of 7 x 7; only SSA is made of them."""
+    with torch.device("meta"), torch.inference_mode():
+        assert c3d.C3D()(torch.empty(1, 3, 20, 112, 112)).shape == (1, 512, 2, 7, 7)
+    monkeypatch.setattr(c3d, "SIZE", 32)
+    state = draw(c3d.C3D(), 0).state_dict() | {"fc6.weight": torch.zeros(1)}
+    looker = open_looker("c3d", state, torch.device("cpu"))
+    video = np.random.default_rng(0).integers(0, 256, (20, 64, 48, 3), dtype=np.uint8)
+    with torch.inference_mode():
+        found = features_of(Video(video, video), looker, context=4)
+        still = features_of(Video(video[:1].repeat(20, 0), None), looker, context=4)
+    assert found["ssa"].shape == (2, 512) and set(found) == set(seen.PARTS)
+    assert all(np.isnan(found[name]).all() for name in seen.PARTS if name != "ssa")
+    assert found["ssa"].std() > 0 and not np.allclose(found["ssa"], still["ssa"])
+    del state["conv5b.bias"]
+    with pytest.raises(StpError, match=r"no weights of C3D: conv5b\.bias is missing"):
+        open_looker("c3d", state, torch.device("cpu"))
 
 
 def test_opinions_that_follow_from_features_are_learnt(data: Path, tmp_path: Path):

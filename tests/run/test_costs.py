@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -27,6 +28,7 @@ from stp.run import runner
 from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
+from stp.run.costs.facts import Facts
 from stp.run.costs.steps import Steps, unmeasured
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines
 from stp.run.costs.work import forecast_gmacs
@@ -594,3 +596,12 @@ def test_plan_as_json_has_all_of_it(tmp_path, monkeypatch):
 )
 def test_hours_have_two_digits_or_all_before_the_point(number, text):
     assert hours(number) == text
+
+
+def test_a_file_that_a_model_is_read_from_may_have_no_stated_size() -> None:
+    """Such as a measure of quality of somebody's own: it is no dataset of the plan."""
+    plan = SimpleNamespace(config=SimpleNamespace(datasets={}))
+    release = SimpleNamespace(files=[SimpleNamespace(bytes=None)], raw_gb=None)
+    raw = SimpleNamespace(dataset="mine-pvqa", declared=release)
+    found = Facts(plan, None).raw_mb(raw)  # type: ignore[arg-type]
+    assert found.value == 0 and found.assumed == ("raw mine-pvqa assumed to be small",)

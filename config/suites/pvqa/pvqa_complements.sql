@@ -9,21 +9,10 @@
 --   rfd_wrong: Samples of which RFD alone is wrong by more.
 --   both_wrong: Samples of which both are.
 
-WITH errors AS (
-    SELECT
-        replace(replace(model, '_mcs', ''), '_rfd', '') AS network, split, video,
-        max(abs(predicted - observed)) FILTER (ends_with(model, '_mcs')) AS mcs,
-        max(abs(predicted - observed)) FILTER (ends_with(model, '_rfd')) AS rfd
-    FROM predicted_opinions
-    WHERE suite = 'pvqa' AND dimension = 'quality_measures' AND variant = 'default'
-        AND subset = 'published' AND regexp_matches(model, '^[a-z0-9]+_(mcs|rfd)$')
-    GROUP BY ALL
-)
 SELECT
     network, count(*) AS samples, count(*) FILTER (mcs <= 15 AND rfd <= 15) AS neither,
     count(*) FILTER (mcs > 15 AND rfd <= 15) AS mcs_wrong,
     count(*) FILTER (mcs <= 15 AND rfd > 15) AS rfd_wrong,
     count(*) FILTER (mcs > 15 AND rfd > 15) AS both_wrong
-FROM errors
-WHERE mcs IS NOT NULL AND rfd IS NOT NULL
+FROM pvqa_errors
 GROUP BY network;

@@ -14,5 +14,7 @@ def values(database: Database, seen: Seen | None) -> np.ndarray | Unavailable:
     parts = [seen.parts[name] for name in seen.wanted]
     for name, part in zip(seen.wanted, parts, strict=True):
         if not np.isfinite(part).all():
-            return Unavailable(f"{name} needs the true futures, which are not there")
+            return Unavailable(
+                f"{name} needs the true futures, or maps of frames, which are not there"
+            )
     return np.concatenate(parts, axis=1).astype(np.float64)

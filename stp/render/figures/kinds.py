@@ -115,6 +115,13 @@ KINDS = {
         "scores over the frame interval, or another setting",
         "Scores over the frame interval, the share of training or the number of components",
     ),
+    "opinions": Kind(
+        "stp.render.figures.opinions",
+        False,
+        "opinions of raters, and what measures of quality say of them",
+        "Opinion scores and those of two halves of the raters; correlations of features, errors of "
+        "MCS and RFD, pairs of videos that measures rank the other way, and time",
+    ),
     "accuracy": Kind(
         "stp.render.figures.accuracy",
         False,

@@ -115,6 +115,8 @@ class Facts:
             return Fact(sum(file.bytes or 0 for file in release.files) / MB)
         if release.raw_gb is not None:
             return Fact(release.raw_gb * 1000)
+        if raw.dataset not in self.plan.config.datasets:  # what a model is read from
+            return Fact(0.0, (f"raw {raw.dataset} assumed to be small",))
         prepared = self.prepared_mb(self.plan.data(raw.dataset))
         if release.generator:
             return Fact(prepared)

@@ -1,0 +1,65 @@
+"""C3D (Tran et al. 2015, arXiv 1412.0767) up to its last convolution: maps of space and time.
+
+Layers are named as in the weights of DavideA/c3d-pytorch (Sports-1M). As in its code, frames are
+RGB from 0 to 255, and no mean is subtracted.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from stp.metrics.networks.state import State, load
+
+SIZE = 112
+"""Height and width that frames are resized to, bilinearly, whatever their shape."""
+FEATURES = 512
+CHANNELS = {
+    "conv1": (3, 64),
+    "conv2": (64, 128),
+    "conv3a": (128, 256),
+    "conv3b": (256, 256),
+    "conv4a": (256, 512),
+    "conv4b": (512, 512),
+    "conv5a": (512, 512),
+    "conv5b": (512, 512),
+}
+TWICE = (2, 2, 2)
+POOLED = {"conv1": (1, 2, 2), "conv2": TWICE, "conv3b": TWICE, "conv4b": TWICE}
+"""What is pooled behind a convolution: the first pool keeps the time."""
+
+
+class C3D(nn.Module):
+    """The network, with random weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name, (given, made) in CHANNELS.items():
+            self.add_module(name, nn.Conv3d(given, made, 3, padding=1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Clips (N, 3, T, H, W) in 0 to 255 to the last maps, (N, 512, T / 8, H / 16, W / 16)."""
+        for name in CHANNELS:
+            x = self.get_submodule(name)(x).relu()
+            if name in POOLED:
+                x = F.max_pool3d(x, POOLED[name])
+        return x
+
+    def maps(self, frames: np.ndarray) -> np.ndarray:
+        """Maps of a clip: uint8 (T, H, W, 3) to float32 (T / 8, 7, 7, 512)."""
+        device = next(self.parameters()).device
+        clip = torch.from_numpy(np.ascontiguousarray(frames)).to(device).permute(0, 3, 1, 2).float()
+        clip = F.interpolate(clip, (SIZE, SIZE), mode="bilinear", antialias=True)
+        found: Tensor = self(clip.transpose(0, 1)[None])[0]
+        return np.asarray(found.permute(1, 2, 3, 0).cpu().numpy())
+
+
+def read_c3d(state: State) -> C3D:
+    """Build the network with the weights of the whole classifier.
+
+    Raises:
+        StpError: the weights are not those of this network.
+    """
+    network = C3D()
+    load(network, {key: value for key, value in state.items() if not key.startswith("fc")}, "C3D")
+    return network.eval().requires_grad_(False)
