@@ -74,7 +74,7 @@ After a run that failed, `results/demo/partial/results.duckdb` holds whatever is
 
 ```sh
 stp query --database results/demo/partial/results.duckdb "FROM missing"
-stp report --database results/demo/partial/results.duckdb --out results/demo/partial/report/index.html
+stp report --database results/demo/partial/results.duckdb --out partial.html
 ```
 
 ## For scripts
