@@ -165,7 +165,7 @@ CELLS = Table(
         (
             "perceptual_fingerprint",
             "VARCHAR",
-            "Fingerprint of the scores that look through networks; NULL if none.",
+            "Fingerprint of the scores of metrics that use networks; NULL if none.",
         ),
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
         ("model_folders", "VARCHAR[]", "Folders of the trained models, in the same order."),

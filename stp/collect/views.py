@@ -410,7 +410,7 @@ LEFT JOIN artefacts v
         "predict_seconds": "Prediction; NULL where forecasts are scored while they are made.",
         "features_seconds": "What networks see of its clips; NULL where nothing is kept of it.",
         "score_seconds": "Scores (and forecasts, where they are not stored).",
-        "perceptual_seconds": "Scores that look through networks; NULL if there are none.",
+        "perceptual_seconds": "Scores of metrics that use networks; NULL if there are none.",
         "train_device": "Processor or accelerator of the training; several with commas.",
         "train_host": "Machine of the training; several with commas.",
         "predict_device": "Processor or accelerator of the prediction.",

@@ -139,9 +139,10 @@ def trust(
 ) -> None:
     """Show what a metric can be trusted for: its trust card.
 
-    How it follows each distortion of real clips, with intervals; whether it
-    sees time at all; how few clips bias it; what it costs. From the scores of
-    a study (docs/fvd.md); a metric of your own is named in its scale file.
+    The card says how the metric follows each distortion of real clips, with intervals;
+    whether it sees the order of frames; how few clips bias it; and what it costs. It is
+    made from the scores of a study (docs/fvd.md). To get a card for a metric of your own,
+    name the metric in the scale file of the study.
     """
     from stp.collect import trust_card
     from stp.collect.people_agreement import TABLE, read_agreements

@@ -22,6 +22,7 @@ CONTEXT, HORIZON = "#5a5a5a", "#d55e00"
 DPI = 100
 SHEET_WIDTH = 18.0  # inches that all columns share
 LABEL = 1.7  # inches for the names of clips
+LABEL_LINE = 0.125  # inches for a line of them
 BAR = 0.95  # inches for a colour bar
 TOP = 0.95  # inches for the title and the times
 GAP = 0.05
@@ -74,16 +75,20 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
     """Draw clips as rows and frames as columns into a PNG."""
     frames = _columns(sheet.frames)
     rows = [(group, panel) for group in sheet.groups for panel in group.panels]
+    several = len(sheet.groups) > 1
+    labels = [[*([group.name] if several else []), *_wrapped(panel.label)] for group, panel in rows]
     is_map = sheet.lat is not None
     has_bar = not sheet.groups[0].is_picture
     aspect = aspect_of(sheet)
     width = min(max(SHEET_WIDTH / len(frames), 0.7), 4.0)
     height = width / aspect
+    # Flat frames leave room for the lines of their labels.
+    pitch = max(height, LABEL_LINE * max(map(len, labels))) + GAP
     bottom = 0.45 if is_map else 0.15
     left = LABEL + (0.45 if is_map else 0)
     size = (
         left + len(frames) * (width + GAP) + (BAR if has_bar else 0.1),
-        TOP + len(rows) * (height + GAP) + bottom,
+        TOP + len(rows) * pitch + bottom,
     )
     figure = new_figure(*size)
 
@@ -92,7 +97,7 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
 
     scales = {id(group): scale_of(group) for group in sheet.groups}
     for row, (group, panel) in enumerate(rows):
-        y = size[1] - TOP - (row + 1) * (height + GAP) + GAP
+        y = size[1] - TOP - row * pitch - (pitch - GAP + height) / 2
         for column, frame in enumerate(frames):
             axes = place(left + column * (width + GAP), y, width, height)
             draw(axes, sheet, panel.frames[frame], scales[id(group)])
@@ -101,15 +106,13 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
             if row == 0:
                 colour = colour_of(sheet, frame)
                 axes.set_title(step_text(sheet, frame), fontsize=7, color=colour, pad=3)
-        names = [group.name] if len(sheet.groups) > 1 else []
-        text = "\n".join([*names, *_wrapped(panel.label)])
         at = (0.08 / size[0], (y + height / 2) / size[1])
-        figure.text(*at, text, fontsize=7, va="center", parse_math=False)
+        figure.text(*at, "\n".join(labels[row]), fontsize=7, va="center", parse_math=False)
     if has_bar:
         done = 0
         for group in sheet.groups:
-            high = len(group.panels) * (height + GAP) - GAP
-            y = size[1] - TOP - done * (height + GAP) - high
+            high = len(group.panels) * pitch - GAP
+            y = size[1] - TOP - done * pitch - high
             bar = place(left + len(frames) * (width + GAP) + 0.08, y, 0.13, high)
             colour_bar(figure, bar, group, scales[id(group)])
             done += len(group.panels)

@@ -24,41 +24,43 @@ none, since resampled sets hold clips twice, which makes them larger. A value th
 computed is NULL, with the reason.
 """
 WEIGHTS = """\
-## Metrics that look through networks
+## Metrics that use networks
 
 LPIPS, FVD and KVD need weights that do not come with the project:
 
 ```sh
-stp weights            # which are there, and how to get the others
+stp weights            # which are present, and how to get the others
 stp weights --fetch    # downloads those that may be downloaded
-stp weights --check    # reads their bytes, and compares published values
+stp weights --check    # verifies their bytes, and compares the networks with published values
 ```
 
-They lie in the folder that `STP_WEIGHTS_DIR` names (`results/weights` otherwise; all nodes of a
-cluster must see it). `config/weights.yaml` declares every file with its checksum, which is part of
-the fingerprint of what is made with it: scores (LPIPS), or what a network sees of clips (stage
-`features`), from which FVD and KVD are made. Without weights there is no job, and tables say why.
-Of some networks no checksum of published files is known: `stp weights` says where they are to be
-had, and you add your file with its SHA-256. Checkpoints of TensorFlow are declared by their
-`.data-00000-of-00001`, with `.index` beside it; TensorFlow is not needed.
+The weights are in the folder that `STP_WEIGHTS_DIR` names, by default `results/weights`. All
+nodes of a cluster must see this folder. `config/weights.yaml` declares every file with its
+checksum. The checksum is part of the fingerprint of everything that is made with the file: scores
+(LPIPS), or the features of clips (stage `features`) from which FVD and KVD are computed. Without
+weights there is no job, and tables say why. For some networks, no checksum of the published files
+is known: `stp weights` says where they are published, and you add your file with its SHA-256.
+Checkpoints of TensorFlow are declared by their `.data-00000-of-00001`, with `.index` beside it;
+TensorFlow is not needed.
 
-FVD depends on the number of clips: compare values at equal N only. Two folders of videos, paired or
-not, from this project or any other:
+FVD depends on the number of clips, so compare values at equal N only. `stp fvd` compares two
+folders of videos, paired or not, from this project or any other:
 
 ```sh
 stp fvd real/ generated/ --frames 16
 stp fvd real/ generated/ --layer pooled --extrapolate
 ```
 
-Two halves of the real clips have a distance, too, although nothing is between them. It is printed
-beside the distance between halves of both sets; where the two do not differ, N is too small to tell
-anything, and a warning says so. `--extrapolate` estimates the value at infinite N from values at
-several, with a standard error (`stp/score/sample_size.py`; not in the paper). It needs more clips
-than two and a half times the features: 1,000 for logits.
+Even two halves of the real clips have a distance. It is printed beside the distance between
+halves of both sets. Where the two do not differ, N is too small to show a difference, and a
+warning says so. `--extrapolate` estimates the value at infinite N, with a standard error, from
+values at several N (`stp/score/sample_size.py`; not in the paper). It needs two and a half times
+as many clips as features: 1,000 for logits.
 
 ## Two folders, without a plan
 
-Predicted videos beside the true ones, clips of the same name together, or two arrays of clips:
+`stp evaluate` scores predicted videos against the true ones. It takes two folders with clips of
+the same names, or two arrays of clips:
 
 ```sh
 stp evaluate predicted/ true/
@@ -71,16 +73,18 @@ import stp
 scores = stp.evaluate(predicted, true, ["psnr.pooled", "ssim.range1"], context=2)
 ```
 
-Values and intervals are computed as in the score stage. Each clip is a cluster of its own; with
-fewer than ten clips there is no interval. A metric whose weights are missing has no value, and the
-reason is printed. Metrics that need more than videos in [0, 1], such as a climatology, need a plan.
+Values and intervals are computed as in the score stage. Each clip is a cluster of its own, and
+with fewer than ten clips there is no interval. A metric whose weights are missing has no value,
+and the reason is printed. Metrics that need more than videos in [0, 1], such as a climatology,
+need a plan.
 
 ## A metric of your own
 
-`stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is short), and
-`config/conventions/<name>.yaml`; then name `<name>.<convention>` under `also` or `columns` of
-`config/suites/predbench.yaml`, or under `metrics` of your own dataset. Statistics of single
-samples are what a metric computes; sums over clusters, intervals and bounded memory follow.
+Write `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is a short
+example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under `also` or
+`columns` of `config/suites/predbench.yaml`, or under `metrics` of your own dataset. A metric
+computes statistics of single samples; sums over clusters, intervals and bounded memory follow
+from these ([own_metrics.md](own_metrics.md)).
 """
 
 

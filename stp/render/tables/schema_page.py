@@ -69,12 +69,12 @@ with other columns, duplicate keys, NaN or infinite values, conventions that the
 and two artefacts that claim one cell are refused with their file and row: the last good store stays
 where it is.
 
-After a run that failed, `results/partial/results.duckdb` holds whatever is scored, with table
+After a run that failed, `results/demo/partial/results.duckdb` holds whatever is scored, with table
 `missing` filled; `--database` names it to any verb:
 
 ```sh
-stp query --database results/partial/results.duckdb "FROM missing"
-stp report --database results/partial/results.duckdb --out results/partial/report/index.html
+stp query --database results/demo/partial/results.duckdb "FROM missing"
+stp report --database results/demo/partial/results.duckdb --out partial.html
 ```
 
 ## For scripts
