@@ -9,7 +9,7 @@ from checkout import ROOT, Checkout
 
 PAGE = (ROOT / "docs" / "tables.md").read_text()
 LISTED = re.findall(r"^\| `(results/tables/\w+\.csv)` \|", PAGE, re.MULTILINE)
-OF_PEOPLE = [name for name in LISTED if Path(name).stem.startswith("atlas_")]
+OF_PEOPLE = [name for name in LISTED if Path(name).stem.startswith(("atlas_", "runtime"))]
 OF_FIELDS = [name for name in LISTED if Path(name).stem.startswith("s2s_")]
 OF_DISTORTIONS = [
     f"results/tables/{name}.csv"

@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 
 from stp.collect.opened import opened
-from stp.collect.query import of_answer
 from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
@@ -93,7 +92,7 @@ def read(database: Path) -> list[RuntimeLine]:
     with opened(database, "a results store with the table runtime") as connection:
         answer = connection.execute(SQL)
         names = [column[0] for column in answer.description or []]
-        return of_answer(RuntimeLine, names, answer.fetchall())
+        return [RuntimeLine(**dict(zip(names, row, strict=True))) for row in answer.fetchall()]
 
 
 def grid(rows: list[RuntimeLine], name: str) -> Grid:
