@@ -33,7 +33,7 @@ from stp.plan.strict import Json
 
 
 def variant_name(variant: str, lead: int | None) -> str:
-    """Name a variant in the path of a trained model, such as ``direct,lead-5``."""
+    """Name a variant in the path of a trained model, such as ``default,lead-5``."""
     return variant if lead is None else f"{variant},lead-{lead}"
 
 
