@@ -52,8 +52,6 @@ class RatingKey:
         study: checksum of what raters see.
         folder: where the videos are from.
         question: what raters were asked.
-        age_groups: that they may choose from.
-        genders: likewise.
         seed: of the study.
         hours: from one session of a rater to the next, at least.
         pictures: how they are encoded.
@@ -64,8 +62,6 @@ class RatingKey:
     study: str
     folder: str
     question: str
-    age_groups: list[str]
-    genders: list[str]
     seed: int
     hours: float
     pictures: str
@@ -73,6 +69,8 @@ class RatingKey:
     seats: list[Seat]
 
     cannot_tell: ClassVar[bool] = False
+    age_groups: ClassVar[tuple[str, ...]] = ()
+    genders: ClassVar[tuple[str, ...]] = ()
     in_rounds: ClassVar[bool] = True
     """A rater has a file of answers for each session."""
     rates: ClassVar[bool] = True

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from stp.human_study.options import Word
 from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 
 FILE = CONFIG_FOLDER / "human_ratings.yaml"
@@ -21,8 +20,6 @@ class RatingStudy(Strict):
         max_megabytes: of a page.
         consent: what a rater agrees to.
         return_to: what to do with the file of answers.
-        age_groups: that a rater may choose from; none are asked for if empty.
-        genders: likewise.
         seed: of the assignment of videos to raters, and of the choice of natural videos.
         raters: how many people.
         sessions: of each.
@@ -38,8 +35,6 @@ class RatingStudy(Strict):
     max_megabytes: float = Field(default=40, gt=0)
     consent: str = Field(min_length=1)
     return_to: str = ""
-    age_groups: list[Word] = Field(default_factory=list)
-    genders: list[Word] = Field(default_factory=list)
     seed: int = Field(ge=0)
     raters: int = Field(ge=1, le=9999)
     sessions: int = Field(default=2, ge=1)

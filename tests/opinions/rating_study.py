@@ -11,7 +11,7 @@ from stp.human_study.rating_pages import write_rating_pages
 
 VIDEOS = 12
 CONTENT = {
-    **{"question": "How good?", "consent": "I agree.", "seed": 1, "height": 40, "age_groups": []},
+    **{"question": "How good?", "consent": "I agree.", "seed": 1, "height": 40},
     **{"raters": 6, "sessions": 2, "videos": 4, "training": 2},
     "classes": {"people": ["KTH"], "robots": ["BAIR"]},
 }
