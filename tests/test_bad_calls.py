@@ -1,5 +1,6 @@
 """Wrong calls end in one message that says what is wrong, what was expected, and what to do."""
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -161,3 +162,22 @@ def test_a_traceback_of_our_own_code_is_whole():
         sys.intern(1)
     except TypeError as error:
         assert "test_bad_calls.py" in readable(error) and "left out" not in readable(error)
+
+
+def test_verbs_read_the_scale_that_was_run_last(tmp_path):
+    (tmp_path / "results" / "plan").mkdir(parents=True)
+    (tmp_path / "results" / "plan" / "last-run").write_text("mine")
+    (tmp_path / "results" / "results.duckdb").touch()
+    script = (
+        "from stp.verbs import output, results as verbs; from inspect import signature\n"
+        "default = lambda verb, name: signature(verb).parameters[name].default\n"
+        "print(default(verbs.compare, 'results'), default(verbs.trust, 'study'))\n"
+        "print(default(verbs.query, 'database'), default(verbs.schema, 'database'))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == [
+        *("results/mine", "results/mine/plan/video_distortions.json"),
+        *("results/results.duckdb", "results/mine/results.duckdb"),
+    ]

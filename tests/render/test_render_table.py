@@ -284,6 +284,8 @@ def test_markdown_of_a_small_table(store: SmallStore) -> None:
 
 def test_nothing_of_a_paper_stands_in_a_table_of_ones_own_data(store: SmallStore) -> None:
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})["source"] = "own"
+    told = {"about": "a filter", "paper": "says", "code": "does", "strict": "as the code"}
+    store.manifest["deviations"] = [told]
     text = (render(store) / "short_term.md").read_text()
     assert "All rows: own data, demo protocol: nothing is published to compare it with" in text
     assert text.count("publish") == 1

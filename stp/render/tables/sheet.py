@@ -47,7 +47,7 @@ def grid(
         name=table,
         title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest.scale}",
         intro=[_intro(rows)],
-        sections=[*sections, *people_sections(manifest)],
+        sections=[*sections, *([] if _is_own(rows) else people_sections(manifest))],
         warnings=list(_warnings(rows, partial)),
         legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
