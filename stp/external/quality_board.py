@@ -16,7 +16,7 @@ from stp.collect.rows import CellRow
 from stp.collect.videos import place
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.external.quality import Clip, Found, Measure, Rating, of_cell
+from stp.external.quality import Clip, ClipRatings, Measure, Rating, of_cell
 from stp.metrics.srocc import correlation
 
 FEWEST_MODELS = 3
@@ -81,7 +81,7 @@ class Board:
 
     places: list[Place]
     orders: list[Order]
-    found: Found
+    found: ClipRatings
 
 
 def leaderboard(
