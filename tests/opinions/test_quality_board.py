@@ -13,7 +13,7 @@ from stp.collect.rows import CellRow
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.external import quality_board
-from stp.external.quality import Clip, Found, Rating, Trained
+from stp.external.quality import Clip, ClipRatings, Rating, Trained
 from stp.external.quality_board import PEOPLE, Order, leaderboard
 
 QUALITY = {"tau": 70.0, "convlstm": 60.0, "simvpv2": 50.0, "persistence": 30.0}
@@ -22,7 +22,7 @@ QUALITY = {"tau": 70.0, "convlstm": 60.0, "simvpv2": 50.0, "persistence": 30.0}
 class Seer:
     """Rates clips by the model that made them; those of persistence are far from all others."""
 
-    def rate(self, clips: Iterable[Clip], **_: object) -> Found:
+    def rate(self, clips: Iterable[Clip], **_: object) -> ClipRatings:
         ratings = []
         for clip in clips:
             value = float(clip.frames[0, 0, 0, 0])
@@ -30,7 +30,7 @@ class Seer:
             ratings.append(
                 Rating(clip.name, 20, known, known, known, 1.0, "exact", "" if known else "far")
             )
-        return Found(ratings, {"exact": Trained(0.8, 9.0)}, 60, "synthetic")
+        return ClipRatings(ratings, {"exact": Trained(0.8, 9.0)}, 60, "synthetic")
 
 
 @pytest.fixture
