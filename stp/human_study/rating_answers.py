@@ -1,10 +1,11 @@
 """From files of answers to ``Ratings.csv``, which the reader of opinions takes."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+
+import pandas as pd
 
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
@@ -75,8 +76,8 @@ def read_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path) -> lis
 
 
 def write_ratings(ratings: Sequence[Rating], out: Path) -> None:
-    """Write ``Ratings.csv``."""
-    with writing(out), beside(out) as path, path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(RATING_COLUMNS)
-        writer.writerows((one.rater, one.session, one.video, f"{one.value:g}") for one in ratings)
+    """Write ``Ratings.csv``, names of videos as they are: the reader compares them."""
+    rows = [(one.rater, one.session, one.video, one.value) for one in ratings]
+    table = pd.DataFrame(rows, columns=RATING_COLUMNS)
+    with writing(out), beside(out) as path:
+        table.to_csv(path, index=False, lineterminator="\n")
