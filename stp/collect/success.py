@@ -28,7 +28,7 @@ from stp.plan.manifest import Cell, Manifest
 from stp.plan.setting import setting_name, setting_of
 from stp.score.jackknife import FEWEST_CLUSTERS
 
-TRUTHS = ("scv_success",)
+TRUTHS = ("scv_success", "digit_identity")
 """Metrics that say whether what is predicted can happen, or does."""
 ALL = "all"
 FEWEST = 3

@@ -43,7 +43,8 @@ def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
     """The convention for data on the globe in [0, 1], without the climatology of a year."""
-    attrs = {"units": "1", "variables": [f"v{c}" for c in range(shape[0])]}
+    variables = [f"v{c}" for c in range(shape[0])]
+    attrs = {"units": "1", "variables": variables, "virtual": {"train": {"n_digits": 1}}}
     data = PeopleData(tmp_path, attrs, shape, np.arange(shape[0]))
     densities = {
         kind: np.random.default_rng(1).normal(size=(SAMPLES, shape[-1], LEADS))

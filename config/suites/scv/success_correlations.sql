@@ -1,7 +1,7 @@
 -- comment: >
 --   One row per dataset and convention of the benchmark of video models: Spearman's correlation of
---   the convention with success (scv_success) over models, where success is known. Its intervals
---   are in the table success_correlations.
+--   the convention with success (scv_success or digit_identity) over models, where success is known.
+--   Its intervals are in the table success_correlations.
 -- columns:
 --   tested_on: Dataset; `all` for the mean over the datasets that have a correlation.
 --   subset: Part of the test dataset; NULL for the mean.
@@ -35,7 +35,8 @@ pairs AS (
     FROM scored m
     JOIN scored t
         USING (tested_on, subset, horizon, model, variant, trained_on, train_subset, setting, seed)
-    WHERE t.metric = 'scv_success' AND m.metric <> 'scv_success'
+    WHERE t.metric IN ('scv_success', 'digit_identity')
+        AND m.metric NOT IN ('scv_success', 'digit_identity')
 ),
 ranked AS (
     -- Equal values share the mean of their ranks.

@@ -1,0 +1,165 @@
+"""Are the digits of Moving-MNIST still the same digits? By recognising them in single frames.
+
+No labels are needed: what is recognised in the observed frames is the truth. A digit is a connected
+area; it is set upright and to one size, and the directions of its edges are compared with those of
+the 1797 scans that scikit-learn carries (the digits that the generator draws). Its label is that of
+most of the five nearest scans; it is recognised surely if all five have it. docs/scv.md has the
+shares that are recognised, and how many of them rightly.
+"""
+
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric
+from stp.metrics.scale import in_unit_range
+
+INK = 0.3
+"""Brightness of a pixel, 0..1, from which it belongs to a digit."""
+FAINT = 0.1
+"""Brightness below which a pixel is background."""
+LONGEST_SIDE = (0.15, 0.4)
+"""Height or width of a digit, whichever is larger, as a share of the frame's: 0.31 in the official
+data. Smaller areas are noise, larger ones several digits."""
+SIDE = 20
+"""Pixels of a digit as it is compared, with a margin of one."""
+CELLS, DIRECTIONS = 4, 8
+"""In which the directions of edges are counted: cells along each side, and parts of the circle."""
+NEAREST = 5
+"""Scans that vote."""
+
+
+class Digit(NamedTuple):
+    """What one area of a frame is taken for.
+
+    Attributes:
+        label: 0 to 9.
+        sure: whether all of the nearest scans have this label.
+    """
+
+    label: int
+    sure: bool
+
+
+def areas(frame: np.ndarray) -> list[np.ndarray]:
+    """The connected areas of a frame (H, W) that are larger than noise, each alone in its box."""
+    ink = frame > INK
+    # Parts of a broken stroke, up to two pixels apart, are one digit.
+    labels, _ = ndimage.label(ndimage.binary_dilation(ink, np.ones((3, 3))), np.ones((3, 3)))
+    found = []
+    for number, box in enumerate(ndimage.find_objects(labels), start=1):
+        alone = np.where(labels[box] == number, frame[box], 0)
+        rows, columns = np.nonzero(alone > INK)
+        side = max(np.ptp(rows), np.ptp(columns)) + 1
+        if side >= LONGEST_SIDE[0] * max(frame.shape):
+            found.append(np.where(alone > FAINT, alone, 0))
+    return found
+
+
+def upright(area: np.ndarray) -> np.ndarray:
+    """A digit set upright by its moments and brought to one size: (SIDE, SIDE)."""
+    rows, columns = np.nonzero(area > INK)
+    scale = (max(np.ptp(rows), np.ptp(columns)) + 1) / (SIDE - 2)
+    weight = area / area.sum()
+    y, x = np.indices(area.shape)
+    row, column = (weight * y).sum(), (weight * x).sum()
+    height = (weight * (y - row) ** 2).sum()
+    slant = (weight * (y - row) * (x - column)).sum() / height if height else 0.0
+    to_source = scale * np.array([[1, 0], [np.clip(slant, -0.7, 0.7), 1]])
+    offset = np.array([row, column]) - to_source @ np.full(2, (SIDE - 1) / 2)
+    smooth = ndimage.gaussian_filter(np.pad(area, 2), 0.3 * scale)
+    return ndimage.affine_transform(
+        smooth, to_source, offset + 2, output_shape=(SIDE, SIDE), order=1
+    )
+
+
+def edges(digits: np.ndarray) -> np.ndarray:
+    """How much edge of each direction lies in each cell: (N, SIDE, SIDE) to unit vectors (N, F)."""
+    down, right = np.gradient(digits, axis=(1, 2))
+    strength = np.hypot(down, right)
+    turn = np.arctan2(down, right) / (2 * np.pi) * DIRECTIONS % DIRECTIONS
+    cell = SIDE // CELLS
+    found = []
+    for direction in range(DIRECTIONS):
+        gap = np.abs(turn - direction)
+        share = np.clip(1 - np.minimum(gap, DIRECTIONS - gap), 0, 1)
+        spread = ndimage.gaussian_filter(strength * share, (0, cell / 2, cell / 2))
+        found.append(spread[:, cell // 2 :: cell, cell // 2 :: cell])
+    vectors = np.sqrt(np.stack(found, axis=1).reshape(len(digits), -1))
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+
+
+@cache
+def scans() -> tuple[np.ndarray, np.ndarray]:
+    """Edges (1797, F) and labels (1797,) of the scans of scikit-learn."""
+    from sklearn.datasets import load_digits  # slow to import
+
+    pictures, labels = load_digits(return_X_y=True)
+    # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
+    large = [ndimage.zoom(scan.reshape(8, 8) / 16, 2.5) for scan in pictures]
+    return edges(np.stack([upright(np.clip((one - 0.35) / 0.45, 0, 1)) for one in large])), labels
+
+
+def recognise(digits: list[np.ndarray]) -> list[Digit]:
+    """What areas of `areas` are taken for."""
+    if not digits:
+        return []
+    known, labels = scans()
+    alike = edges(np.stack([upright(digit) for digit in digits])) @ known.T
+    nearest = labels[np.argpartition(-alike, NEAREST, axis=1)[:, :NEAREST]]
+    votes = (nearest[..., None] == np.arange(10)).sum(axis=1)
+    sure = votes.max(axis=1) == NEAREST
+    return [Digit(int(n), bool(s)) for n, s in zip(votes.argmax(axis=1), sure, strict=True)]
+
+
+def digits_of(frames: np.ndarray) -> list[list[Digit]]:
+    """What is in each frame of (T, H, W), sorted; an area that is too large is nothing known."""
+    found = [areas(frame) for frame in frames]
+    most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
+    small = [[area for area in some if max(area.shape) <= most] for some in found]
+    labels = iter(recognise([area for some in small for area in some]))
+    return [
+        sorted(next(labels) for _ in some) + [Digit(-1, False)] * (len(every) - len(some))
+        for some, every in zip(small, found, strict=True)
+    ]
+
+
+def _statistics(predicted: np.ndarray, observed: np.ndarray, number: int = 2) -> np.ndarray:
+    judged, same = np.zeros((2, *predicted.shape[:2]))
+    bad = ~np.isfinite(predicted + observed).all(axis=(2, 3, 4))
+    for n in range(len(predicted) if predicted.shape[2] == 1 else 0):
+        both = predicted[n, :, 0], observed[n, :, 0]
+        ours, theirs = (digits_of(np.where(bad[n, :, None, None], 0, one)) for one in both)
+        for t, (here, there) in enumerate(zip(ours, theirs, strict=True)):
+            judged[n, t] = len(there) == number and all(digit.sure for digit in there)
+            same[n, t] = judged[n, t] and [d.label for d in here] == [d.label for d in there]
+    return np.where(bad[:, None], np.nan, np.stack([judged, same], axis=1))
+
+
+def _share(means: np.ndarray) -> np.ndarray:
+    judged, same = means[..., 0, :], means[..., 1, :]
+    return np.divide(same, judged, out=np.full(judged.shape, np.nan), where=judged != 0)
+
+
+def _of_clips(metric: Metric, compared: Comparison) -> Metric:
+    """The metric for clips of as many digits as the prepared data say."""
+    number = compared.data.attrs.get("virtual", {}).get("train", {}).get("n_digits")
+    if number is None:
+        return metric._replace(reason="the data do not say how many digits a clip has")
+    counted = metric._replace(statistics=partial(_statistics, number=number))
+    return in_unit_range(counted, compared)
+
+
+same_digits = Metric(
+    _statistics,
+    finish=_share,
+    components=("judged", "same"),
+    leads="pool",
+    no_value="in no observed frame are all digits apart and recognised surely",
+    on_data=_of_clips,
+)
+"""Share of predicted frames with the digits of the observed frame, of those frames in which the
+observed digits are apart (as many areas as a clip has digits) and recognised surely."""
