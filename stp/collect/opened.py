@@ -9,8 +9,8 @@ import duckdb
 
 from stp.core.errors import StpError
 
-_FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality)\.parquet)'")
-
+_FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality|ratings)\.parquet)'")
+"""Files of `stp.collect.kept_rows`, which takes long to import, and of sample scores."""
 
 STORAGE = "v1.0.0"
 """The version of DuckDB's format that stores are written in, which older releases read as well:

@@ -9,6 +9,7 @@ clusters of clips, the same ones at all intensities. Distances between sets are 
 sets, which hold clips twice, but so they are at each intensity.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -100,15 +101,18 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     for cells in groups.values():
         cells.sort(key=_intensity)
         clips = clips_of(cells[0])
-        random = np.random.default_rng(SEED)
-        drawn = random.multinomial(
-            len(clips.names), np.full(len(clips.names), 1 / len(clips.names)), resamples
-        )
+        drawn = draws(len(clips.names), resamples)
         for shown in columns_of(plan, plan.dimension, cells[0]).values():
             convention = read_shown(shown).convention
             if only in (None, convention):
                 found.append(_curve(plan, cells, convention, clips, drawn))
     return found
+
+
+def draws(clusters: int, resamples: int) -> np.ndarray:
+    """How often each of G clusters is in each of R resamples, int64 (R, G)."""
+    random = np.random.default_rng(SEED)
+    return random.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
 
 
 class Clips(NamedTuple):
@@ -150,9 +154,29 @@ def _curve(
     absent = plan.unavailable.get(convention) or next((r for v, r in scored if v is None), "")
     if absent:
         return replace(curve, why=absent)
-    if len(cells) < 3:
-        return replace(curve, why=f"{len(cells)} intensities; ranks need three")
     sign = -1 if plan.conventions[convention].higher_is_better else 1
+    return with_correlation(
+        curve, sign, drawn, lambda: [resampled(cell, convention, clips, drawn) for cell in cells]
+    )
+
+
+def with_correlation(
+    curve: Curve,
+    sign: int,
+    drawn: np.ndarray,
+    again: Callable[[], Sequence[np.ndarray | str]],
+) -> Curve:
+    """Add the rank correlation and its interval, or why there is none.
+
+    Args:
+        curve: with a value at each intensity.
+        sign: -1 where higher values are better, else 1.
+        drawn: how often each cluster is in each resample, (R, G).
+        again: makes the values of the resamples at each intensity, (R,), or says why there are
+            none.
+    """
+    if len(curve.values) < 3:
+        return replace(curve, why=f"{len(curve.values)} intensities; ranks need three")
     intensities = np.array(curve.intensities)
     (correlation,) = rank_correlation(sign * np.array([curve.values], float), intensities)
     if np.isnan(correlation):
@@ -160,13 +184,15 @@ def _curve(
     curve = replace(curve, correlation=float(correlation))
     if not len(drawn):
         return curve
-    if len(clips.names) < FEWEST_CLUSTERS:
-        why = f"{len(clips.names)} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
+    clusters = drawn.shape[1]
+    if clusters < FEWEST_CLUSTERS:
+        why = f"{clusters} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
         return replace(curve, why=why)
-    again = [resampled(cell, convention, clips, drawn) for cell in cells]
-    if any(isinstance(one, str) for one in again):
-        return replace(curve, why=next(one for one in again if isinstance(one, str)))
-    each = rank_correlation(sign * np.stack(again, axis=1), intensities)
+    found = again()
+    reasons = [one for one in found if isinstance(one, str)]
+    if reasons:
+        return replace(curve, why=reasons[0])
+    each = rank_correlation(sign * np.stack(found, axis=1), intensities)
     low, high = np.quantile(each[np.isfinite(each)], (0.025, 0.975))
     return replace(curve, low=float(low), high=float(high))
 

@@ -46,9 +46,11 @@ def predictions(cell: CellRow) -> Predictions:
 
 
 def video(stored: Predictions, sample: int) -> np.ndarray:
-    """Observed frames and the prediction of one sample, float32 (T, C, H, W).
+    """Observed frames, if any, and the prediction of one sample, float32 (T, C, H, W).
 
     Of several forecasts it is the first: a draw, as raters would get one.
     """
     forecast = stored.read(sample, sample + 1)[0][0, 0]
+    if not stored.context:  # distortions of whole clips
+        return forecast
     return np.concatenate([stored.read_context(sample, sample + 1)[0], forecast])

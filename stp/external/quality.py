@@ -44,6 +44,8 @@ SPLITS = "random"
 EXACT, POOLED = "exact", "pooled"
 """Features of frames in their order, for clips of the length of the rated videos; of others, their
 mean and deviation over the predicted frames."""
+OBSERVED = 4
+"""Frames of the real clip that count as observed where data have no context, as of distortions."""
 FAR = "farther from all rated videos than any of these is from the others"
 
 
@@ -360,6 +362,9 @@ def find_cell(database: Path, what: str) -> CellRow:
 def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
     """The stored predictions of a cell, behind what was observed; of several forecasts the first.
 
+    Where nothing was observed, as of distortions of whole clips, the first frames are those of the
+    real clip.
+
     Args:
         count: as `of_folder`.
 
@@ -369,7 +374,11 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
     stored = predictions(cell)
     for number in _some(len(stored.index), count):
         frames = pixels(video(stored, number))
-        yield Clip(str(stored.index["clip"].iloc[number]), frames, stored.context)
+        if not stored.context:
+            real = stored.read(number, number + 1, slice(OBSERVED))[1][0]
+            frames = np.concatenate([pixels(real), frames[OBSERVED:]])
+        name = str(stored.index["clip"].iloc[number])
+        yield Clip(name, frames, stored.context or OBSERVED)
 
 
 def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:

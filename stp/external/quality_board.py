@@ -13,10 +13,12 @@ import numpy as np
 
 from stp.collect.query import answer, ask
 from stp.collect.rows import CellRow
+from stp.collect.sensitivity import Curve
 from stp.collect.videos import place
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.external.quality import Clip, ClipRatings, Measure, Rating, of_cell
+from stp.external.quality_card import curves
 from stp.metrics.srocc import correlation
 
 FEWEST_MODELS = 3
@@ -76,11 +78,13 @@ class Board:
     Attributes:
         places: by evaluation, the best first.
         orders: of all metrics that have values of enough models.
+        curves: of quality over the intensities of distortions, of cells that have such.
         found: what the measure is, with the ratings of all clips.
     """
 
     places: list[Place]
     orders: list[Order]
+    curves: list[Curve]
     found: ClipRatings
 
 
@@ -128,7 +132,8 @@ def leaderboard(
     orders = _orders(database, cells, quality)
     if people is not None:
         orders += _people(database, people, cells, quality, titles)
-    return Board(_places(cells, ratings, quality, titles), orders, found)
+    places = _places(cells, ratings, quality, titles)
+    return Board(places, orders, curves(cells, ratings), found)
 
 
 def _clips(cells: Sequence[CellRow], count: int | None) -> Iterator[Clip]:

@@ -354,6 +354,7 @@ def _board(
     """Print the leaderboard, and behind it how far other metrics rank models alike."""
     from dataclasses import asdict, fields
 
+    from stp.collect import trust_card
     from stp.external import quality_board as boards
     from stp.external.quality import summary
 
@@ -371,6 +372,10 @@ def _board(
         ):
             names = [field.name for field in fields(kind)]
             output.put_rows(names, [tuple(vars(row).values()) for row in rows], chosen, path)
+        if board.curves:
+            card = trust_card.rows({"": trust_card.OfDataset(board.curves, [], None, None)})
+            path = out and out.with_name(f"{out.stem}_trust_card{out.suffix}")
+            output.put_rows(trust_card.HEADER, card, chosen, path)
     for line in summary(board.found):
         print(line, file=sys.stderr)
 

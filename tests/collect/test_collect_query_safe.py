@@ -14,10 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from stp.cli import _complain, app
+from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.query import answer, query, save
 from stp.core.errors import StpError
 
 ROOT = Path(__file__).parents[2]
+VIEWS = ("sample_scores", *(Path(kept.file).stem for kept in KEPT_ROWS))
+"""Files that views of a store read, without their suffix."""
 
 
 @pytest.fixture
@@ -26,11 +29,11 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "results.duckdb"
     folder = tmp_path / "it's" / "scores"
     folder.mkdir(parents=True)
-    for name in ("sample_scores", "errors", "other"):
+    for name in (*VIEWS, "other"):
         pq.write_table(pa.table({"n": [1, 2]}), folder / f"{name}.parquet")
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 'x' AS name, 12 AS n")
-        for name in ("sample_scores", "errors", "other"):
+        for name in (*VIEWS, "other"):
             text = str(folder / f"{name}.parquet").replace("'", "''")
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet(['{text}'])")
     return path
@@ -64,7 +67,7 @@ def test_a_statement_reaches_nothing_but_the_store(database, tmp_path, sql):
 
 
 def test_the_stores_own_views_read_their_files(database):
-    for view in ("sample_scores", "errors"):
+    for view in VIEWS:
         assert answer(database, f"SELECT sum(n) FROM {view}")[1] == [(3,)]
 
 

@@ -30,6 +30,7 @@ from stp.human_study.pair_agreement import agreements
 from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
 from stp.human_study.pair_options import Measure
 from stp.human_study.population import TablePopulation
+from stp.human_study.rating_key import RatedVideo, RatingKey, Seat, load_rating_key
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import identity
 from stp.upkeep.receiving import receive
@@ -260,6 +261,24 @@ def read_pair_key(path: Path) -> None:
         for metric in found.metrics:
             assert found.better(metric, asked) in (None, *found.models)
     agreements(found, None, [])
+
+
+RATING_KEY = RatingKey(
+    study="0" * 16, folder="pvqa", question="How good is it?", seed=1, hours=24.0,
+    pictures="lossless", questions=[RatedVideo(f"q{n}", f"{n}.mp4", {f"c{n}": f"{n}"})
+                                    for n in (1, 2)],
+    seats=[Seat("0" * 12 + "0001", [["q1"], ["q2"]])],
+)  # fmt: skip
+
+
+def read_rating_key(path: Path) -> None:
+    found = load_rating_key(path)
+    if found is None:
+        load_key(path)
+        return
+    names = {asked.id: asked.video for asked in found.questions}
+    for seat in found.seats:
+        assert all(isinstance(names[name], str) for own in seat.sessions for name in own)
 
 
 def write_population(path: Path) -> None:
