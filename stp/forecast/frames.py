@@ -112,7 +112,7 @@ class FrameModel:
             extra = {k: v.to(compute.device) if k == "phase" else v for k, v in extra.items()}
             found = []
             with torch.inference_mode():
-                shown = constants.apply(torch.from_numpy(given).to(compute.device))
+                shown = constants.apply_(torch.tensor(given, device=compute.device))
                 for member in range(samples):
                     own = extra | ({"member": member} if drawn else {})
                     if getattr(network, "needs_lead_times", False):

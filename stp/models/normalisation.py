@@ -24,7 +24,7 @@ class Normalisation:
         """Take the constants of the training split from the attributes of prepared data."""
         return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
 
-    def apply(self, values: Tensor) -> Tensor:
+    def apply_(self, values: Tensor) -> Tensor:
         """Units -> normalised, (..., C, H, W), in place: a batch of the globe is 0.4 GB.
 
         Where a variable does not exist (NaN, as soil moisture at sea) it is 0, its mean.

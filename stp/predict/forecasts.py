@@ -163,7 +163,7 @@ class Forecasts:
         """Normalised context of a batch, and what else the model is given, by member."""
         device, recipe, network = self.compute.device, self.recipe, self.networks[0]
         context = self._context.read(rows, length=recipe["context"])
-        frames = self.normalisation.apply(torch.from_numpy(context).to(device))
+        frames = self.normalisation.apply_(torch.from_numpy(context).to(device))
         extra: dict[str, Any] = {}
         if getattr(network, "needs_phase", False):
             extra["phase"] = torch.from_numpy(self.clips.phases(rows)).to(device)

@@ -45,7 +45,7 @@ def read_batches(
     def of(batch: np.ndarray) -> Tensor:
         wanted = frames(batch) if callable(frames) else frames
         read = clips.read(batch, length=length, frames=wanted, epoch=epoch)
-        return normalisation.apply(torch.from_numpy(read))
+        return normalisation.apply_(torch.from_numpy(read))
 
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     parts = [part for part in (np.array_split(b, ranks)[rank] for b in batches) if len(part)]

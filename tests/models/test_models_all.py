@@ -316,7 +316,7 @@ def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares
     loaded, normalisation = weights.load(tmp_path / "out" / "model.pt", what)
     model.load_state_dict(loaded)
     clips = Prepared(squares).clips("val")
-    frames = normalisation.apply(torch.from_numpy(clips.read(range(len(clips)))))
+    frames = normalisation.apply_(torch.from_numpy(clips.read(range(len(clips)))))
     context, future = frames[:, :CONTEXT], frames[:, CONTEXT:]
     with torch.inference_mode():
         error = (model(context, HORIZON) - future).square().mean().item()

@@ -13,20 +13,20 @@ from stp.models.normalisation import Normalisation
 
 def test_normalisation_with_one_constant():
     normalisation = Normalisation.of({"normalisation": {"offset": -10.0, "scale": 4.0}})
-    assert normalisation.apply(torch.full((1, 1, 2, 2), 2.0)).unique().tolist() == [3.0]
+    assert normalisation.apply_(torch.full((1, 1, 2, 2), 2.0)).unique().tolist() == [3.0]
     assert normalisation.undo(torch.full((1, 1, 2, 2), 3.0)).unique().tolist() == [2.0]
 
 
 def test_normalisation_with_constants_of_each_channel():
     normalisation = Normalisation([1.0, 2.0], [2.0, 4.0])
-    normalised = normalisation.apply(torch.full((5, 2, 3, 3), 6.0))
+    normalised = normalisation.apply_(torch.full((5, 2, 3, 3), 6.0))
     assert normalised[0, :, 0, 0].tolist() == [2.5, 1.0]
     assert normalisation.undo(normalised).unique().tolist() == [6.0]
 
 
 def test_a_variable_that_does_not_exist_is_shown_as_its_mean():
     values = torch.tensor([[[6.0, torch.nan, torch.inf]]])
-    assert Normalisation(2.0, 4.0).apply(values).tolist() == [[[1.0, 0.0, torch.inf]]]
+    assert Normalisation(2.0, 4.0).apply_(values).tolist() == [[[1.0, 0.0, torch.inf]]]
     assert values[0, 0, 0] == 1.0  # in place
 
 
