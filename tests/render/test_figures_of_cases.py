@@ -10,7 +10,16 @@ from small_store import dataset_facts
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.render.figures import front, gain, leads, rank_histogram, slopes, spectra, waves
+from stp.render.figures import (
+    front,
+    gain,
+    lead_means,
+    leads,
+    rank_histogram,
+    slopes,
+    spectra,
+    waves,
+)
 from stp.render.figures.kinds import KINDS, render
 from stp.render.figures.reading import Value, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
@@ -309,7 +318,7 @@ def of_centre(folder: Path, dimension: str, model: str, *values: float) -> Figur
     tables = store.manifest["tables"][dimension]
     tables["curves"] = {"kth": {"t850 RMSE curve": "wrmse.pooled"}}
     given = {"mean": 0.2, "variable": "t850", "leads": list(values)}
-    store.scored(model, "kth", {"wrmse.pooled": given}, leads=len(values))
+    store.scored(model, "kth", {"wrmse.pooled": given}, leads=len(values), seed=0)
     return store
 
 
@@ -326,6 +335,24 @@ def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert named == ["convlstm", "Other (published)"]
     assert notes == ["dashed: as published, of other data: not comparable"]
+
+
+def test_means_are_over_the_lead_times_that_all_forecasts_have(tmp_path: Path) -> None:
+    store = of_centre(tmp_path / "one", "short_term", "convlstm", 1.0, 2.0, 9.0)
+    values = {"mean": 0.2, "variable": "t850", "leads": [3.0, 5.0]}
+    store.scored("persistence", "kth", {"wrmse.pooled": values}, leads=2, seed=None)
+    in_print(store, printed("short_term", "Centre", 1.5, 2.5))
+    figure, notes = lead_means.draw(read(*store.results()), "kth")
+    (axes,) = figure.axes
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert names == ["persistence", "convlstm"], "forecasts of no trained network come first"
+    assert points(line_of(axes, "persistence")) == near((4.0, 0))
+    assert points(line_of(axes, "convlstm")) == near((1.5, 1))
+    assert points(line_of(axes, "Centre (published)")) == near((2.0, 1))
+    assert notes == [
+        "means over the lead times that all forecasts of a panel have (2)",
+        "upright marks: as published, of other data: not comparable",
+    ]
 
 
 def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: Path) -> None:

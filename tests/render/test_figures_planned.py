@@ -59,7 +59,7 @@ def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two(
     content = {"scale": "try", "suite": "chaosbench", "dimensions": {}}
     cells = {"models": ["ecmwf_ensemble"], "cells": [{"trained_on": "chaosbench"}]}
     alone = figures(Plan(config.load({**content, "dimensions": {"s2s_ensemble": cells}})))
-    of_ensemble = ("leads", "rank_histogram", "waves")
+    of_ensemble = ("leads", "lead_means", "rank_histogram", "waves")
     assert alone == [f"figures/s2s_ensemble/{kind}/chaosbench.png" for kind in of_ensemble]
 
 

@@ -16,7 +16,10 @@ FINDINGS = "results/tables/s2s_findings.csv"
 FIGURES = [
     f"results/chaosbench-demo/figures/{name}/chaosbench.png"
     for name in (
-        *(f"s2s_control/{kind}" for kind in ("leads", "strips", "detail", "waves", "front")),
+        *(
+            f"s2s_control/{kind}"
+            for kind in ("leads", "lead_means", "strips", "detail", "waves", "front")
+        ),
         *(f"s2s_ensemble/{kind}" for kind in ("gain", "rank_histogram")),
     )
 ]

@@ -42,6 +42,13 @@ KINDS = {
         "95 % intervals over clusters of clips; right of the dashed line lies "
         "extrapolation",
     ),
+    "lead_means": Kind(
+        "stp.render.figures.lead_means",
+        True,
+        "means over lead times",
+        "Means of the scores over lead times, a point for each forecast: above the line those of "
+        "no trained network",
+    ),
     "gain": Kind(
         "stp.render.figures.gain",
         True,

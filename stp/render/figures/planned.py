@@ -66,7 +66,7 @@ def _gives_densities(plan: Plan, key: CellKey) -> bool:
 
 def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
     """Does a case have what a kind of figure draws?"""
-    if kind == "leads":
+    if kind in ("leads", "lead_means"):
         return setting_of(cell.setting)["horizon"] > 1
     if kind == "spectra":
         return SPECTRA in plan.recipes.scored(cell.tested_on, perceptual=False)
