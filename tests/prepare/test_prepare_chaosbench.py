@@ -96,6 +96,11 @@ def test_windows_frames_and_climatology_of_generated_days(
     assert frames["time"].dt.strftime("%m-%d").to_numpy()[27] == "01-01"
     np.testing.assert_array_equal(frames["lat"], [90, 45, 0, -45, -90])
     assert frames["variable"].to_numpy().tolist() == ["z_500", "z_850", "t_850", "t_500"]
+    standard = [frames[name].attrs["standard_name"] for name in ("lat", "lon", "time", "level")]
+    assert standard == ["latitude", "longitude", "time", "air_pressure"]
+    assert frames["channel_units"].to_numpy().tolist() == ["gpm", "gpm", "K", "K"]
+    names = frames["channel_standard_name"].to_numpy().tolist()
+    assert names == ["geopotential_height"] * 2 + ["air_temperature"] * 2
     climatology = xr.open_zarr(job.out / "climatology.zarr", consolidated=False)
     third = frames["frames"].to_numpy()[[2, 11]]  # 3 January of 2019 and 2020
     mean = climatology["without_validation"].to_numpy()[2]
