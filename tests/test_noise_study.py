@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,10 +118,12 @@ def test_other_values_may_differ_from_row_to_row() -> None:
     assert rank_correlation(values, others) == pytest.approx([1, -1, np.nan], nan_ok=True)
 
 
-def test_rankings_of_models_beside_one_metric_as_success(made, monkeypatch) -> None:
+def test_rankings_of_models_beside_one_metric_as_success(made) -> None:
     """As if PSNR said what happens, and distortions were models: intervals come from clips."""
-    monkeypatch.setattr(success, "TRUTHS", ("psnr",))
-    found = success.rankings(load_manifest(made[1]))
+    plan = load_manifest(made[1])
+    assert success.rankings(plan) == [], "no convention declares that it says what happens"
+    plan.conventions["psnr.pooled"] = replace(plan.conventions["psnr.pooled"], success="graded")
+    found = success.rankings(plan)
     of = {(one.setting, one.convention): one for one in found}
     values = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
     for place, intensity in enumerate((1, 2, 5)):

@@ -402,6 +402,12 @@ CONVENTIONS = Table(
             "Direction; NULL if neither is better, or best_at says what is best.",
         ),
         ("best_at", "DOUBLE", "The best value, such as 1 for a ratio; NULL if there is none."),
+        (
+            "success",
+            "VARCHAR",
+            "'strict' if it says of each sample whether what is predicted happens, 'graded' if it "
+            "says how much of it does; NULL if it does not say so.",
+        ),
         ("available", "BOOLEAN", "False if it cannot be computed yet."),
         ("reason", "VARCHAR", "Why it is not available."),
     ),

@@ -227,6 +227,7 @@ class ConventionRow:
     unit: str | None
     higher_is_better: bool | None
     best_at: float | None
+    success: str | None
     available: bool | None
     reason: str | None
 

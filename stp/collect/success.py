@@ -1,9 +1,10 @@
 """Does a metric rank models as their success does? Rank correlations over models.
 
-Success is known where it can be said what must happen in a video (`TRUTHS`). Within a dataset,
-Spearman's correlation of a metric with success over the models; the sign is such that 1 is a metric
-that ranks them alike, whichever direction is better. The correlation of all datasets is the mean of
-theirs: values of different datasets are never ranked together.
+Success is known where it can be said what must happen in a video: conventions declare that they say
+so (`success` in config/conventions). Within a dataset, Spearman's correlation of each other metric
+with each of these over the models; the sign is such that 1 is a metric that ranks them alike,
+whichever direction is better. The correlation of all datasets is the mean of theirs: values of
+different datasets are never ranked together.
 
 Two draws are behind it, so there are two intervals, both percentiles over resamples. Other test
 clips would give the same models other values: clusters of clips are drawn, the same ones for all
@@ -28,8 +29,6 @@ from stp.plan.manifest import Cell, Manifest
 from stp.plan.setting import setting_name, setting_of
 from stp.score.jackknife import FEWEST_CLUSTERS
 
-TRUTHS = ("scv_success", "digit_identity")
-"""Metrics that say whether what is predicted can happen, or does."""
 ALL = "all"
 FEWEST = 3
 """Models that a correlation needs."""
@@ -92,8 +91,6 @@ class _Models:
     def __init__(self, plan: Manifest, cells: Sequence[Cell], resamples: int) -> None:
         self.plan, self.cells, self.resamples = plan, cells, resamples
         self._values: dict[str, list[tuple[float | None, str]]] = {}
-        known = [c for c in plan.conventions if c.partition(".")[0] in TRUTHS and self.is_scored(c)]
-        self.success = known[0] if known else None
         self._clips: Clips | None = None
         self._again: dict[tuple[int, str], np.ndarray | str] = {}
 
@@ -107,16 +104,15 @@ class _Models:
         """Is it one of those of this dataset, with a value or not?"""
         return any(why != NOT_SCORED for _, why in self.values(convention))
 
-    def beside_success(self, convention: str) -> _Drawn:
+    def beside(self, success: str, convention: str) -> _Drawn:
         """Correlate a metric with success."""
-        assert self.success is not None
-        both = [self.values(name) for name in (convention, self.success)]
+        both = [self.values(name) for name in (convention, success)]
         there = [
             n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
         ]
         x, y = (
             self._sign(name) * np.array([values[n][0] for n in there], float)
-            for name, values in zip((convention, self.success), both, strict=True)
+            for name, values in zip((convention, success), both, strict=True)
         )
         why = self.plan.unavailable.get(convention, "")
         if len(there) < FEWEST:
@@ -129,7 +125,7 @@ class _Models:
             return _Drawn(None, "", "", len(there), f"{same} is the same of all models")
         return _Drawn(
             float(correlation),
-            self._over_clips(convention, there),
+            self._over_clips((convention, success), there),
             _over_models(x, y, self.resamples),
             len(there),
         )
@@ -137,8 +133,7 @@ class _Models:
     def _sign(self, convention: str) -> int:
         return 1 if self.plan.conventions[convention].higher_is_better else -1
 
-    def _over_clips(self, convention: str, there: Sequence[int]) -> np.ndarray | str:
-        assert self.success is not None
+    def _over_clips(self, both: tuple[str, str], there: Sequence[int]) -> np.ndarray | str:
         if self._clips is None:
             self._clips = clips_of(self.cells[0])
         clusters = len(self._clips.names)
@@ -148,7 +143,7 @@ class _Models:
             clusters, np.full(clusters, 1 / clusters), self.resamples
         )
         again: list[np.ndarray] = []
-        for name in (convention, self.success):
+        for name in both:
             of_models = []
             for n in there:
                 if (n, name) not in self._again:
@@ -169,7 +164,7 @@ def _over_models(x: np.ndarray, y: np.ndarray, resamples: int) -> np.ndarray | s
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
-    """Correlate all metrics with success, within each dataset that has it, and over all of them.
+    """Correlate metrics with success, within each dataset where it is known, and over all of them.
 
     Args:
         plan: manifest of a dimension; all cells are scored.
@@ -185,22 +180,19 @@ def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
         place = cell.key.tested_on, cell.key.subset, setting_name(setting)
         groups.setdefault(place, []).append(cell)
     found: list[Ranking] = []
-    of_metric: dict[str, list[_Drawn]] = {}
-    successes: set[str] = set()
+    of_metric: dict[tuple[str, str], list[_Drawn]] = {}
+    successes = [name for name, about in plan.conventions.items() if about.success]
+    metrics = [name for name in plan.conventions if name not in successes]
     for place, cells in groups.items():
         models = _Models(plan, cells, resamples)
-        if models.success is None:
-            continue
-        successes.add(models.success.partition(".")[0])
-        for convention in plan.conventions:
-            known = models.is_scored(convention) or convention in plan.unavailable
-            if convention.partition(".")[0] not in TRUTHS and known:
-                drawn = models.beside_success(convention)
-                of_metric.setdefault(convention, []).append(drawn)
-                found.append(_ranking(*place, convention, models.success, drawn))
-    for convention, every in of_metric.items():
-        pooled = _pooled(every)
-        found.append(_ranking(ALL, "", "", convention, ", ".join(sorted(successes)), pooled))
+        for success in filter(models.is_scored, successes):
+            for convention in metrics:
+                if models.is_scored(convention) or convention in plan.unavailable:
+                    drawn = models.beside(success, convention)
+                    of_metric.setdefault((success.partition(".")[0], convention), []).append(drawn)
+                    found.append(_ranking(*place, convention, success, drawn))
+    for (success, convention), every in of_metric.items():
+        found.append(_ranking(ALL, "", "", convention, success, _pooled(every)))
     return found
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from stp.data.digit_scans import digit_scans
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range
@@ -44,25 +45,30 @@ class Digit(NamedTuple):
     sure: bool
 
 
-def areas(frame: np.ndarray) -> list[np.ndarray]:
-    """The connected areas of a frame (H, W) that are larger than noise, each alone in its box."""
-    ink = frame > INK
-    # Parts of a broken stroke, up to two pixels apart, are one digit.
-    labels, _ = ndimage.label(ndimage.binary_dilation(ink, np.ones((3, 3))), np.ones((3, 3)))
-    found = []
-    for number, box in enumerate(ndimage.find_objects(labels), start=1):
-        alone = np.where(labels[box] == number, frame[box], 0)
-        rows, columns = np.nonzero(alone > INK)
-        side = max(np.ptp(rows), np.ptp(columns)) + 1
-        if side >= LONGEST_SIDE[0] * max(frame.shape):
-            found.append(np.where(alone > FAINT, alone, 0))
+def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
+    """The connected areas of frames (T, H, W) that are larger than noise, each alone in its box."""
+    # Parts of a broken stroke, up to two pixels apart, are one digit; frames are apart.
+    around = np.zeros((3, 3, 3), bool)
+    around[1] = True
+    labels, _ = ndimage.label(ndimage.binary_dilation(frames > INK, around), around)
+    found: list[list[np.ndarray]] = [[] for _ in frames]
+    for number, (at, *box) in enumerate(ndimage.find_objects(labels), start=1):
+        here = at.start, *box
+        alone = np.where(labels[here] == number, frames[here], 0)
+        if _longest_side(alone) >= LONGEST_SIDE[0] * max(frames.shape[1:]):
+            found[at.start].append(np.where(alone > FAINT, alone, 0))
     return found
+
+
+def _longest_side(area: np.ndarray) -> int:
+    """Height or width of the ink in an area (H, W)."""
+    rows, columns = np.nonzero(area > INK)
+    return int(max(rows[-1] - rows[0], columns.max() - columns.min())) + 1
 
 
 def upright(area: np.ndarray) -> np.ndarray:
     """A digit set upright by its moments and brought to one size: (SIDE, SIDE)."""
-    rows, columns = np.nonzero(area > INK)
-    scale = (max(np.ptp(rows), np.ptp(columns)) + 1) / (SIDE - 2)
+    scale = _longest_side(area) / (SIDE - 2)
     weight = area / area.sum()
     y, x = np.indices(area.shape)
     row, column = (weight * y).sum(), (weight * x).sum()
@@ -95,11 +101,9 @@ def edges(digits: np.ndarray) -> np.ndarray:
 @cache
 def scans() -> tuple[np.ndarray, np.ndarray]:
     """Edges (1797, F) and labels (1797,) of the scans of scikit-learn."""
-    from sklearn.datasets import load_digits  # slow to import
-
-    pictures, labels = load_digits(return_X_y=True)
+    pictures, labels = digit_scans()
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
-    large = [ndimage.zoom(scan.reshape(8, 8) / 16, 2.5) for scan in pictures]
+    large = [ndimage.zoom(scan, 2.5) for scan in pictures]
     return edges(np.stack([upright(np.clip((one - 0.35) / 0.45, 0, 1)) for one in large])), labels
 
 
@@ -117,7 +121,7 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
 
 def digits_of(frames: np.ndarray) -> list[list[Digit]]:
     """What is in each frame of (T, H, W), sorted; an area that is too large is nothing known."""
-    found = [areas(frame) for frame in frames]
+    found = areas(frames)
     most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
     small = [[area for area in some if max(area.shape) <= most] for some in found]
     labels = iter(recognise([area for some in small for area in some]))
@@ -131,11 +135,20 @@ def _statistics(predicted: np.ndarray, observed: np.ndarray, number: int = 2) ->
     judged, same = np.zeros((2, *predicted.shape[:2]))
     bad = ~np.isfinite(predicted + observed).all(axis=(2, 3, 4))
     for n in range(len(predicted) if predicted.shape[2] == 1 else 0):
-        both = predicted[n, :, 0], observed[n, :, 0]
-        ours, theirs = (digits_of(np.where(bad[n, :, None, None], 0, one)) for one in both)
-        for t, (here, there) in enumerate(zip(ours, theirs, strict=True)):
-            judged[n, t] = len(there) == number and all(digit.sure for digit in there)
-            same[n, t] = judged[n, t] and [d.label for d in here] == [d.label for d in there]
+        theirs = digits_of(np.where(bad[n, :, None, None], 0, observed[n, :, 0]))
+        counted = [
+            t
+            for t, there in enumerate(theirs)
+            if len(there) == number and all(digit.sure for digit in there)
+        ]
+        if not counted:
+            continue
+        judged[n, counted] = 1
+        ours = digits_of(np.where(bad[n, counted, None, None], 0, predicted[n, counted, 0]))
+        same[n, counted] = [
+            [digit.label for digit in here] == [digit.label for digit in theirs[t]]
+            for t, here in zip(counted, ours, strict=True)
+        ]
     return np.where(bad[:, None], np.nan, np.stack([judged, same], axis=1))
 
 

@@ -180,6 +180,7 @@ class ConventionFacts:
     unit: str
     higher_is_better: bool | None
     best_at: float | None
+    success: str | None
     available: bool
     reason: str
     description: str

@@ -253,6 +253,7 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
         unit=metric.unit,
         higher_is_better=metric.is_higher_better(choice),
         best_at=metric.best_at.get(choice),
+        success=metric.success,
         available=not reason,
         reason=reason,
         description=metric.conventions[choice],

@@ -1,5 +1,7 @@
 """What is known about a metric and its conventions: config/conventions/<name>.yaml."""
 
+from typing import Literal
+
 from stp.plan.strict import Name, Strict
 
 
@@ -43,6 +45,8 @@ class Metric(Strict):
             neither higher nor lower is better.
         best_at: the value at which a convention is best, such as 1 for a ratio; the closer the
             better.
+        success: whether values say that what is predicted happens, or can happen: `strict` if each
+            sample is right or not, `graded` if shares of it are; null if they do not say so.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         weights: the network of config/weights.yaml that a convention needs; where its
@@ -59,6 +63,7 @@ class Metric(Strict):
     higher_is_better: bool | None
     opposite: tuple[str, ...] = ()
     best_at: dict[str, float] = {}
+    success: Literal["strict", "graded"] | None = None
     available: bool = True
     perceptual: bool = False
     weights: dict[str, str] = {}

@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 from sklearn.datasets import load_digits
 
+from stp.data.digit_scans import digit_scans
 from stp.data.moving_digits import render
 from stp.fetch.generators.moving_mnist import enlarge
 from stp.metrics import digit_identity
@@ -37,6 +38,13 @@ def share(predicted: np.ndarray, observed: np.ndarray, number: int) -> float:
     means = metric.statistics(predicted, observed).mean(axis=(0, 2))
     assert means[0] > 0.3, "of the frames are judged"
     return float(metric.finish(means[:, None])[0])
+
+
+def test_the_scans_are_those_of_scikit_learn() -> None:
+    pictures, labels = digit_scans()
+    expected = load_digits()
+    np.testing.assert_array_equal(pictures * 16, expected.images)
+    np.testing.assert_array_equal(labels, expected.target)
 
 
 def test_scans_are_recognised_by_the_others() -> None:

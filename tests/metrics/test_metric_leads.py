@@ -120,5 +120,9 @@ def test_all_kinds_were_tried() -> None:
         "collision_rate.half_metre",
         "top_k_displacement.trajectory",
         "position_nlp.final_gaussian",
-        *(f"scv_success.{game}" for game in ("brawl", "collect_shards", "move_unit", "road_trip")),
+        *(
+            f"scv_{how}success.{game}"
+            for how in ("", "partial_")
+            for game in ("brawl", "collect_shards", "move_unit", "road_trip")
+        ),
     }

@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from stp.data.scv_look import Thing, draw
 from stp.fetch.generators.scv_scenarios import Scenario, play
-from stp.metrics import scv_success
+from stp.metrics import scv_partial_success, scv_success
 
 VIDEOS = 3
 RULES = {
@@ -43,9 +43,17 @@ def film(states, size=64) -> np.ndarray:
 
 
 def success(name, predicted, observed) -> list[float]:
-    values = RULES[name].statistics(predicted, observed)
-    assert values.shape == (len(predicted), 1, 1)
+    """Whether videos keep all rules; that they keep some is 1 exactly then."""
+    values, partly = (of.statistics(predicted, observed) for of in (RULES[name], partial(name)))
+    assert values.shape == partly.shape == (len(predicted), 1, 1)
+    assert ((partly >= 0) & (partly <= 1)).all()
+    assert ((partly == 1) == (values == 1)).all()
     return values[:, 0, 0].tolist()
+
+
+def partial(name):
+    (choice,) = (key for key, metric in vars(scv_success).items() if metric is RULES[name])
+    return getattr(scv_partial_success, choice)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -218,10 +226,48 @@ def test_truth_that_is_a_little_blurred_or_noisy_is_still_recognised(name):
     assert success(name, noisy, observed) == [1, 1]
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_the_share_of_rules_tells_imperfect_videos_apart(name):
+    """Blurred ones keep more than noisy ones; those in which nothing happens keep nothing."""
+    observed = film(games(name))
+    share = partial(name)
+
+    def mean(predicted) -> float:
+        return share.statistics(predicted, observed).mean()
+
+    blurred = mean(ndimage.gaussian_filter(observed, (0, 0, 0, 1.5, 1.5)))
+    noise = np.random.default_rng(0).normal(0, 0.1, observed.shape)
+    noisy = mean(np.clip(observed + noise, 0, 1).astype(np.float32))
+    assert 1 >= blurred > noisy >= 0
+    assert mean(np.repeat(observed[:, :1], observed.shape[1], axis=1)) == 0
+    grey = mean(np.full_like(observed, 0.5))
+    assert grey < 0.15 and mean(np.random.default_rng(1).random(observed.shape)) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("move_unit_to_border", without("unit")),
+        ("collect_mineral_shards", without("unit")),
+        ("brawl", empty),
+        ("road_trip_with_medivac", without("medivac")),
+    ],
+)
+def test_what_goes_wrong_later_keeps_more_of_the_rules(name, spoil):
+    states = games(name)
+    observed = film(states)
+    shares = [
+        partial(name).statistics(film([change(at, spoil)(video) for video in states]), observed)
+        for at in (4, 8, 12)
+    ]
+    means = [float(share.mean()) for share in shares]
+    assert 0 < means[0] < means[1] < means[2] < 1
+
+
 def test_videos_of_another_kind_have_no_value():
     """Nothing is recognised in them, so nothing can be said."""
     frames = np.random.default_rng(0).random((2, 14, 3, 64, 64), np.float32)
-    for metric in RULES.values():
+    for metric in (*RULES.values(), *map(partial, RULES)):
         assert np.isinf(metric.statistics(frames, frames)).all()
         assert np.isinf(metric.statistics(frames[:, :, :1], frames[:, :, :1])).all()
         assert "not recognised" in metric.no_value

@@ -402,7 +402,7 @@ def test_models_can_be_chosen_and_the_sample_stays_the_same(video: PictureStore)
 def test_models_can_be_ranked_by_a_metric(video: PictureStore) -> None:
     for model in ("persistence", "simvpv2"):
         video.add(model)
-    about = {"fvd.with_context": ConventionFacts("FVD", "1", False, None, True, "", "")}
+    about = {"fvd.with_context": ConventionFacts("FVD", "1", False, None, None, True, "", "")}
     manifest = replace(video.manifest(), conventions=about)
     for cell, value in zip(manifest.cells, (30.0, 20.25), strict=True):
         rows = score_rows({}, {"fvd.with_context": {"mean": value}})

@@ -26,6 +26,7 @@ VALUES = {  # dataset -> success and FVD of persistence and the four models
     "scv_rtwm_64": [(0.3, None), (0.1, None), (0.2, None), (0.1, 40.0), (0.4, 50.0)],
 }
 """Elsewhere the four models have a success of 0.2 and no FVD."""
+HOW = "scv_success", "scv_partial_success"
 ABSENT = "weights of i3d are not there"
 
 
@@ -45,11 +46,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for game, rule in GAMES.items():
         for size in (64, 128):
             dataset, success = f"scv_{game}_{size}", f"scv_success.{rule}"
-            store.manifest["conventions"][success] = convention_facts(True)
+            graded = f"scv_partial_success.{rule}"
+            store.manifest["conventions"] |= {
+                success: convention_facts(True, success="strict"),
+                graded: convention_facts(True, success="graded"),
+            }
             store.manifest["tables"]["scv_benchmark"]["columns"][dataset] = {"FVD": FVD}
             values = VALUES.get(dataset, [(1.0, None), *[(0.2, None)] * 4])
             for model, (kept, fvd) in zip(("persistence", *MODELS), values, strict=True):
-                given = {success: {"mean": kept}, FVD: {"mean": fvd}}
+                # As much of the rules as of the videos, the other way round.
+                given = {success: {"mean": kept}, FVD: {"mean": fvd}, graded: {"mean": 1 - kept}}
                 given[FVD] |= {"reason": ABSENT} if fvd is None else {}
                 store.add(
                     model, dataset, given, suite="scv", dimension="scv_benchmark",
@@ -77,11 +83,22 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
     }
     with duckdb.connect(str(base / "results.duckdb"), read_only=True) as connection:
         rows = connection.execute(
-            "SELECT tested_on, models, correlation, reason FROM success_correlations "
-            "WHERE NOT ends_with(tested_on, '_128')"
+            "SELECT split_part(success, '.', 1), tested_on, models, correlation, reason "
+            "FROM success_correlations WHERE NOT ends_with(tested_on, '_128')"
         ).fetchall()
-    assert {name: tuple(rest) for name, *rest in rows} == expected
-    found = {one.dataset: one for one in rankings(load_manifest(base / "manifest.json"))}
+    both = {how: {name: tuple(rest) for kind, name, *rest in rows if kind == how} for how in HOW}
+    assert both["scv_success"] == expected
+    for name, (models, correlation, reason) in both["scv_partial_success"].items():
+        opposite = None if expected[name][1] is None else -both["scv_success"][name][1]
+        assert (models, reason) == expected[name][::2]
+        assert correlation == (opposite if opposite is None else pytest.approx(opposite))
+    every = rankings(load_manifest(base / "manifest.json"))
+    ours = {(one.success.partition(".")[0], one.dataset): one for one in every}
+    assert len(ours) == len(every) == 2 * 9
+    for name in expected:
+        strict, graded = (ours[how, name] for how in HOW)
+        assert (strict.correlation is None) == (graded.correlation is None)
+    found = {name: one for (how, name), one in ours.items() if how == "scv_success"}
     for name, (models, correlation, reason) in expected.items():
         one = found[name]
         assert (one.models, one.correlation) == (models, correlation)

@@ -1,12 +1,12 @@
 -- comment: >
---   One row per dataset and convention of the benchmark of video models: Spearman's correlation of
---   the convention with success (scv_success or digit_identity) over models, where success is known.
---   Its intervals are in the table success_correlations.
+--   One row per dataset, convention and convention of success of the benchmark of video models:
+--   Spearman's correlation of the two over models, where success is known. Its intervals are in the
+--   table success_correlations.
 -- columns:
 --   tested_on: Dataset; `all` for the mean over the datasets that have a correlation.
 --   subset: Part of the test dataset; NULL for the mean.
 --   horizon: Frames that are predicted; NULL for the mean.
---   success: Convention that says what happens; NULL for the mean.
+--   success: Convention that says what happens; its metric for the mean.
 --   models: Number of models with both values; variants, snapshots and seeds count.
 --   correlation: Of the ranks, 1 if better values go with more success; NULL with a reason.
 --   reason: Why there is no correlation; NULL if there is one.
@@ -16,7 +16,8 @@
 WITH scored AS (
     SELECT
         o.tested_on, o.subset, s.horizon, o.model, o.variant, o.trained_on, o.train_subset,
-        o.setting, coalesce(o.seed, -1) AS seed, o.convention, o.metric, o.reason,
+        o.setting, coalesce(o.seed, -1) AS seed, o.convention, o.reason,
+        c.success IS NOT NULL AS is_success,
         CASE WHEN c.higher_is_better THEN o.value ELSE -o.value END AS value,
         CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
@@ -30,28 +31,23 @@ WITH scored AS (
 ),
 pairs AS (
     SELECT
-        m.*, t.convention AS success, t.value AS succeeded, m.value + t.value IS NOT NULL AS is_there,
+        m.*, t.convention AS success, t.value AS succeeded,
+        m.value + t.value IS NOT NULL AS is_there,
         CASE WHEN m.value IS NULL THEN m.reason WHEN t.value IS NULL THEN t.reason END AS why
     FROM scored m
     JOIN scored t
         USING (tested_on, subset, horizon, model, variant, trained_on, train_subset, setting, seed)
-    WHERE t.metric IN ('scv_success', 'digit_identity')
-        AND m.metric NOT IN ('scv_success', 'digit_identity')
+    WHERE t.is_success AND NOT m.is_success
 ),
 ranked AS (
     -- Equal values share the mean of their ranks.
     SELECT
         *,
-        rank() OVER (PARTITION BY tested_on, subset, horizon, convention, is_there ORDER BY value)
-            + (count(*) OVER (
-                PARTITION BY tested_on, subset, horizon, convention, is_there, value
-            ) - 1) / 2.0 AS x,
-        rank() OVER (
-            PARTITION BY tested_on, subset, horizon, convention, is_there ORDER BY succeeded
-        ) + (count(*) OVER (
-            PARTITION BY tested_on, subset, horizon, convention, is_there, succeeded
-        ) - 1) / 2.0 AS y
-    FROM pairs
+        rank() OVER (PARTITION BY one, is_there ORDER BY value)
+            + (count(*) OVER (PARTITION BY one, is_there, value) - 1) / 2.0 AS x,
+        rank() OVER (PARTITION BY one, is_there ORDER BY succeeded)
+            + (count(*) OVER (PARTITION BY one, is_there, succeeded) - 1) / 2.0 AS y
+    FROM (SELECT *, (tested_on, subset, horizon, success, convention) AS one FROM pairs)
 ),
 of_dataset AS (
     SELECT
@@ -78,10 +74,10 @@ SELECT tested_on, subset, horizon, success, convention, models, correlation, rea
 FROM of_dataset
 UNION ALL
 SELECT
-    'all', NULL, NULL, NULL, convention,
+    'all', NULL, NULL, split_part(success, '.', 1), convention,
     coalesce(sum(models) FILTER (correlation IS NOT NULL), 0)::BIGINT,
     avg(correlation ORDER BY tested_on, subset, horizon),
     CASE WHEN count(correlation) = 0 THEN 'no dataset has a correlation' END,
     min(bytes), bool_and(comparable)
 FROM of_dataset
-GROUP BY convention;
+GROUP BY split_part(success, '.', 1), convention;

@@ -1,6 +1,6 @@
 """Stand-in for MNIST: four idx files made from the handwritten digits that scikit-learn carries.
 
-The source images (load_digits: 1797 scans of 8x8 pixels with 17 grey levels, from the UCI
+The source images (stp.data.digit_scans: 1797 scans of 8x8 pixels with 17 grey levels, from the UCI
 "Optical Recognition of Handwritten Digits" data) are enlarged the way MNIST was made: the digit
 fills a box of 20x20 pixels, with soft edges, and its centre of mass lies in the middle of 28x28
 pixels (http://yann.lecun.com/exdb/mnist/). No source image is in both the train and the t10k
@@ -18,6 +18,7 @@ from scipy import ndimage
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
+from stp.data.digit_scans import digit_scans
 
 _SIDE = 28
 _BOX = 20 / 28  # of the side
@@ -54,12 +55,10 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         StpError: an unknown option or one out of its range.
     """
     chosen = build(MovingMnistOptions, options, "generator options")
-    from sklearn.datasets import load_digits  # slow to import
-
-    scans, labels = load_digits(return_X_y=True)
+    scans, labels = digit_scans()
     images = np.empty((len(scans), chosen.side, chosen.side), np.uint8)
     for index, scan in enumerate(scans):
-        images[index] = enlarge(scan.reshape(8, 8) / 16, chosen.side)
+        images[index] = enlarge(scan, chosen.side)
         report("enlarge digits", index + 1, len(scans))
     order = np.random.default_rng(chosen.seed).permutation(len(scans))
     folder = out / "mnist"

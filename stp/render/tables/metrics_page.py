@@ -88,6 +88,12 @@ from these ([own_metrics.md](own_metrics.md)).
 """
 
 
+SUCCESS = {
+    "strict": "strict, each sample does or does not",
+    "graded": "graded, by a share",
+}
+
+
 def page(config: Config) -> str:
     """Write the page."""
     return "\n".join([HEAD, *_metrics(config), *_columns(config), WEIGHTS])
@@ -105,6 +111,8 @@ def _metrics(config: Config) -> Iterator[str]:
         yield f"## `{name}`: {metric.title}\n"
         if metric.reason:
             yield f"Not available: {metric.reason}.\n"
+        if metric.success:
+            yield f"Says whether what is predicted happens, or can happen: {SUCCESS[metric.success]}.\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
         for choice, text in metric.conventions.items():
             told = text.replace("|", "\\|")

@@ -100,13 +100,16 @@
     },
   });
 
-  /** Parts, those of the paper's table first. */
+  /** Whether a part says that what is predicted happens, or can. */
+  const saysWhatHappens = (part) => (stp.core().conventions.get(part.convention)?.success ?? null) !== null;
+
+  /** Parts, those of the paper's table first, then what says whether it happens. */
   function ordered(evaluation, found) {
     const {parts} = boards();
     const columns = columnsOf(evaluation);
     const of = (part) => {
       const at = columns.findIndex((column) => column === columnOf(columns, parts[part]));
-      return at < 0 ? Infinity : at;
+      return at >= 0 ? at : saysWhatHappens(parts[part]) ? columns.length : Infinity;
     };
     return found.sort((a, b) => of(a) === of(b) ? a - b : of(a) - of(b));
   }
@@ -224,14 +227,14 @@
     return stp.value(shown, stp.cellsOf({...evaluation, ...pick(row)})[0], part, {class: "interval"});
   }
 
-  /** Models x columns of the paper's table of a dataset. */
+  /** Models x columns of the paper's table of a dataset, and what says whether the predicted happens. */
   function paper(root, evaluation, here, shown) {
     const {parts} = boards();
     const ofTable = columnsOf(evaluation);
     let columns = ordered(evaluation, [...here.keys()])
-      .map((part) => ({part, column: columnOf(ofTable, parts[part])})).filter(({column}) => column)
-      .map(({part, column}) => ({title: [column.variable, column.metric].filter(Boolean).join(" "), part}));
-    if (!columns.length) {
+      .filter((part) => columnOf(ofTable, parts[part]) || saysWhatHappens(parts[part]))
+      .map((part) => ({title: headingOf(evaluation, parts[part]), part}));
+    if (!columns.some(({part}) => columnOf(ofTable, parts[part]))) {
       root.append(h("p", {class: "note"}, "No table has columns for this; all measures are shown."));
       columns = [...here.keys()].map((part) => ({title: stp.partTitle(parts[part]), part}));
     }
@@ -268,7 +271,8 @@
     }
   }
 
-  /** The table of a dimension: models x the first columns of all that was tested; the best model first. */
+  /** The table of a dimension: models x the first columns of all that was tested, and what says whether the predicted
+   * happens; the best model first. */
   stp.board = (root, dimension) => {
     const {evaluations, parts, rows} = boards();
     const tested = evaluations.filter((one) => one.dimension === dimension);
@@ -280,8 +284,8 @@
       const measured = (part) => [metricOf(parts[part]), parts[part].variable, parts[part].threshold].join();
       const first = new Map([...valued].reverse().map((part) => [measured(part), part]));
       return valued.filter((part) => first.get(measured(part)) === part)
-        .slice(0, most).map((part) => ({evaluation, part, of: new Map(here.get(part)
-        .map((row) => [modelOf(row), row]))}));
+        .filter((part, at) => at < most || saysWhatHappens(parts[part])).map((part) => ({evaluation, part,
+          of: new Map(here.get(part).map((row) => [modelOf(row), row]))}));
     });
     if (!columns.length) {
       root.append(h("p", {class: "absent", role: "note"}, "Nothing is scored yet. This scores and tabulates it: "
@@ -289,8 +293,10 @@
       return;
     }
     const models = new Map(columns.flatMap(({of}) => [...of].map(([word, row]) => [word, pick(row)])));
-    // A mean over columns in which some model has no rank would compare models by different tests.
-    const complete = columns.filter(({of}) => [...models.keys()].every((word) => (of.get(word)?.rank ?? null) !== null));
+    // A mean over columns in which some model has no rank would compare models by different tests. Whether the
+    // predicted happens stands beside the mean: it may have several conventions of the same rules.
+    const rated = columns.filter(({part}) => !saysWhatHappens(parts[part]));
+    const complete = rated.filter(({of}) => [...models.keys()].every((word) => (of.get(word)?.rank ?? null) !== null));
     const ranked = [...models].map(([word, model]) => ({...model, word, mean: complete.length
       ? complete.reduce((sum, {of}) => sum + of.get(word).rank, 0) / complete.length : null}))
       .sort((a, b) => (a.mean ?? Infinity) - (b.mean ?? Infinity));
@@ -306,7 +312,7 @@
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
         complete.length > 1 ? {key: "mean", title: "Mean rank", numeric: true, about: "Mean over the "
-          + `${complete.length} of ${columns.length} columns in which every model has a rank`,
+          + `${complete.length} of ${rated.length} columns in which every model has a rank`,
         cell: (row) => number(row.mean, 2)} : null,
         ...columns.map(({evaluation, part, of}) => ({
           key: `${evaluation.key}:${stp.part(parts[part])}`, group: evaluation.tested, numeric: true,
@@ -318,8 +324,8 @@
     });
     root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))),
       h("p", {class: "note links"}, h("a", {href: stp.link("leaderboards", {dimension})},
-        "All measures, intervals and tests"), complete.length > 1 && complete.length < columns.length ? `Mean rank: over ${complete.length} of `
-        + `${columns.length} columns, those in which every model has a rank. ` : null,
+        "All measures, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
+        + `${rated.length} columns, those in which every model has a rank. ` : null,
       columns.some(({of}) => [...of.values()].some((row) => row.published !== null))
         ? "Small, in a second line: the value that the paper prints." : null));
   };
