@@ -5,12 +5,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
@@ -210,6 +212,21 @@ def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
     once = 22.144 * (3 * 13_469 + 2_147) * 500
     assert amounts["default"] == pytest.approx(once, rel=0.01)
     assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["chaosbench", "chaosbench-demo"])
+def test_the_sizes_of_networks_are_those_of_their_modules(name: str) -> None:
+    """Counted for 60 variables of 121 x 240 points, and for the narrow ones of the demo."""
+    plan = Plan.load(ROOT / "config" / f"{name}.yaml")
+    facts, found, stated = Costs(plan).workload.facts, {}, {}
+    for made in plan.cells:
+        if made.models and made.cell.variant == "default":
+            recipe = made.models[0].recipe
+            with torch.device("meta"):
+                network = create(recipe)
+            found[made.cell.model] = sum(p.numel() for p in network.parameters())
+            stated[made.cell.model] = facts.size(made.cell.model, "chaosbench").value.parameters
+    assert len(found) == 6 and found == stated
 
 
 def test_a_correction_and_seasons_and_centres_together_as_the_page_says() -> None:
