@@ -5,12 +5,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
@@ -29,9 +31,9 @@ def paper() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 13 single forecasts on 2022, on 2022-2023 and on common starts, 9 variants of networks, 5
-    # ensembles and 2 of several trainings on the first two
-    assert len(paper.cells) == 13 * 3 + (9 + 5 + 2) * 2
+    # 14 single forecasts on 2022, on 2022-2023 and on common starts, 9 variants of networks, 5
+    # ensembles, draws of the VAE and 2 of several trainings on the first two
+    assert len(paper.cells) == 14 * 3 + (9 + 5 + 1 + 2) * 2
     assert all(made.predictions is None for made in paper.cells)
     # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
@@ -67,7 +69,7 @@ def test_members_are_those_of_the_archives(paper: Plan) -> None:
     members = {made.cell.model: paper.members(made.cell) for made in paper.cells}
     assert {model: number for model, (number, _) in members.items() if number > 1} == {
         **{"probabilistic_climatology": 37, "ukmo_ensemble": 3, "ncep_ensemble": 15},
-        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "unet": 5, "fno": 5},
+        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "vae": 5, "unet": 5, "fno": 5},
     }
     assert members["ecmwf_ensemble"][1] == "ensemble_mean" and members["ecmwf"][1] is None
 
@@ -124,7 +126,7 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
     assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("57", "0") and jobs["score_s2s_ensemble"] == ("14", "0")
+    assert jobs["score_s2s_control"] == ("60", "0") and jobs["score_s2s_ensemble"] == ("16", "0")
 
 
 def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
@@ -195,7 +197,12 @@ def test_members_of_trainings_need_one_network_that_is_trained(model: str, varia
 
 def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
     """22.1 G multiply-adds for each day, three times in a step, 13,469 starts, 500 epochs."""
-    workload = Costs(paper).workload
+    costs = Costs(paper)
+    workload = costs.workload
+    trained = [one for one in paper.artefacts.values() if one.stage == "train"]
+    networks = {"lagged_ae", "resnet", "unet", "fno", "vae", "climax"}
+    assert {one.recipe["model"] for one in trained} == networks
+    assert all(costs.of(one).seconds > 86_400 for one in trained), "days each"
     amounts = {}
     for made in paper.cells:
         if made.cell.model == "unet" and made.cell.variant in ("default", "steps5"):
@@ -205,6 +212,21 @@ def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
     once = 22.144 * (3 * 13_469 + 2_147) * 500
     assert amounts["default"] == pytest.approx(once, rel=0.01)
     assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["chaosbench", "chaosbench-demo"])
+def test_the_sizes_of_networks_are_those_of_their_modules(name: str) -> None:
+    """Counted for 60 variables of 121 x 240 points, and for the narrow ones of the demo."""
+    plan = Plan.load(ROOT / "config" / f"{name}.yaml")
+    facts, found, stated = Costs(plan).workload.facts, {}, {}
+    for made in plan.cells:
+        if made.models and made.cell.variant == "default":
+            recipe = made.models[0].recipe
+            with torch.device("meta"):
+                network = create(recipe)
+            found[made.cell.model] = sum(p.numel() for p in network.parameters())
+            stated[made.cell.model] = facts.size(made.cell.model, "chaosbench").value.parameters
+    assert len(found) == 6 and found == stated
 
 
 def test_a_correction_and_seasons_and_centres_together_as_the_page_says() -> None:

@@ -205,6 +205,7 @@ class Clips:
         length: int | None = None,
         frames: Sequence[int] | np.ndarray | None = None,
         epoch: int = 0,
+        out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Read clips.
 
@@ -215,6 +216,7 @@ class Clips:
                 (B, T): those of each clip.
             epoch: chooses other clips in each epoch where they are rendered on demand, and other
                 windows where those are random; without influence otherwise.
+            out: memory of the right shape to read into; new one unless given.
 
         Returns:
             float32 (B, T, C, H, W) in the dataset's units, T the number of frames that are read.
@@ -231,7 +233,7 @@ class Clips:
             shown = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
             if frames is not None:
                 shown = shown[np.arange(len(numbers))[:, None], np.asarray(frames, np.int64)]
-            return self._in_units(shown, np.empty(shown.shape, np.float32))
+            return self._in_units(shown, np.empty(shown.shape, np.float32) if out is None else out)
         if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
             raise StpError(
                 f"clips of {n_frames} frames were asked for, but the split {self.split!r} has some"
@@ -241,7 +243,7 @@ class Clips:
             )
         wanted = np.arange(n_frames) if frames is None else np.asarray(frames, np.int64)
         each = np.broadcast_to(wanted, (len(numbers), wanted.shape[-1]))
-        clips = np.empty((*each.shape, *self.prepared.shape), np.float32)
+        clips = np.empty((*each.shape, *self.prepared.shape), np.float32) if out is None else out
         strides = self._strides[numbers]
         starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
         for clip, chosen, start, stride in zip(clips, each, starts, strides, strict=True):

@@ -238,12 +238,13 @@ class GradientDescent:
             length=self.length,
             frames=self.leads.frames(epoch) if self.leads else self.frames,
             normalisation=self.normalisation,
+            device=self.compute.device,
             epoch=epoch,
             rank=self.ranks.rank,
             ranks=self.ranks.size,
         ):
             leads = torch.from_numpy(self.leads.draw(rows, epoch)) if self.leads else None
-            stop = self._step(clips.to(self.compute.device), leads)
+            stop = self._step(clips, leads)
             if stop or time.monotonic() - self.saved > self.job.runtime.get(
                 "checkpoint_every_s", 60
             ):
@@ -360,17 +361,17 @@ class GradientDescent:
         """
         self.kept.eval()
         step, total, count = self.progress.step, 0.0, 0
-        for _, frames in read_batches(
+        for _, clips in read_batches(
             self.val_clips,
             self.val_rows,
             self.options.batch_size,
             length=self.length,
             frames=self.frames,
             normalisation=self.normalisation,
+            device=self.compute.device,
             rank=self.ranks.rank,
             ranks=self.ranks.size,
         ):
-            clips = frames.to(self.compute.device)
             context, future = clips[:, : self.context], clips[:, self.context :]
             with self.compute.autocast():
                 if hasattr(self.kept, "validation_errors"):

@@ -37,12 +37,17 @@ def test_fewer_clips_are_spread_over_the_split(clips, most, expected):
 
 def test_batches_read_ahead_are_those_read_one_by_one(data):
     clips = Prepared(data).clips("train")
-    rows = np.array([7, 3, 21, 0, 11])
-    batches = list(read_batches(clips, rows, 2, length=4, normalisation=Normalisation(0.5, 0.25)))
-    assert [part.tolist() for part, _ in batches] == [[7, 3], [21, 0], [11]]
-    for part, frames in batches:
+    rows = np.array([7, 3, 21, 0, 11, 12, 2])
+    seen, places = [], set()
+    for part, frames in read_batches(
+        clips, rows, 2, length=4, normalisation=Normalisation(0.5, 0.25)
+    ):
         expected = (clips.read(part, length=4) - 0.5) / 0.25
         np.testing.assert_array_equal(frames, expected)
+        seen.append(part.tolist())
+        places.add(frames.data_ptr())
+    assert seen == [[7, 3], [21, 0], [11, 12], [2]]
+    assert len(places) == 2, "new memory for each batch costs more than the reading"
 
 
 def test_no_rows_give_no_batches(data):
