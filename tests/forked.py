@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-COMMANDS = ("snakemake", "stp")
+COMMANDS = ("snakemake", "stp", "python")
 LIBRARIES = [
     *("snakemake.cli", "snakemake.executors.local", "snakemake_executor_plugin_slurm"),
     *("typer", "typer.rich_utils", "rich.console", "rich.progress", "rich.table"),
@@ -37,7 +37,10 @@ _context.set_forkserver_preload(LIBRARIES)
 def run(
     command: Sequence[str], folder: Path, environment: dict[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Do what `subprocess.run` does with both outputs in one pipe, for one of `COMMANDS`."""
+    """Do what `subprocess.run` does with both outputs in one pipe, for one of `COMMANDS`.
+
+    Python runs what follows as ``python -c CODE ARGUMENT...``.
+    """
     ours, theirs = _context.Pipe(duplex=False)
     process = _context.Process(target=_become, args=(command, folder, environment, theirs))
     process.start()
@@ -57,6 +60,7 @@ def _become(
     command: Sequence[str], folder: Path, environment: dict[str, str], output: Connection
 ) -> None:
     """Be the process of a command, as if Python had just started."""
+    is_python = command[0] == "python"
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
     output.close()
@@ -67,16 +71,19 @@ def _become(
     tempfile.tempdir = None
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     script = BIN / command[0]
-    sys.argv = [str(script), *command[1:]]
+    sys.argv = [*command[1:2], *command[3:]] if is_python else [str(script), *command[1:]]
     installed = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
     named = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
-    sys.path[:] = [str(BIN), *named, *installed]
+    sys.path[:] = ["" if is_python else str(BIN), *named, *installed]
     importlib.invalidate_caches()
     sys.modules["__main__"] = types.ModuleType("__main__")
     for name in ("forked", "__mp_main__"):
         sys.modules.pop(name, None)
     try:
-        runpy.run_path(str(script), run_name="__main__")
+        if is_python:
+            exec(command[2], vars(sys.modules["__main__"]))
+        else:
+            runpy.run_path(str(script), run_name="__main__")
     finally:
         threading._shutdown()
         atexit._run_exitfuncs()

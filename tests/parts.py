@@ -10,8 +10,11 @@ import sys
 PARTS = {
     "demo": "the demo of the README, and all of its datasets",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
+    "own": "data, models, metrics, training parts and forecasts of people's own, by their pages",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
+    "suites": "real workflows of other suites than PredBench, and of one that is added",
     "reruns": "edits, kills, damage and foreign results met by real runs",
+    "processes": "each stage, and each kind of store, in processes of its own; full disks",
     "browser": "charts, forecasts and SQL console of the report, and questionnaires, in a browser",
     "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",

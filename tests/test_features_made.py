@@ -133,7 +133,13 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
 """  # noqa: E501
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["of predictions", "of a rollout"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(0, id="of predictions"),
+        pytest.param(1, id="of a rollout", marks=pytest.mark.long(part="processes")),
+    ],
+)
 def test_closures_hold_every_module_that_a_look_loads(made, number):
     artefact = made.cells[number].features[1]
     inputs = {name: str(made.store / one.folder) for name, one in artefact.inputs.items()}

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import pandas as pd
 import pytest
 import torch
@@ -25,6 +26,7 @@ from stp.run import failures, runner
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
+IN_PROCESSES = pytest.mark.long(part="processes")
 
 
 @pytest.fixture
@@ -218,12 +220,21 @@ except StpError as error:
     ("stage", "module", "code", "entry", "edits"),
     [
         ("predict", "models.beside", MODEL, "models/beside.yaml", {}),
-        ("prepare", "prepare.beside", READER, "datasets/enso.yaml",
-         {"datasets/enso.yaml": ("prepare: {span", "reader: beside\nprepare: {span")}),
-        ("score", "metrics.beside", METRIC, "conventions/beside.yaml",
-         {"suites/predbench.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")}),
-        ("fetch", "fetch.generators.beside", GENERATOR, "datasets/enso.yaml: releases.synthetic",
-         {"datasets/enso.yaml": ("generator: enso", "generator: beside")}),
+        pytest.param(
+            "prepare", "prepare.beside", READER, "datasets/enso.yaml",
+            {"datasets/enso.yaml": ("prepare: {span", "reader: beside\nprepare: {span")},
+            marks=IN_PROCESSES,
+        ),
+        pytest.param(
+            "score", "metrics.beside", METRIC, "conventions/beside.yaml",
+            {"suites/predbench.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")},
+            marks=IN_PROCESSES,
+        ),
+        pytest.param(
+            "fetch", "fetch.generators.beside", GENERATOR, "datasets/enso.yaml: releases.synthetic",
+            {"datasets/enso.yaml": ("generator: enso", "generator: beside")},
+            marks=IN_PROCESSES,
+        ),
     ],
 )  # fmt: skip
 def test_a_file_beside_a_module_is_refused_until_it_is_declared(
@@ -255,19 +266,17 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
     (tmp_path / "scale.yaml").write_text(json.dumps(scale))
 
     def make() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", MAKE, tmp_path / "scale.yaml", stage],
-            env={**os.environ, "PYTHONPATH": str(checkout)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
+        return forked.run(
+            ["python", "-c", MAKE, str(tmp_path / "scale.yaml"), stage],
+            tmp_path,
+            {**os.environ, "PYTHONPATH": str(checkout)},
         )
 
     before = receipts(prepared.store)
     done = make()
     assert done.returncode == 1
-    assert f"{path.with_suffix('.json')} is read by stp.{module}" in done.stderr
-    assert f"declare it in config/{entry}, `reads: [PATH]`" in done.stderr
+    assert f"{path.with_suffix('.json')} is read by stp.{module}" in done.stdout
+    assert f"declare it in config/{entry}, `reads: [PATH]`" in done.stdout
     assert receipts(prepared.store) == before
     declared = f"reads: [{path.with_suffix('.json').relative_to(checkout)}]"
     text = declared_in.read_text()
@@ -277,7 +286,7 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
         text += f"{declared}\n"
     declared_in.write_text(text)
     done = make()
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout
     (made,) = receipts(prepared.store) - before
     if stage != "fetch":
         assert list(json.loads(made.read_text())["recipe"]["reads"]) == [declared[8:-1]]
@@ -347,6 +356,7 @@ def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@IN_PROCESSES
 @pytest.mark.parametrize("options", ["size=64k", "size=64k,ro"])
 def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
     """`stp` on a 64 kB disk, and on one that is read-only: exit code 1 and one error."""
@@ -356,21 +366,23 @@ def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
     if mounted.returncode:
         pytest.skip("this machine does not allow mounting")
     try:
-        done = subprocess.run(
-            [Path(sys.executable).parent / "stp", "fetch", "enso", "--configfile", TINY],
-            env={**os.environ, "STP_STORE_DIR": str(disk), "STP_RAW_DIR": str(disk / "raw")},
-            capture_output=True,
-            text=True,
+        done = forked.run(
+            ["stp", "fetch", "enso", "--configfile", str(TINY)],
+            tmp_path,
+            {**os.environ, "STP_STORE_DIR": str(disk), "STP_RAW_DIR": str(disk / "raw")},
         )
         assert done.returncode == 1
-        assert "Traceback" not in done.stderr
-        assert "stp: error:" in done.stderr
-        assert ("read-only" if "ro" in options else "space") in done.stderr.lower()
+        assert "Traceback" not in done.stdout
+        assert "stp: error:" in done.stdout
+        assert ("read-only" if "ro" in options else "space") in done.stdout.lower()
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("stage", ["prepare", "train", "predict", "score"])
+@pytest.mark.parametrize(
+    "stage",
+    ["train", *(pytest.param(one, marks=IN_PROCESSES) for one in ("prepare", "predict", "score"))],
+)
 def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
     """What a stage's core really imports is what its fingerprint covers; nothing else counts."""
     artefact = {a.stage: a for a in cell(prepared, "climatology").artefacts}[stage]
@@ -392,13 +404,9 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
         for name, value in artefact.inputs.items()
     }
     runtime = {"device": "cpu", **runner.raw_roots(prepared, artefact)}
-    done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(artefact.recipe), json.dumps(inputs),
-         json.dumps(runtime)],
-        capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    words = map(json.dumps, (artefact.recipe, inputs, runtime))
+    done = forked.run(["python", "-c", code, *words], ROOT, {**os.environ})
+    assert done.returncode == 0, done.stdout
     loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
     unseen = loaded - set(artefact.code.modules)
     for module in unseen:  # packages that only define names, and of which none is asked for
@@ -417,37 +425,29 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
 
 def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
     def stp(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [Path(sys.executable).parent / "stp", *words],
-            env={
-                **os.environ,
-                "STP_STORE_DIR": str(tmp_path / "store"),
-                "STP_RAW_DIR": str(tmp_path / "raw"),
-                "STP_RAW_MIRROR": "",
-            },
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        settings = {"STP_STORE_DIR": f"{tmp_path}/store", "STP_RAW_DIR": f"{tmp_path}/raw"}
+        settings["STP_RAW_MIRROR"] = ""
+        return forked.run(["stp", *words], ROOT, {**os.environ, **settings})
 
     done = stp("fetch", "ensoo", "--configfile", "config/paper.yaml")
-    assert done.returncode == 1 and "did you mean enso?" in done.stderr
+    assert done.returncode == 1 and "did you mean enso?" in done.stdout
     done = stp("fetch", "enso", "--configfile", "config/paper.yaml")
     assert done.returncode == 1
-    assert "tianchi.aliyun.com" in done.stderr and "enso/CMIP_train.nc" in done.stderr
-    assert str(tmp_path / "raw") in done.stderr
+    assert "tianchi.aliyun.com" in done.stdout and "enso/CMIP_train.nc" in done.stdout
+    assert str(tmp_path / "raw") in done.stdout
     done = stp("fetch", "kth", "enso", "--check", "--configfile", "config/paper.yaml")
     assert done.returncode == 1
     assert "missing  kth/walking.zip" in done.stdout
     assert "missing  enso/CMIP_train.nc" in done.stdout
     done = stp("train", "convlstn", "kth")
-    assert done.returncode == 1 and "convlstm on kth" in done.stderr
+    assert done.returncode == 1 and "convlstm on kth" in done.stdout
     done = stp("query", "select 1", "--database", str(tmp_path / "none.duckdb"))
-    assert done.returncode == 1 and "none.duckdb" in done.stderr
+    assert done.returncode == 1 and "none.duckdb" in done.stdout
     done = stp("plan", "--configfile", str(tmp_path / "none.yaml"))
-    assert done.returncode == 1 and "none.yaml" in done.stderr
+    assert done.returncode == 1 and "none.yaml" in done.stdout
 
 
+@IN_PROCESSES
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
     (made,) = cell(prepared, "convlstm").models

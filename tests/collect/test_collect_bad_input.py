@@ -3,7 +3,9 @@
 import json
 import math
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import duckdb
@@ -19,13 +21,25 @@ Change = Callable[[pa.Table], pa.Table]
 VALUES = {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> SmallStore:
-    """Two scored cells."""
-    store = SmallStore(tmp_path)
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> SmallStore:
+    """Two scored cells, and the database of them."""
+    store = SmallStore(tmp_path_factory.mktemp("good"))
     store.add("convlstm", "enso", VALUES, seed=0)
     store.add("convlstm", "enso", VALUES, seed=1)
+    make(store)
     return store
+
+
+@pytest.fixture
+def store(good: SmallStore, tmp_path: Path) -> Iterator[SmallStore]:
+    """The good store; what a test does to it is undone."""
+    manifest = deepcopy(good.manifest)
+    shutil.copytree(good.folder, tmp_path / "kept")
+    yield good
+    shutil.rmtree(good.folder)
+    (tmp_path / "kept").rename(good.folder)
+    good.manifest, good.cells = manifest, manifest["cells"]
 
 
 def rows_of(store: SmallStore) -> Path:
@@ -46,8 +60,8 @@ def build(store: SmallStore) -> Path:
 
 
 def refused(store: SmallStore, spoil: Callable[[], None], again: Callable[..., Path]) -> StpError:
-    """Make a good store, spoil something, and make it again: refused, and nothing has changed."""
-    database = make(store)
+    """Spoil something of a good store, and make it again: refused, and nothing has changed."""
+    database = store.folder / "results" / "results.duckdb"
     before = database.read_bytes()
     spoil()
     with pytest.raises(StpError) as caught:
@@ -184,6 +198,7 @@ def test_two_artefacts_of_one_cell_are_refused(store: SmallStore) -> None:
     error = refused(store, twice, make)
     assert "manifest.json: cells[2] claims the same cell as cells[1]" in error.what
     store.cells.pop()
+    make(store)
 
     def again() -> None:
         rows = rows_of(store)

@@ -68,6 +68,7 @@ def test_the_plan_has_rules_costs_and_captions_of_its_own(added: Checkout):
     assert "toy_forecasts" in planned.stdout
 
 
+@pytest.mark.long(part="suites")
 def test_tables_figures_report_and_store_are_made(added: Checkout):
     done = added.run(
         "snakemake", "--profile", "local", "--configfile", "config/toys-small.yaml", "--",
@@ -91,7 +92,7 @@ def test_tables_figures_report_and_store_are_made(added: Checkout):
     assert "toy_forecasts" in listed.stdout and "Table 1" in listed.stdout
 
 
-@pytest.mark.long(part="reruns")
+@pytest.mark.long(part="suites")
 def test_a_table_is_never_that_of_another_scale(added: Checkout):
     """The same name at another scale: the copy follows the run, and each scale keeps its own."""
     path = added.folder / "config" / "toys-small.yaml"

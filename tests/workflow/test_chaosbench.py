@@ -9,7 +9,7 @@ import pytest
 import yaml
 from checkout import Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="suites")]
 SCALE = "config/chaosbench-demo.yaml"
 TABLES = ("results/tables/s2s_control.csv", "results/tables/s2s_ensemble.csv")
 FINDINGS = "results/tables/s2s_findings.csv"

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from checkout import Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="suites")]
 SCALE = "config/fvd-demo.yaml"
 ALL = "results/tables/all"
 TABLES = {

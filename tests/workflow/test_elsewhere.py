@@ -4,30 +4,29 @@ import re
 import subprocess
 import sys
 
+import forked
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
 
-@pytest.mark.parametrize("profile", ["local", "slurm"])
+@pytest.mark.parametrize(
+    "profile", ["local", pytest.param("slurm", marks=pytest.mark.long(part="reruns"))]
+)
 def test_a_run_of_another_working_directory_finds_the_project(tmp_path, profile):
     checkout = Checkout(ROOT, tmp_path / "shared")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     command = ["snakemake", "-n", "--profile", str(ROOT / "profiles" / profile)]
+    scale = ["--configfile", str(ROOT / "tests" / "workflow" / "tiny.yaml")]
     snakefile = str(ROOT / "workflow" / "Snakefile")
-    from_there = subprocess.run(
-        [*command, "-s", snakefile, "--", TABLE],
-        cwd=elsewhere,
-        env=checkout.environment,
-        capture_output=True,
-        text=True,
+    from_there = forked.run(
+        [*command, "-s", snakefile, *scale, "--", TABLE], elsewhere, checkout.environment
     )
-    from_here = checkout.run(*command, "--directory", str(elsewhere), "--", TABLE)
+    from_here = checkout.run(*command, *scale, "--directory", str(elsewhere), "--", TABLE)
     for done in (from_there, from_here):
-        said = done.stdout + (done.stderr or "")
-        assert done.returncode == 0, said
-        assert re.search(r"\btrain\b", said) and "render_short_term" in said
-        assert said.count("Job stats:") == 1
+        assert done.returncode == 0, done.stdout
+        assert re.search(r"\btrain\b", done.stdout) and "render_short_term" in done.stdout
+        assert done.stdout.count("Job stats:") == 1
     assert (elsewhere / "results").is_dir()
 
 

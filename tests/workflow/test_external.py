@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
 PAGE = (ROOT / "docs" / "external.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 SCALE, SCRIPT = FILES

@@ -8,7 +8,7 @@ import own_data as made
 import pytest
 from checkout import TABLE, Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
 PAGE = (ROOT / "docs" / "own_metrics.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 MODULE, ENTRY, SCALE, TEST = FILES

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from checkout import ROOT, Checkout
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
 PAGE = (ROOT / "docs" / "training.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.search(r"```sh\n(.*?)```", PAGE, re.DOTALL)[1].strip().splitlines()

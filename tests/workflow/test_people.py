@@ -94,6 +94,7 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert finished.receipts() == before
 
 
+@pytest.mark.long(part="reruns")
 def test_an_edited_predictor_reaches_its_own_cells(clone):
     assert clone.planned() == LAST
     clone.edit("stp/tracks/predictors/karamouzas.py")
