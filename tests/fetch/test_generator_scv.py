@@ -32,6 +32,22 @@ def test_videos_are_as_long_as_the_official_ones():
     assert set(length["road_trip_with_medivac"]) == {32}
 
 
+@pytest.mark.parametrize(
+    ("name", "every"),
+    [
+        ("move_unit_to_border", 6),
+        ("collect_mineral_shards", 4),
+        ("brawl", 4),
+        ("road_trip_with_medivac", 8),
+    ],
+)
+def test_the_first_two_frames_are_dropped_and_every_nth_is_recorded(name, every):
+    frames, length = play(name, np.random.default_rng(0), Scenario())
+    game = list(SCENARIOS[name][2](np.random.default_rng(0), Scenario()))
+    assert len(game) == length
+    assert frames == [game[t] for t in range(2, length, every)]
+
+
 def test_a_unit_walks_straight_to_the_border():
     for table in tables("move_unit_to_border"):
         unit = table[table.what == "unit"]

@@ -340,8 +340,8 @@ def test_whether_the_predicted_happens_stands_beside_the_columns_of_the_table(
     )
     assert [head.split()[0] for head in heads] == ["Model", "SSIM", "LPIPS", "Digits"]
     (best,) = browser.run(
-        "return [...document.querySelectorAll('tbody tr')]"
-        ".filter((row) => row.cells[3].innerText.includes('★')).map((row) => row.cells[0].innerText)"
+        "return [...document.querySelectorAll('tbody tr')].map((row) => [...row.cells])"
+        ".filter((cells) => cells[3].innerText.includes('★')).map((cells) => cells[0].innerText)"
     )
     assert best == "ConvLSTM"
     go(browser, "leaderboards?tested=short_term:moving_mnist")

@@ -89,8 +89,8 @@ from these ([own_metrics.md](own_metrics.md)).
 
 
 SUCCESS = {
-    "strict": "strict, each sample does or does not",
-    "graded": "graded, by a share",
+    "strict": "Says of each sample whether what is predicted can happen, or does: strict success.",
+    "graded": "Says how much of what is predicted can happen, or does: graded success.",
 }
 
 
@@ -112,7 +112,7 @@ def _metrics(config: Config) -> Iterator[str]:
         if metric.reason:
             yield f"Not available: {metric.reason}.\n"
         if metric.success:
-            yield f"Says whether what is predicted happens, or can happen: {SUCCESS[metric.success]}.\n"
+            yield f"{SUCCESS[metric.success]}\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
         for choice, text in metric.conventions.items():
             told = text.replace("|", "\\|")

@@ -38,11 +38,10 @@ def render_success_correlations(manifest: Path, out: Path) -> None:
 
 
 def _grid(plan: Manifest, found: list[Ranking], name: str) -> Grid:
-    places = dict.fromkeys((one.dataset, one.subset, one.setting) for one in found)
-    sections = [
-        _section(plan, [one for one in found if (one.dataset, one.subset, one.setting) == place])
-        for place in places
-    ]
+    places: dict[tuple[str, ...], list[Ranking]] = {}
+    for one in found:
+        places.setdefault((one.dataset, one.subset, one.setting, one.success), []).append(one)
+    sections = [_section(plan, here) for here in places.values()]
     without = sorted(set(cells_of(plan)) - {one.dataset for one in found})
     return Grid(
         name=name,
@@ -72,7 +71,7 @@ def _conventions(found: list[Ranking]) -> list[str]:
 
 
 def _section(plan: Manifest, found: list[Ranking]) -> Section:
-    """One dataset, or all of them: a metric in each row."""
+    """One dataset, or all of them, and one convention of success: a metric in each row."""
     one = found[0]
     rows: list[list[str | Item]] = [
         [
@@ -86,9 +85,12 @@ def _section(plan: Manifest, found: list[Ranking]) -> Section:
     ]
     case = ", ".join(filter(None, (one.subset, one.setting)))
     return Section(
-        title="Mean of all datasets"
-        if one.dataset == ALL
-        else f"{plan.names.datasets[one.dataset]} ({case}), {one.success}",
+        title=(
+            "Mean of all datasets"
+            if one.dataset == ALL
+            else f"{plan.names.datasets[one.dataset]} ({case})"
+        )
+        + f", {one.success}",
         columns=["metric", "models", "correlation", "over clips", "over models"],
         rows=rows,
         numeric=[False, True, True, True, True],
