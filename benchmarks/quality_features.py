@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from stp.opinions.frame_features import EPSILON, motion_compensated_similarity
+from stp.metrics.frame_features import EPSILON, motion_compensated_similarity
 
 CONTEXT, FRAMES = 4, 20
 CASES = {

@@ -16,7 +16,7 @@ from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt, again, check_file, require_receipt
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of
+from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of, stored_of
 from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(
@@ -114,8 +114,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         scores = _about(_about(scores, "leads", None), "scores_fingerprint", receipt.fingerprint)
         found.append(_with_shown(plan, cell, scores, receipt))
     _demand_columns(plan, cell, scored)
-    fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
-    absent = as_table(_unavailable_rows(plan, cell, scored, fingerprint), found[0].schema)
+    absent = as_table(_unavailable_rows(plan, cell, scored), found[0].schema)
     rows = pa.concat_tables([*found, absent])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
     for name in WHOSE:
@@ -202,7 +201,7 @@ def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
     for name in CELL_KEYS:
         found = rows[name].unique().to_pylist()
         wanted = getattr(cell.key, name)
-        if found != [wanted]:
+        if len(rows) and found != [wanted]:
             raise StpError(
                 f"{path}: rows of another cell, {name} is {found}",
                 expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
@@ -285,11 +284,8 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
     return found.equals(wanted) or pa.types.is_null(found) or (text and wanted == pa.string())
 
 
-def _unavailable_rows(
-    plan: Manifest, cell: Cell, scored: set[str], fingerprint: str | None
-) -> list[ScoreRow]:
-    """Make a NULL row for each table column whose convention is unavailable."""
-    wanted = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[ScoreRow]:
+    """Make a NULL row for each convention of the cell that is unavailable."""
     return [
         ScoreRow(
             key=cell.key,
@@ -301,8 +297,8 @@ def _unavailable_rows(
             n=None,
             **part._asdict(),
             reason=plan.unavailable[convention],
-            scores_fingerprint=fingerprint,
+            scores_fingerprint=Path(cell.scores).name,
         )
-        for convention, part in wanted
+        for convention, part in stored_of(plan, cell)
         if convention in plan.unavailable and convention not in scored
     ]

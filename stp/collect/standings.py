@@ -26,7 +26,7 @@ from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Cell, Manifest, parts_of
+from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
 from stp.plan.setting import Part
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
         ]
         gaps = [
             [convention, part, plan.unavailable[convention]]
-            for table in sorted(plan.tables)
-            for convention, part in parts_of(plan, table, first).values()
+            for convention, part in stored_of(plan, first)
             if convention in plan.unavailable
         ]
         shown = {

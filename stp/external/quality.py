@@ -1,8 +1,7 @@
 """`stp quality`: what people would think of anybody's videos, as a measure of PVQA says.
 
-A measure that was made in a plan of opinions (docs/pvqa.md) has learnt from rated videos. Clips of
-as many frames are rated with the features of the paper; clips of other lengths with the same
-features, pooled over time.
+A measure that was made in a plan of opinions (docs/pvqa.md) has learnt from rated videos. Saved,
+it is what the metric `stp.metrics.predicted_quality` needs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-import torch
 
 from stp.collect.cell import find
 from stp.collect.rows import CellRow
@@ -19,34 +17,39 @@ from stp.collect.sample_files import sample_file
 from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError, nearest
+from stp.core.file_identity import identify
 from stp.core.job import Report, silent
-from stp.features.maps import NETWORKS, Looker, check_size, open_looker
-from stp.features.videos import features_of
+from stp.data.pixels import pixels
+from stp.metrics import fitted_quality, frame_features
+from stp.metrics.fitted_quality import (
+    EXACT,
+    FAR,
+    MOST_ARE_FAR,
+    OBSERVED,
+    OFFICIAL,
+    POOLED,
+    FittedQuality,
+    mean_rated,
+    pooled,
+)
+from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.state import read_verified
 from stp.metrics.srocc import correlation
 from stp.models.compute import settle
 from stp.opinions import seen
-from stp.opinions.new_videos import Estimate, Estimator, pooled
-from stp.opinions.prepared import Database, Video, open_database
-from stp.options.quality import FITTED, QualityOptions
+from stp.opinions.new_videos import fit
+from stp.opinions.prepared import Database, open_database
+from stp.opinions.regression import AFFINE
+from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
 from stp.predict.opinions import COMPONENTS
-from stp.render.pictures.sprites import pixels
 from stp.score.predictions import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
 
-PARTS = ("ssa", "mcs", "mcs_written", "rfd", "rfd_written")
-"""Of `stp.opinions.seen.PARTS`, those that need no true future."""
 SPLITS = "random"
 """Family of the splits that errors are from."""
-EXACT, POOLED = "exact", "pooled"
-"""Features of frames in their order, for clips of the length of the rated videos; of others, their
-mean and deviation over the predicted frames."""
-OBSERVED = 4
-"""Frames of the real clip that count as observed where data have no context, as of distortions."""
-FAR = "farther from all rated videos than any of these is from the others"
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Rating:
         frames: observed and predicted ones.
         quality: points, mostly from 0 to 100; None for the ``reason``.
         low, high: ends of its 95 % interval.
-        distance: from the nearest rated video; see `stp.opinions.new_videos.Estimate`.
+        distance: from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
         features: `EXACT` or `POOLED`.
         reason: why there is no value.
     """
@@ -134,16 +137,6 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """What the network has seen of a clip: (1, D) for each part."""
-
-    clip: str
-    frames: int
-    features: str
-    parts: list[np.ndarray]
-
-
-@dataclass(frozen=True)
 class Measure:
     """A measure of quality that was made in a plan of opinions.
 
@@ -167,6 +160,46 @@ class Measure:
     parts: list[np.ndarray]
     source: str
 
+    @property
+    def is_official(self) -> bool:
+        """Were the videos rated by people?"""
+        return self.source == OFFICIAL
+
+    def fitted(self) -> FittedQuality:
+        """Learn from all rated videos."""
+        _, splits = self.database.splits(SPLITS)
+        channels = NETWORKS[self.network].channels
+        parts = {
+            EXACT: self.parts,
+            POOLED: [pooled(part, channels, self.horizon) for part in self.parts],
+        }
+        mos, kind = self.database.mos, self.options.regression
+        return FittedQuality(
+            self.network,
+            self.options.parts,
+            self.database.context,
+            self.horizon,
+            len(self.database),
+            self.source,
+            {name: fit(own, mos, splits, kind, COMPONENTS) for name, own in parts.items()},
+        )
+
+    def save(self, path: Path) -> dict[str, object]:
+        """Write what was learnt, with the weights of the network, for the metric.
+
+        Args:
+            path: of the file, ``.npz``.
+
+        Returns:
+            its ``bytes`` and checksums.
+
+        Raises:
+            StpError: the name is another one; the weights are damaged.
+        """
+        state, _ = read_verified(self.weights, self.identity)
+        fitted_quality.write(path, self.fitted(), state)
+        return identify(path)
+
     def rate(
         self,
         clips: Iterable[Clip],
@@ -187,64 +220,21 @@ class Measure:
             StpError: a clip is too short, or too small for the network; the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
-        looked: list[_Looked] = []
-        with settle(device, threads, "float32") as compute, torch.inference_mode():
+        fitted = self.fitted()
+        ratings: list[Rating] = []
+        with settle(device, threads, "float32") as compute:
             looker = open_looker(self.network, state, compute.device)
             for clip in clips:
-                looked.append(self._look(clip, looker))
-                report("clips seen", len(looked), 0)
-        trained: dict[str, Trained] = {}
-        estimates: dict[str, Iterator[Estimate]] = {}
-        for kind in (EXACT, POOLED):
-            some = [one for one in looked if one.features == kind]
-            if some:
-                estimator = self._estimator(kind)
-                trained[kind] = Trained(estimator.srocc, estimator.margin)
-                rows = zip(*(one.parts for one in some), strict=True)
-                estimates[kind] = iter(estimator.estimate([np.concatenate(row) for row in rows]))
+                kind, one = fitted.rate(clip.frames, clip.context, looker, clip.name)
+                reason = FAR if one.value is None else ""
+                values = (one.value, one.low, one.high, one.distance)
+                ratings.append(Rating(clip.name, len(clip.frames), *values, kind, reason))
+                report("clips seen", len(ratings), 0)
+        used = dict.fromkeys(one.features for one in ratings)
+        trained = {name: Trained(of.srocc, of.margin) for name, of in fitted.learnt.items()}
         return ClipRatings(
-            [_rating(one, next(estimates[one.features])) for one in looked],
-            trained,
-            len(self.database),
-            self.source,
+            ratings, {name: trained[name] for name in used}, fitted.rated, fitted.source
         )
-
-    def _look(self, clip: Clip, looker: Looker) -> _Looked:
-        predicted = len(clip.frames) - clip.context
-        if clip.context < 1 or predicted < 1:
-            raise StpError(
-                f"{clip.name}: {len(clip.frames)} frames, {clip.context} of them observed",
-                expected="at least one observed frame and one predicted frame",
-                remedy="say with --context how many frames of each clip are observed",
-            )
-        check_size(self.network, min(clip.frames.shape[1:3]), f"leave out {clip.name}")
-        own = self.database.context
-        is_exact = predicted == self.horizon and clip.context >= own
-        context = own if is_exact else clip.context
-        frames = clip.frames[clip.context - context :]
-        found = features_of(Video(frames, None), looker, context)
-        parts = [found[name].reshape(1, -1) for name in self.options.parts]
-        if not is_exact:
-            parts = [pooled(part, self._channels, predicted) for part in parts]
-        return _Looked(clip.name, len(clip.frames), EXACT if is_exact else POOLED, parts)
-
-    def _estimator(self, kind: str) -> Estimator:
-        parts = self.parts
-        if kind == POOLED:
-            parts = [pooled(part, self._channels, self.horizon) for part in parts]
-        _, splits = self.database.splits(SPLITS)
-        mos, regression = self.database.mos, self.options.regression
-        return Estimator(parts, mos, splits, regression, COMPONENTS)
-
-    @property
-    def _channels(self) -> int:
-        return NETWORKS[self.network].channels
-
-
-def _rating(looked: _Looked, one: Estimate) -> Rating:
-    reason = FAR if one.value is None else ""
-    values = (one.value, one.low, one.high, one.distance)
-    return Rating(looked.clip, looked.frames, *values, looked.features, reason)
 
 
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
@@ -263,10 +253,12 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     assert cell.predictions is not None
     options = QualityOptions.from_recipe(cell.predictions.recipe["predict"])
     network = plan.config.models[model].network
-    if network is None or options.regression in FITTED or not set(options.parts) <= set(PARTS):
+    of_prediction = set(options.parts) <= set(frame_features.PARTS)
+    if network is None or options.regression not in AFFINE or not of_prediction:
         raise StpError(
             f"{model} ({variant}) rates no videos of others",
-            expected="a measure that learns from features of a network and needs no true future",
+            expected="a measure that learns from features of a network and needs no true future, "
+            f"by the regression {' or '.join(AFFINE)}",
             remedy="name one with --measure, such as squeezenet_mcs_rfd",
         )
     if not cell.features:
@@ -426,7 +418,7 @@ def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
         f"learnt from {found.rated} rated videos; "
         + (
             "their opinions are official"
-            if found.source == "official"
+            if found.source == OFFICIAL
             else f"these are {found.source}: the numbers say nothing about people"
         )
     ]
@@ -436,9 +428,11 @@ def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
         for kind, one in found.trained.items()
     ]
     values = [one.quality for one in found.ratings if one.quality is not None]
-    mean = f", mean {np.mean(values):.1f}" if values else ""
+    share = len(values) / max(len(found.ratings), 1)
+    mean = mean_rated(np.array(share), np.array(share * np.mean(values) if values else 0.0))
+    said = f", mean {mean:.1f}" if np.isfinite(mean) else f"; no mean, since {MOST_ARE_FAR}"
     far = len(found.ratings) - len(values)
-    lines.append(f"{len(values)} of {len(found.ratings)} clips have a value{mean}")
+    lines.append(f"{len(values)} of {len(found.ratings)} clips have a value{said}")
     if far:
         lines.append(f"{far} have none: {FAR}")
     lines += [

@@ -9,7 +9,8 @@ import torch
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
-from stp.features.maps import NETWORKS, Looker, check_size, open_looker
+from stp.metrics import frame_features
+from stp.metrics.networks.maps import NETWORKS, Looker, check_size, open_looker
 from stp.metrics.networks.state import read_verified
 from stp.models.compute import settle
 from stp.opinions import seen
@@ -17,12 +18,6 @@ from stp.opinions.dependence import (
     correlation_of_distances,
     dissimilarity,
     distance_correlation,
-)
-from stp.opinions.frame_features import (
-    motion_compensated_similarity,
-    of_differences,
-    rescaled_differences,
-    spatial_means,
 )
 from stp.opinions.prepared import Video, open_database
 from stp.options.videos import VideoOptions
@@ -117,17 +112,10 @@ def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndar
     of_frames = maps(video.predicted)
     nothing = np.array([np.nan])
     if looker.is_of_clips:
-        return dict.fromkeys(seen.PARTS, nothing) | {"ssa": spatial_means(of_frames)}
-    similar = motion_compensated_similarity(of_frames, context, "released")
-    found = {
-        "ssa": spatial_means(of_frames),
-        "mcs": similar,
-        "mcs_written": similar[context:],
-        "rfd": of_differences(maps(rescaled_differences(video.predicted, "released")), "released"),
-        "rfd_written": of_differences(
-            maps(rescaled_differences(video.predicted, "written")), "written"
-        ),
-    }
+        return dict.fromkeys(seen.PARTS, nothing) | {"ssa": frame_features.spatial_means(of_frames)}
+    found = frame_features.features_of(
+        video.predicted, maps, context, frame_features.PARTS, of_frames
+    )
     if video.truth is None:
         return found | dict.fromkeys(("mse", "cosine", "lpips"), nothing)
     both = video.predicted[context:], video.truth[context:]

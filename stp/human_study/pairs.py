@@ -20,6 +20,7 @@ import numpy as np
 from stp.core.disk import beside, write_text, writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
+from stp.data.pixels import pixels
 from stp.human_study.answers import read_answers
 from stp.human_study.key import LETTERS, REMEDY, kept_path
 from stp.human_study.pair_answers import asked_of, needs_rater
@@ -184,7 +185,7 @@ def _videos(
                     remedy="leave this model out of the population",
                 )
             secret.update(np.ascontiguousarray(frames).tobytes())
-            made = sprites.pixels(frames)
+            made = pixels(frames)
             first = first or (name, made.shape)
             if made.shape != first[1]:
                 raise StpError(

@@ -20,6 +20,7 @@ import numpy as np
 from stp.core.disk import beside, write_text, writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
+from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.human_study.key import LETTERS, Asked, Key, Source, kept_path
 from stp.human_study.options import FILE, Study, demand, load_study
@@ -129,7 +130,7 @@ def _clips(study: Study, cells: dict[tuple[str, str], Cell], report: Report) -> 
         for sample in draw(index["cluster"], count, study.seed, name):
             reader = next(iter(predictions.values()))
             given, truth = (
-                sprites.pixels(frames[0])
+                pixels(frames[0])
                 for frames in (
                     reader.read_context(sample, sample + 1),
                     reader.read(sample, sample + 1)[1],
@@ -140,7 +141,7 @@ def _clips(study: Study, cells: dict[tuple[str, str], Cell], report: Report) -> 
                 # Of several forecasts of a sample, the first: a draw, as raters would get one.
                 predicted = one.read(sample, sample + 1)[0][0, 0]
                 secret.update(np.ascontiguousarray(predicted).tobytes())
-                choices[model] = sprites.pixels(predicted)
+                choices[model] = pixels(predicted)
             row = index.iloc[sample]
             about = (name, sample, str(row["clip"]), str(row["cluster"]))
             drawn.append((*about, given, truth, choices))

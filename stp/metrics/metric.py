@@ -62,6 +62,8 @@ class Metric(NamedTuple):
             with other statistics, series, or a ``reason``.
         numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
             times, from 0, int64 (T,).
+        with_context: ``statistics`` also takes, last, the context frames of the samples, float32
+            (N, context, C, H, W).
         independent_leads: the statistics of a lead time need the frames of no other one, and T' is
             T: lead times may be computed in blocks, and some may be absent.
         windows: first and last lead time, from 1, of means over lead times: ``statistics`` takes
@@ -84,6 +86,7 @@ class Metric(NamedTuple):
     series: tuple[Series, ...] = (Series(),)
     on_data: Callable[[Any, Any], "Metric"] | None = None
     numbered: bool = False
+    with_context: bool = False
     independent_leads: bool = True
     windows: Windows = ()
     transform: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None

@@ -138,6 +138,9 @@ REGRESSIONS: dict[str, Predict] = {
     "network": network,
 }
 
+AFFINE = ("linear", "ridge", "nested")
+"""Kinds whose predictions are linear functions of the features, and a constant."""
+
 
 def chosen_count(
     gram: np.ndarray, training: np.ndarray, observed: np.ndarray, candidates: Sequence[int]
@@ -191,6 +194,31 @@ def predict(
         count = chosen_count(gram, training, observed, known)
         kind = "linear"
     return REGRESSIONS[kind](components(gram, training, test).first(count), observed)
+
+
+def weights(
+    kind: str, features: np.ndarray, gram: np.ndarray, observed: np.ndarray, count: int
+) -> tuple[np.ndarray, float]:
+    """Learn opinions of all videos, as a linear function of their features.
+
+    Args:
+        kind: of `AFFINE`.
+        features: (V, D).
+        gram: `products` of them.
+        observed: opinions, (V,).
+        count: principal components at most.
+
+    Returns:
+        weights, float64 (D,), and offset: what `predict` says of a video with features x is
+        offset + x @ weights.
+    """
+    everyone = np.arange(len(features))
+    found = predict(kind, gram, everyone, observed, everyone, count)
+    # Centred features span what the function depends on: its values there determine it.
+    mean = features.mean(axis=0, dtype=np.float64)
+    of_videos = np.linalg.pinv(gram, hermitian=True) @ (found - found.mean())
+    slope = (features.astype(np.float64) - mean).T @ of_videos
+    return slope, float(found.mean() - mean @ slope)
 
 
 def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> None:

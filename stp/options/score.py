@@ -52,7 +52,8 @@ class ScoreOptions:
 
     Attributes:
         cell: the keys of the cell (``CELL_KEYS``), written into every row.
-        conventions: named ``<metric>.<choice>``, without repetition.
+        conventions: named ``<metric>.<choice>``, without repetition; none where all conventions of
+            a cell need a network, and belong to its other scores.
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
@@ -93,10 +94,10 @@ class ScoreOptions:
                     remedy="let the plan write the recipe",
                 )
         twice = sorted({name for name in self.conventions if self.conventions.count(name) > 1})
-        if twice or not self.conventions:
+        if twice:
             raise StpError(
                 f"score recipe: conventions are {list(self.conventions)}",
-                expected="at least one, none of them twice",
+                expected="none of them twice",
                 remedy="name each convention once",
             )
         require(whole(self.interval, 1), "interval", self.interval, "a whole number from 1")

@@ -152,6 +152,15 @@ def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str,
     }
 
 
+def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
+    """Convention and part of all that a store says of a cell: columns of tables, and the others."""
+    found = []
+    for table, columns in manifest.tables.items():
+        found += parts_of(manifest, table, cell).values()
+        found += [(convention, Part()) for convention in columns.also.get(cell.key.tested_on, ())]
+    return list(dict.fromkeys(found))
+
+
 def over_leads(manifest: Manifest) -> Manifest:
     """The manifest with the panels over lead time as columns, where its suite has such."""
     curves = manifest.tables[manifest.dimension].curves

@@ -65,6 +65,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     curves = {name: found for name in datasets if (found := plan.recipes.curves(name))}
+    also = {name: found for name in datasets if (found := plan.recipes.also(name))}
     return Manifest(
         dimension=dimension,
         suite=suite_facts(plan.config.scale.suite, plan.config.suite),
@@ -76,7 +77,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         raw={name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
         unavailable={c: about.reason for c, about in described.items() if not about.available},
         conventions=described,
-        tables={dimension: TableColumns(columns, sampled, curves)},
+        tables={dimension: TableColumns(columns, sampled, curves, also)},
         steps=_steps(plan, datasets),
         absent=plan.config.suite.absent,
         deviations=tuple(

@@ -44,7 +44,7 @@ class ScoredConventions:
         )
         wanted = [
             *(_convention(shown, where) for shown in self.columns(dataset).values()),
-            *self.config.suite.also.get(row, ()),
+            *self.also(dataset),
             *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
             *(
                 (_convention(shown, where) for shown in self.sampled_columns(dataset).values())
@@ -79,6 +79,10 @@ class ScoredConventions:
     def curves(self, dataset: str) -> dict[str, str]:
         """Panel of the figure over lead time -> convention; none where columns are the panels."""
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), {})
+
+    def also(self, dataset: str) -> list[str]:
+        """Conventions that are scored besides those of a dataset's columns."""
+        return list(self.config.suite.also.get(self.config.suite.datasets.get(dataset, ""), ()))
 
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""

@@ -104,9 +104,13 @@ def accumulate(
 
     truth = Observed(predictions.frames())
     means = WindowMeans(metric.windows for metric in metrics.values())
+    has_context = any(metric.with_context for metric in metrics.values())
 
     def statistics(
-        block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]
+        block: Block,
+        frames: Frames,
+        of_windows: Mapping[Windows, Frames],
+        context: np.ndarray | None,
     ) -> Statistics:
         every: dict[Windows, Frames] = {(): frames, **of_windows}
         made: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {which: {} for which in every}
@@ -119,6 +123,7 @@ def accumulate(
                 every[metric.windows].leads,
                 made[metric.windows],
                 None if metric.windows else truth,
+                context,
             )
             for name, metric in metrics.items()
             if metric.windows in every
@@ -154,7 +159,11 @@ def accumulate(
             steps = predictions.there.leads[block.leads]
             predicted, observed = predictions.read(first, last + 1, block.leads)
             frames = Frames(predicted, observed, steps)
-            waiting.append((block, pool.submit(statistics, block, frames, means.add(frames))))
+            shown = None
+            if has_context:
+                shown = predictions.read_context(first, last + 1)[:, :, predictions.there.channels]
+            made = pool.submit(statistics, block, frames, means.add(frames), shown)
+            waiting.append((block, made))
             while len(waiting) > threads:
                 done, future = waiting.popleft()
                 take(done, future.result())

@@ -89,6 +89,7 @@ class Members:
         leads: np.ndarray,
         made: dict[tuple[Any, Any], np.ndarray] | None = None,
         truth: Observed | None = None,
+        context: np.ndarray | None = None,
     ) -> np.ndarray:
         """Statistics of some samples.
 
@@ -101,6 +102,7 @@ class Members:
             leads: numbers of the lead times, from 0.
             made: what transforms have made of these samples, for all conventions; filled here.
             truth: what they have made of observed frames, of other samples as well.
+            context: frames (n, context, C, H, W), where the metric asks for them.
 
         Returns:
             float64 (n, K, T').
@@ -120,7 +122,11 @@ class Members:
 
         def of(which: Any, frames: np.ndarray) -> np.ndarray:
             pair = transformed(which, frames), transformed("observed", observed)
-            return metric.statistics(*pair, *((numbers, leads) if metric.numbered else ()))
+            asked = (
+                *((numbers, leads) if metric.numbered else ()),
+                *((context,) if metric.with_context else ()),
+            )
+            return metric.statistics(*pair, *asked)
 
         if metric.ensemble:
             return of("all", predicted)

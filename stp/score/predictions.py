@@ -162,6 +162,8 @@ class FrameSamples(Samples):
         return self.forecasts(start, stop, leads), observed
 
     def read_context(self, start: int, stop: int) -> np.ndarray:
+        if not self.context:
+            return np.empty((stop - start, 0, *self._clips.prepared.shape), np.float32)
         return self._clips.read(self._rows[start:stop], length=self.context)
 
     def frames(self) -> np.ndarray:

@@ -15,7 +15,6 @@ from stp.verbs.app import ConfigFile, app, examples
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
-    from stp.external.quality import Measure
     from stp.score.unpaired import UnpairedDistances
 
 MEASURE = "squeezenet_mcs_rfd"
@@ -260,8 +259,8 @@ def evaluate(
         "stp quality predicted/",
         "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
         "stp quality --cell simvpv2/kth --n 100",
-        "stp quality --where \"tested_on = 'kth'\" --n 100 --out board.csv",
         "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
+        "stp quality --save results/weights/quality_squeezenet.npz",
     ),
 )
 def quality(
@@ -270,17 +269,11 @@ def quality(
         str | None,
         typer.Option(help="Instead: a cell whose predictions are stored, as for `stp show`."),
     ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            help="Instead: all cells of the store that fit a condition in SQL on table cells, as a "
-            "leaderboard: best predicted quality first."
-        ),
-    ] = None,
-    people: Annotated[
+    save: Annotated[
         Path | None,
         typer.Option(
-            help="With --where: human_preferences.csv, whose shares are compared with quality."
+            help="Instead: write the measure and all that it has learnt into this .npz file, for "
+            "the metric predicted_quality."
         ),
     ] = None,
     measure: Annotated[str, typer.Option(help="A measure of the scale file.")] = MEASURE,
@@ -312,14 +305,16 @@ def quality(
     from stp.external import quality as rating
     from stp.verbs.app import load_plan
 
-    if sum(one is not None for one in (folder, cell, where)) != 1:
-        raise typer.BadParameter("a folder of videos, --cell, or --where", param_hint="FOLDER")
-    if people is not None and where is None:
-        raise typer.BadParameter("only with --where", param_hint="--people")
+    if sum(one is not None for one in (folder, cell, save)) != 1:
+        raise typer.BadParameter("a folder of videos, --cell, or --save", param_hint="FOLDER")
     chosen = output.chosen(format, out)
     opened = rating.open_measure(load_plan(configfile), measure, variant)
-    if where is not None:
-        _board(opened, database, where, n, people, device, threads, chosen, out)
+    if save is not None:
+        about = opened.save(save)
+        print(f"wrote {save}; declare it in config/weights.yaml:", file=sys.stderr)
+        kind = "" if opened.is_official else "_synthetic"
+        print(f"quality_{opened.network}{kind}:\n  files:\n    - file: {save.name}")
+        print(f"      bytes: {about['bytes']}\n      sha256: {about['sha256']}")
         return
     asked = None if cell is None else rating.find_cell(database, cell)
     if asked is None:
@@ -337,46 +332,6 @@ def quality(
         rows = [tuple(asdict(one).values()) for one in found.ratings]
         output.put_rows(names, rows, chosen, out)
     for line in rating.summary(found, others):
-        print(line, file=sys.stderr)
-
-
-def _board(
-    measure: "Measure",
-    database: Path,
-    where: str,
-    count: int | None,
-    people: Path | None,
-    device: str,
-    threads: int,
-    chosen: output.FormatName,
-    out: Path | None,
-) -> None:
-    """Print the leaderboard, and behind it how far other metrics rank models alike."""
-    from dataclasses import asdict, fields
-
-    from stp.collect import trust_card
-    from stp.external import quality_board as boards
-    from stp.external.quality import summary
-
-    board = boards.leaderboard(
-        measure, database, where, count, people, device=device, threads=threads, report=_show
-    )
-    _over()
-    if chosen == "json":
-        output.put_json(asdict(board), out)
-    else:
-        beside = out and out.with_name(f"{out.stem}_agreement{out.suffix}")
-        for kind, rows, path in (
-            (boards.Place, board.places, out),
-            (boards.Order, board.orders, beside),
-        ):
-            names = [field.name for field in fields(kind)]
-            output.put_rows(names, [tuple(vars(row).values()) for row in rows], chosen, path)
-        if board.curves:
-            card = trust_card.rows({"": trust_card.OfDataset(board.curves, [], None, None)})
-            path = out and out.with_name(f"{out.stem}_trust_card{out.suffix}")
-            output.put_rows(trust_card.HEADER, card, chosen, path)
-    for line in summary(board.found):
         print(line, file=sys.stderr)
 
 

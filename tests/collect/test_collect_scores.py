@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore, score_rows, write_receipt
+from small_store import SmallStore, convention_facts, score_rows, write_receipt
 
 from stp.collect.layout import SAMPLE_COLUMNS
 from stp.collect.scores import COLLECTED, SCORES, collect
@@ -62,6 +62,26 @@ def test_unavailable_convention_gets_a_row_with_the_reason(store: SmallStore) ->
     assert absent["metric"] == "lpips"
     assert absent["statistic"] == "mean"
     assert absent["reason"] == "metric not available yet"
+
+
+def test_what_is_scored_beside_the_columns_has_a_reason_too(store: SmallStore) -> None:
+    store.manifest["unavailable"]["fvd.predicted_only"] = "the weights of i3d are not there"
+    store.manifest["conventions"]["fvd.predicted_only"] = convention_facts(False)
+    store.manifest["tables"]["short_term"]["also"] = {"moving_mnist": ["fvd.predicted_only"]}
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    store.add("persistence", "enso", {"rmse.per_frame": {"mean": 0.5}})
+    rows = collected(store).to_pylist()
+    (absent,) = [row for row in rows if row["convention"] == "fvd.predicted_only"]
+    assert (absent["tested_on"], absent["value"]) == ("moving_mnist", None)
+    assert absent["reason"] == "the weights of i3d are not there"
+
+
+def test_all_scores_of_a_cell_may_be_perceptual(store: SmallStore) -> None:
+    store.manifest["unavailable"] = {}
+    columns = store.manifest["tables"]["short_term"]["columns"]
+    columns["moving_mnist"] = {"LPIPS": "lpips.alex"}
+    store.add("persistence", "moving_mnist", {}, perceptual={"lpips.alex": {"mean": 0.5}})
+    assert [row["value"] for row in collected(store).to_pylist()] == [0.5]
 
 
 def test_unavailable_column_of_a_variable_names_the_variable(store: SmallStore) -> None:

@@ -308,7 +308,7 @@ def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
     # Cores as well, but without weights no network looks, so an edit of them reaches nothing.
-    of_videos = ("stp.options.videos", "stp.opinions.frame_features", "stp.opinions.dependence")
+    of_videos = ("stp.options.videos", "stp.metrics.frame_features", "stp.opinions.dependence")
     networks = ("stp.metrics.networks", "stp.metrics.lpips", "stp.core.file_identity")
     looking = ("stp.features.", "stp.options.features", *of_videos, *networks)
     shell -= {m for m in shell if m.startswith(looking)}

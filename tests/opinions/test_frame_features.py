@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stp.opinions import frame_features as features
+from stp.metrics import frame_features as features
 from stp.opinions.dependence import correlation_of_distances, dissimilarity, distance_correlation
 
 

@@ -14,11 +14,13 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.external import quality
-from stp.features.maps import Looker
 from stp.features.videos import features_of
 from stp.fetch.generators.pvqa import PvqaOptions, video
-from stp.opinions import seen
-from stp.opinions.new_videos import Estimator, pooled
+from stp.metrics.fitted_quality import pooled
+from stp.metrics.frame_features import PARTS
+from stp.metrics.networks.maps import Looker
+from stp.opinions import regression, seen
+from stp.opinions.new_videos import fit
 from stp.opinions.prepared import Video, open_database
 from stp.options.score import CELL_KEYS
 from stp.plan.cells import Plan
@@ -52,7 +54,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
         rows = [features_of(Video(one.predicted, None), looker, 4) for one in database.videos()]
-        parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in quality.PARTS}
+        parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in PARTS}
         seen.write(finish(made, cell.features[0]), database.names, parts)
         yield made
 
@@ -155,15 +157,26 @@ def test_intervals_hold_what_they_promise_and_distances_are_of_the_farthest_part
     is_test = np.zeros((30, 100), bool)
     for row in is_test:
         row[rng.permutation(100)[:20]] = True
-    learnt = Estimator([one[:100], two[:100]], mos[:100], is_test, "ridge", 240)
+    learnt = fit([one[:100], two[:100]], mos[:100], is_test, "ridge", 240)
     assert learnt.srocc > 0.8
-    found = learnt.estimate([one[100:], two[100:]])
+    found = [learnt.estimate(pair) for pair in zip(one[100:], two[100:], strict=True)]
     kept = [(e, value) for e, value in zip(found, mos[100:], strict=True) if e.value is not None]
     assert len(kept) > 150
     assert 0.9 < np.mean([e.low <= value <= e.high for e, value in kept]) < 0.995
-    far = two[100:101] + 30  # in one of the two parts
-    (away,) = learnt.estimate([one[100:101], far])
+    far = two[100] + 30  # in one of the two parts
+    away = learnt.estimate([one[100], far])
     assert away.value is None and away.low is None and away.distance > 3
+
+
+@pytest.mark.parametrize("kind", regression.AFFINE)
+def test_the_linear_function_says_what_the_regression_says(kind: str):
+    rng = np.random.default_rng(3)
+    features, mos = rng.normal(size=(40, 300)), rng.uniform(0, 100, 30)
+    gram = regression.products(features)
+    wanted = regression.predict(kind, gram, np.arange(30), mos, np.arange(30, 40), 240)
+    known = regression.products(features[:30])
+    slope, offset = regression.weights(kind, features[:30], known, mos, 240)
+    np.testing.assert_allclose(offset + features[30:] @ slope, wanted, rtol=1e-8)
 
 
 def test_pooled_features_know_no_length_and_no_order():

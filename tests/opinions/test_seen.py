@@ -12,13 +12,13 @@ from lpips_reference import lpips
 
 from stp.core.errors import StpError
 from stp.core.job import Job
-from stp.features.maps import NETWORKS, open_looker
 from stp.features.videos import features_of
+from stp.metrics.frame_features import motion_compensated_similarity
 from stp.metrics.networks import c3d
+from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
-from stp.opinions.frame_features import motion_compensated_similarity
 from stp.opinions.prepared import Video, open_database
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER

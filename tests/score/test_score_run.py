@@ -119,6 +119,15 @@ def fields(path: Path) -> tuple[list[str], list[pa.DataType]]:
     return schema.names, schema.types
 
 
+def test_a_cell_may_have_no_scores_of_its_own(video: Scored) -> None:
+    """All of its conventions need a network: they are in its other scores."""
+    folder = video.run()
+    assert pq.read_table(folder / "scores.parquet").num_rows == 0
+    assert pq.read_table(folder / "cluster_sums.parquet").num_rows == 0
+    samples = pq.read_table(folder / "sample_scores.parquet")["sample"].to_pylist()
+    assert samples == list(range(len(video.predicted)))
+
+
 def test_sample_scores_have_one_list_over_leads(video: Scored) -> None:
     table = pq.read_table(video.run("mse.pixel_sum") / "sample_scores.parquet").to_pandas()
     assert table["sample"].tolist() == list(range(23))
@@ -297,7 +306,6 @@ def test_damaged_predictions_are_named(video: Scored, damage: Callable[[Path], N
     ("changes", "message"),
     [
         ({"conventions": ["ssim.range3"]}, "unknown convention 'ssim.range3'"),
-        ({"conventions": []}, "conventions"),
         ({"conventions": ["mse.pixel_sum", "mse.pixel_sum"]}, "twice"),
         ({"bootstrap": {"resamples": 5}}, "resamples is 5"),
         ({"bootstrap": {"resample": 100}}, "did you mean resamples"),

@@ -16,14 +16,12 @@ import torch
 
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.state import read_verified
-from stp.metrics.networks.trunks import Trunk, read_trunk
+from stp.metrics.networks.trunks import DEVIATION, MEAN, Trunk, read_trunk
 from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle
 
 LAYERS = ("means", "differences", "signed_differences")
 SHORTEST = 2
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the channels of ImageNet, as torchvision states them."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:

@@ -9,9 +9,9 @@ another filter, so values do not compare with theirs to the last digit.
 import numpy as np
 import torch
 
-from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
 from stp.metrics.networks.i3d import resize
 from stp.metrics.networks.state import read_verified
+from stp.metrics.networks.trunks import DEVIATION, MEAN
 from stp.metrics.networks.videomae import FRAMES, SIZE, read_videomae
 from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle

@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from stp.metrics.networks.state import State, load
 
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of the channels of ImageNet, as torchvision states them."""
+
 
 class Fire(nn.Module):
     """A narrow 1 x 1 convolution, then 1 x 1 and 3 x 3 ones side by side (Iandola et al. 2016)."""

@@ -27,12 +27,6 @@ class Sheet(NamedTuple):
     columns: int
 
 
-def pixels(frames: np.ndarray) -> np.ndarray:
-    """Frames in [0, 1], (T, C, H, W), to 8-bit RGB, (T, H, W, 3); what lies outside is clipped."""
-    levels = np.rint(np.clip(frames.astype(np.float32), 0, 1) * 255).astype(np.uint8)
-    return np.ascontiguousarray(np.broadcast_to(np.moveaxis(levels, 1, -1), _rgb(levels.shape)))
-
-
 def pitch(side: int) -> int:
     """Pixels from one frame to the next: frames are widened to whole blocks."""
     return -(-side // BLOCK) * BLOCK
@@ -98,8 +92,3 @@ def laid_out(frames: np.ndarray) -> tuple[Image.Image, int]:
 
 def _uri(data: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-
-
-def _rgb(shape: tuple[int, ...]) -> tuple[int, ...]:
-    count, _, height, width = shape
-    return count, height, width, 3

@@ -15,13 +15,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from stp.core.errors import StpError
-from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
 from stp.metrics.lpips import Lpips, compare
 from stp.metrics.networks import c3d
 from stp.metrics.networks.inception import Inception, read_inception
 from stp.metrics.networks.resnet import read_resnet50
 from stp.metrics.networks.state import State, load
-from stp.metrics.networks.trunks import TAPS, vgg_layers
+from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, vgg_layers
 
 Maps = Callable[[np.ndarray], np.ndarray]
 """Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K); fewer where a network looks at clips."""

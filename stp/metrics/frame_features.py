@@ -8,11 +8,14 @@ numbers for each frame (Somraj et al. 2022, section 4; `SSA` is their baseline).
 differ, functions say so.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
 Form = Literal["released", "written"]
+PARTS = ("ssa", "mcs", "mcs_written", "rfd", "rfd_written")
+"""What `features_of` makes; `stp.opinions.seen.PARTS` says what each is."""
 EPSILON = 1e-15
 """Added to the product of two lengths; a location or channel of zeros has the similarity 0."""
 
@@ -81,3 +84,36 @@ def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
     """
     found = spatial_means(maps)
     return found if form == "written" else np.concatenate([np.zeros_like(found[:1]), found])
+
+
+def features_of(
+    frames: np.ndarray,
+    maps_of: Callable[[np.ndarray], np.ndarray],
+    context: int,
+    names: Sequence[str],
+    seen: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Make some features of one video.
+
+    Args:
+        frames: uint8 (T, H, W, 3).
+        maps_of: frames to maps, float (T, h, w, K).
+        context: observed frames.
+        names: of `PARTS`.
+        seen: the maps of the frames, where they are known already.
+
+    Returns:
+        float64 (T', K) each.
+    """
+    maps = maps_of(frames) if seen is None else seen
+    found = {}
+    if "ssa" in names:
+        found["ssa"] = spatial_means(maps)
+    if "mcs" in names or "mcs_written" in names:
+        similar = motion_compensated_similarity(maps, context, "released")
+        found |= {"mcs": similar, "mcs_written": similar[context:]}
+    forms: tuple[tuple[str, Form], ...] = (("rfd", "released"), ("rfd_written", "written"))
+    for name, form in forms:
+        if name in names:
+            found[name] = of_differences(maps_of(rescaled_differences(frames, form)), form)
+    return {name: found[name] for name in names}

@@ -1,0 +1,166 @@
+"""What a study of opinions costs: features of 300 made-up videos, 100 splits with regressions.
+
+Videos of the four sizes are made and prepared first, which is not measured. Each stage runs as its
+job does, in a process of its own on one thread: CPU time, and peak memory of the process. Synthetic
+features are random numbers, as many as SqueezeNet gives. The results are printed as JSON.
+
+    python benchmarks/quality_splits.py --weights results/weights
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+
+from stp.core.file_identity import identify
+from stp.core.job import Job, silent
+from stp.features import videos
+from stp.fetch.generators import pvqa
+from stp.metrics.networks.maps import open_looker
+from stp.metrics.networks.state import read_state
+from stp.models.compute import settle
+from stp.opinions import regression
+from stp.opinions.prepared import open_database
+from stp.predict import opinions
+from stp.prepare import opinions as preparing
+
+REGRESSIONS = ("linear", "ridge", "nested")
+CONTEXT, HORIZON = 4, 16
+PARTS = ("mcs", "rfd")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--weights", type=Path, required=True, help="folder of weights")
+    parser.add_argument("--videos", type=int, default=300, help="number of videos (default: 300)")
+    options = parser.parse_args()
+    networks = {
+        "squeezenet": options.weights / "squeezenet1_1_features.pth",
+        "alexnet": options.weights / "alexnet_features.pth",
+    }
+    found: dict[str, object] = {"videos": options.videos}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        data = prepared(root, options.videos)
+        found["synthetic features"] = {
+            kind: apart(splits_of_random, data, kind) for kind in REGRESSIONS
+        }
+        for name, weights in networks.items():
+            about = {"features": apart(look, root, data, name, weights)}
+            about["CPU s per video, by size"] = apart(by_size, data, name, weights)["value"]
+            for kind in REGRESSIONS:
+                about[f"100 splits, {kind}"] = apart(predict, root, data, name, kind)
+            found[name] = about
+            print(json.dumps({name: about}), file=sys.stderr, flush=True)
+    print(json.dumps(found, indent=1))
+
+
+def apart(function, *given):
+    """Run in a process of its own: CPU seconds, peak memory, and what it returns."""
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_measured, args=(sender, function, *given))
+    process.start()
+    try:
+        return receiver.recv()
+    finally:
+        process.join()
+
+
+def _measured(sender, function, *given) -> None:
+    began = time.process_time()
+    value = function(*given)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    made = {"CPU s": round(time.process_time() - began, 1), "peak MiB": round(peak)}
+    sender.send(made if value is None else {**made, "value": value})
+
+
+def prepared(root: Path, count: int) -> Path:
+    """Generate and prepare the videos; the folder of the prepared data."""
+    raw, out = root / "raw", root / "data"
+    raw.mkdir()
+    out.mkdir()
+    pvqa.generate(raw, {"folder": "pvqa", "videos": count}, silent)
+    files = {
+        str(path.relative_to(raw)): {
+            "bytes": path.stat().st_size,
+            "sha256": sha256(path.read_bytes()).hexdigest(),
+        }
+        for path in sorted(raw.rglob("*.*"))
+        if path.is_file()
+    }
+    lock = root / "raw.lock.json"
+    lock.write_text(json.dumps({"files": files}))
+    recipe = {
+        **{"dataset": "pvqa", "source": "synthetic", "release": "synthetic", "kind": "opinions"},
+        **{"context": CONTEXT, "horizon": HORIZON, "options": {"folder": "pvqa", "splits": 100}},
+    }
+    preparing.run(Job(recipe, {"raw": lock}, out, out, {"raw_roots": [str(raw)]}))
+    return out
+
+
+def look(root: Path, data: Path, network: str, weights: Path) -> None:
+    """The job of stage features."""
+    out = root / network
+    out.mkdir()
+    recipe = {
+        "network": network,
+        "weights": {"sha256": identify(weights)["sha256"]},
+        "context": CONTEXT,
+    }
+    runtime = {"weights": {network: str(weights)}, "device": "cpu"}
+    videos.run(Job(recipe, {"data": data}, out, out, runtime))
+
+
+def by_size(data: Path, network: str, weights: Path) -> dict[str, float]:
+    """CPU seconds of one video, mean of up to three of each size."""
+    taken: dict[str, list[float]] = {}
+    with settle("cpu", 1, "float32") as compute, torch.inference_mode():
+        looker = open_looker(network, read_state(weights), compute.device)
+        for video in open_database(data, CONTEXT).videos():
+            height, width = video.predicted.shape[1:3]
+            own = taken.setdefault(f"{width} x {height}", [])
+            if len(own) < 3:
+                began = time.process_time()
+                videos.features_of(video, looker, CONTEXT)
+                own.append(time.process_time() - began)
+    return {size: round(float(np.mean(own)), 2) for size, own in taken.items()}
+
+
+def predict(root: Path, data: Path, network: str, kind: str) -> None:
+    """The job of stage predict, on the published splits."""
+    out = root / f"{network}-{kind}"
+    out.mkdir()
+    recipe = {
+        **{"model": f"{network}_mcs_rfd", "source": "network_features", "context": CONTEXT},
+        **{"split": "published", "predict": {"regression": kind, "parts": PARTS}},
+    }
+    inputs = {"data": data, "features": root / network}
+    opinions.run(Job(recipe, inputs, out, out, {}))
+
+
+def splits_of_random(data: Path, kind: str) -> None:
+    """The same with random features."""
+    database = open_database(data, CONTEXT)
+    shape = len(database), 2 * (CONTEXT + HORIZON) * 512
+    gram = regression.products(np.random.default_rng(0).normal(size=shape))
+    for is_test in database.splits("published")[1]:
+        training, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+        regression.predict(kind, gram, training, database.mos[training], test, opinions.COMPONENTS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""What people would think of a video, as a measure says that has learnt from rated videos.
+
+A measure looks at a video through a network; a linear function of the features (PVQA; Somraj et
+al. 2022) is its prediction. Videos as long as the rated ones are seen frame by frame; of others,
+features are the mean and standard deviation over the predicted frames. A video is far if its
+features are farther from those of all rated videos than any of these is from its nearest
+neighbour: nothing is known of its like, and it has no value.
+
+The file of a measure (`write`) holds all that it needs, the weights of its network included.
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from stp.core.disk import beside
+from stp.core.errors import StpError
+from stp.core.file_identity import require
+from stp.metrics import frame_features
+from stp.metrics.networks.maps import NETWORKS, Looker, check_size
+from stp.metrics.networks.state import State
+
+EXACT, POOLED = "exact", "pooled"
+"""Features of frames in their order, for clips of the length of the rated videos; of others, their
+mean and deviation over the predicted frames."""
+OBSERVED = 4
+"""Frames of the real clip that count as observed where data have no context, as of distortions."""
+FAR = "farther from all rated videos than any of these is from the others"
+MOST_ARE_FAR = "half of the clips or more are far from all rated videos"
+OFFICIAL = "official"
+"""Source of opinions of people; all others are made up."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What people would think of a video.
+
+    Attributes:
+        value: points, mostly from 0 to 100; None where the video is far from all rated ones.
+        low, high: ends of its 95 % interval.
+        distance: of its features from those of the nearest rated video; 1 is the distance of the
+            rated video that is farthest from all others.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    distance: float
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What was learnt with one kind of features.
+
+    Attributes:
+        parts: features of the V rated videos, float (V, D) each; distances are those of the part in
+            which a video is farthest.
+        farthest: of each part, the distance to its nearest neighbour of the rated video that is
+            farthest from all others.
+        weights: of the features of all parts, float64 (sum of D,).
+        offset: points.
+        srocc: Spearman's correlation of predicted and observed opinions of test videos, median
+            over splits.
+        margin: half width of a 95 % interval, points.
+    """
+
+    parts: Sequence[np.ndarray]
+    farthest: Sequence[float]
+    weights: np.ndarray
+    offset: float
+    srocc: float
+    margin: float
+
+    def estimate(self, parts: Sequence[np.ndarray]) -> Estimate:
+        """Predict the opinion of another video from its features, (D,) each."""
+        away = [
+            float(np.sqrt(np.square(rated - new).sum(axis=1, dtype=np.float64).min())) / farthest
+            for rated, new, farthest in zip(self.parts, parts, self.farthest, strict=True)
+        ]
+        if max(away) > 1:
+            return Estimate(None, None, None, max(away))
+        value = self.offset + float(np.concatenate(parts).astype(np.float64) @ self.weights)
+        return Estimate(value, value - self.margin, value + self.margin, max(away))
+
+
+@dataclass(frozen=True)
+class FittedQuality:
+    """A measure of quality that has learnt from rated videos.
+
+    Attributes:
+        network: that it looks through.
+        names: of the features, `stp.metrics.frame_features.PARTS`.
+        context, horizon: observed and predicted frames of the rated videos.
+        rated: how many there are.
+        source: of their opinions, `OFFICIAL` or synthetic.
+        learnt: by kind, `EXACT` and `POOLED`.
+    """
+
+    network: str
+    names: tuple[str, ...]
+    context: int
+    horizon: int
+    rated: int
+    source: str
+    learnt: Mapping[str, Learnt]
+
+    def rate(
+        self, frames: np.ndarray, context: int, looker: Looker, name: str = "a clip"
+    ) -> tuple[str, Estimate]:
+        """Rate a clip.
+
+        Args:
+            frames: uint8 (T, H, W, 3), observed and predicted ones.
+            context: observed ones.
+            looker: the network.
+            name: of the clip, for errors.
+
+        Returns:
+            the kind of features, and what they say.
+
+        Raises:
+            StpError: a clip is too short, or too small for the network.
+        """
+        predicted = len(frames) - context
+        if context < 1 or predicted < 1:
+            raise StpError(
+                f"{name}: {len(frames)} frames, {context} of them observed",
+                expected="at least one observed frame and one predicted frame",
+                remedy="say how many frames of each clip are observed (--context)",
+            )
+        check_size(self.network, min(frames.shape[1:3]), f"leave out {name}")
+        is_exact = predicted == self.horizon and context >= self.context
+        shown = self.context if is_exact else context
+        kind = EXACT if is_exact else POOLED
+        frames = frames[context - shown :]
+        with torch.inference_mode():
+            if looker.is_of_clips:
+                found = {"ssa": frame_features.spatial_means(looker.maps(frames))}
+            else:
+                found = frame_features.features_of(frames, looker.maps, shown, self.names)
+        parts = [found[name].reshape(1, -1).astype(np.float32) for name in self.names]
+        if not is_exact:
+            channels = NETWORKS[self.network].channels
+            parts = [pooled(part, channels, predicted) for part in parts]
+        return kind, self.learnt[kind].estimate([part[0] for part in parts])
+
+
+def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
+    """Mean and standard deviation over the predicted frames: features that know no length.
+
+    Args:
+        part: features of videos, float (V, T x K), frame by frame.
+        channels: of a frame, K.
+        predicted: frames at the end that are predicted.
+
+    Returns:
+        float64 (V, 2 x K).
+    """
+    frames = part.reshape(len(part), -1, channels)[:, -predicted:].astype(np.float64)
+    return np.concatenate([frames.mean(axis=1), frames.std(axis=1)], axis=1)
+
+
+def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The mean quality of the rated clips; NaN unless these are more than half of all.
+
+    Args:
+        rated: share of clips that are not far from all rated videos.
+        total: sum of their qualities, divided by the number of all clips, points.
+    """
+    many = rated > 0.5
+    return np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=many)
+
+
+_ABOUT = ("network", "names", "context", "horizon", "rated", "source")
+_PLAIN = ("farthest", "weights", "offset", "srocc", "margin")
+_STATE = "state."
+
+
+def write(path: Path, fitted: FittedQuality, state: State) -> None:
+    """Write a measure into one file; equal ones give equal bytes.
+
+    Args:
+        path: of the file, ``.npz``.
+        fitted: the measure.
+        state: weights of its network; those of its last layers that classify are left out.
+
+    Raises:
+        StpError: it is no ``.npz``.
+    """
+    if path.suffix != ".npz":
+        raise StpError(f"a measure cannot be saved as {path}", expected="a name that ends in .npz")
+    arrays: dict[str, np.ndarray] = {name: np.array(getattr(fitted, name)) for name in _ABOUT}
+    for kind, learnt in fitted.learnt.items():
+        arrays |= {f"{kind}.{name}": np.array(getattr(learnt, name)) for name in _PLAIN}
+        parts = zip(fitted.names, learnt.parts, strict=True)
+        arrays |= {f"{kind}.part.{name}": np.asarray(part, np.float32) for name, part in parts}
+    for key, tensor in state.items():
+        if not key.startswith("classifier."):
+            arrays[_STATE + key] = tensor.numpy()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with beside(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # names are no other arguments
+
+
+def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]:
+    """Read the file of a measure.
+
+    Args:
+        path: of the file.
+        declared: its checksums; other bytes are refused.
+
+    Returns:
+        the measure, and the weights of its network.
+
+    Raises:
+        StpError: the bytes are others, or the file is none of `write`.
+    """
+    require(path, declared)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        names = tuple(map(str, arrays["names"]))
+        learnt = {}
+        for kind in (EXACT, POOLED):
+            plain = {name: arrays[f"{kind}.{name}"] for name in _PLAIN}
+            learnt[kind] = Learnt(
+                [arrays[f"{kind}.part.{name}"] for name in names],
+                plain["farthest"].tolist(),
+                plain["weights"],
+                *(float(plain[name]) for name in ("offset", "srocc", "margin")),
+            )
+        about = [
+            arrays[name].item() for name in ("network", "context", "horizon", "rated", "source")
+        ]
+    except (OSError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise StpError(
+            f"{path}: no measure of quality can be read ({error})",
+            expected="a file that `stp quality --save` has written",
+            remedy="make it again",
+        ) from error
+    network, context, horizon, rated, source = about
+    state = {
+        key.removeprefix(_STATE): torch.from_numpy(array)
+        for key, array in arrays.items()
+        if key.startswith(_STATE)
+    }
+    return FittedQuality(network, names, context, horizon, rated, source, learnt), state
