@@ -71,7 +71,7 @@ def test_networks_are_those_that_the_paper_prints(tmp_path: Path) -> None:
         **{"UNet": "31,082,108", "FNO": "45,969,724"},
     }
     demo = {row["hyperparameter"]: row["at scale"] for row in rows if row["model"] == "FNO"}
-    assert demo["Fourier Modes"] == "8, 8" and demo["Batch Size"] == "32"
+    assert demo["Fourier Modes"] == "8, 8" and demo["Batch Size"] == "16"
 
 
 def test_a_network_that_is_not_as_printed_is_marked() -> None:
