@@ -52,6 +52,9 @@ def small(**more: object) -> dict[str, object]:
     return merge(merge(scale, given), more)
 
 
+STUDY = pytest.mark.long(part="suites")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Path]]:
     root = tmp_path_factory.mktemp("noise")
@@ -92,6 +95,7 @@ def test_scales_have_a_cell_for_each_intensity() -> None:
         assert all(made.predictions is None for made in plan.cells)
 
 
+@STUDY
 def test_code_of_distortions_is_part_of_what_is_made_of_them(made) -> None:
     plan, _ = made
     for one in plan.cells:
@@ -118,6 +122,7 @@ def test_other_values_may_differ_from_row_to_row() -> None:
     assert rank_correlation(values, others) == pytest.approx([1, -1, np.nan], nan_ok=True)
 
 
+@STUDY
 def test_rankings_of_models_beside_one_metric_as_success(made) -> None:
     """As if PSNR said what happens, and distortions were models: intervals come from clips."""
     plan = load_manifest(made[1])
@@ -144,6 +149,7 @@ def test_rankings_of_models_beside_one_metric_as_success(made) -> None:
     assert absent.correlation is None and "weights of i3d are not there" in absent.why
 
 
+@STUDY
 def test_means_over_frames_are_exactly_blind_to_swaps(made) -> None:
     plan, path = made
     found = {(c.distortion, c.convention): c for c in curves(load_manifest(path))}
@@ -165,6 +171,7 @@ def test_means_over_frames_are_exactly_blind_to_swaps(made) -> None:
             assert np.array_equal(real, swapped)
 
 
+@STUDY
 def test_noise_is_seen_by_all_and_its_interval_comes_from_clips(made) -> None:
     _, path = made
     for curve in curves(load_manifest(path)):
@@ -175,6 +182,7 @@ def test_noise_is_seen_by_all_and_its_interval_comes_from_clips(made) -> None:
             assert curve.n == CLIPS and len(curve.values) == 3
 
 
+@STUDY
 def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
     _, path = made
     out = tmp_path / "noise_study.csv"
@@ -214,6 +222,7 @@ def written(path: Path, name: str, folder: Path) -> tuple[list[dict[str, str]], 
         return list(csv.DictReader(file)), out.with_suffix(".md").read_text()
 
 
+@STUDY
 def test_distances_by_size_are_a_table_and_a_figure(made, tmp_path: Path) -> None:
     rows, page = written(made[1], "sample_size", tmp_path)
     # Mean and standard error of 50 tries, for each size of subsets of eleven clips.
@@ -231,6 +240,7 @@ def test_distances_by_size_are_a_table_and_a_figure(made, tmp_path: Path) -> Non
     assert all((tmp_path / f"sample_size.{e}").stat().st_size > 1000 for e in ("png", "svg"))
 
 
+@STUDY
 def test_metrics_correlate_within_a_dataset_and_over_all(made, tmp_path: Path) -> None:
     rows, page = written(made[1], "metric_correlations", tmp_path)
     assert {row["dataset"] for row in rows} == {"bair", "all"}
@@ -253,6 +263,7 @@ def test_metrics_correlate_within_a_dataset_and_over_all(made, tmp_path: Path) -
     assert "weights of i3d are not there" in page
 
 
+@STUDY
 def test_motion_is_weighed_against_content_at_equal_error(made, tmp_path: Path) -> None:
     rows, page = written(made[1], "content_motion", tmp_path)
     found = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
@@ -280,6 +291,7 @@ def test_motion_is_weighed_against_content_at_equal_error(made, tmp_path: Path) 
     assert "have learnt nothing" in page
 
 
+@STUDY
 def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     rows, page = written(made[1], "trust_cards", tmp_path)
     of = {row["metric"]: row for row in rows}
@@ -302,6 +314,7 @@ def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     assert "62 %" in page
 
 
+@STUDY
 def test_another_table_is_refused(made, tmp_path: Path) -> None:
     given = ["render", str(made[1]), "--study", "noise", "--out", str(tmp_path / "noise.csv")]
     said = CliRunner().invoke(app, given)
@@ -310,6 +323,7 @@ def test_another_table_is_refused(made, tmp_path: Path) -> None:
     )
 
 
+@STUDY
 def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:
     _, path = made
     plan = load_manifest(path)
@@ -327,6 +341,7 @@ def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:
         card(plan, "ssim.range1")
 
 
+@STUDY
 def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
     _, path = made
     out = tmp_path / "card.csv"

@@ -45,6 +45,7 @@ def ask(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return store.execute(sql).fetchall()
 
 
+@pytest.mark.long(part="suites")
 def test_all_variables_and_lead_times_are_a_few_columns(real: Any) -> None:
     folder, took = real
     ((columns,),) = ask(
@@ -63,6 +64,7 @@ def test_all_variables_and_lead_times_are_a_few_columns(real: Any) -> None:
     assert took["mb"] < 800  # 250 of them are Python and its libraries
 
 
+@pytest.mark.long(part="suites")
 def test_values_are_those_of_the_samples(real: Any) -> None:
     folder, _ = real
     for column, variable, first, last in (
@@ -83,6 +85,7 @@ def test_values_are_those_of_the_samples(real: Any) -> None:
             assert shown[model]["leads"] == (f"{first}-{last}" if last > first else str(last))
 
 
+@pytest.mark.long(part="suites")
 def test_intervals_and_tests_rest_on_blocks_longer_than_the_column(real: Any) -> None:
     folder, _ = real
     found = {
@@ -125,6 +128,7 @@ def test_intervals_and_tests_rest_on_blocks_longer_than_the_column(real: Any) ->
         assert (low, high) == ((rank, rank) if blocks[leads] >= 10 else (None, None))
 
 
+@pytest.mark.long(part="suites")
 def test_only_what_columns_show_is_added(real: Any) -> None:
     """A row for each column, not for each variable and range."""
     folder, _ = real
@@ -145,6 +149,7 @@ def test_only_what_columns_show_is_added(real: Any) -> None:
     ]
 
 
+@pytest.mark.long(part="suites")
 def test_blocks_are_merged_from_the_first_one(real: Any) -> None:
     folder, _ = real
     (path,) = (folder / "store/scores").rglob("good/**/cluster_sums.parquet")

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import pytest
 from small_store import SmallStore
 
 from stp.collect.database import build
@@ -45,6 +46,7 @@ def grown(store: SmallStore, seed: int) -> Path:
     return store.folder / "results.duckdb"
 
 
+@pytest.mark.long(part="processes")
 def test_readers_never_meet_an_error_or_a_part_while_the_store_is_rebuilt(tmp_path: Path) -> None:
     store = SmallStore(tmp_path)
     database, stop = grown(store, 0), tmp_path / "stop"

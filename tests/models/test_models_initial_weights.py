@@ -36,6 +36,7 @@ DEVIATION = {"uniform": 1 / math.sqrt(3), "normal": 1.0, "truncated normal": 1.0
 KURTOSIS = {"uniform": 1.8, "normal": 3.0, "truncated normal": 3.0}
 # Global vectors exist on SEVIR alone.
 CASES = [(name, "moving_mnist") for name in TABLE["models"]] + [("earthformer", "sevir")]
+QUICK = {"convlstm", "simvpv2"}
 
 
 class Rule(NamedTuple):
@@ -140,7 +141,13 @@ def paper() -> Recipes:
     return Recipes(load(CONFIG_FOLDER / "paper.yaml"))
 
 
-@pytest.mark.parametrize(("name", "dataset"), CASES)
+@pytest.mark.parametrize(
+    ("name", "dataset"),
+    [
+        case if case[0] in QUICK else pytest.param(*case, marks=pytest.mark.long(part="learning"))
+        for case in CASES
+    ],
+)
 def test_initial_weights_are_drawn_as_in_the_release(name, dataset):
     torch.manual_seed(0)
     model = create(paper().train(name, dataset, 0))

@@ -185,13 +185,15 @@ def _mos(raw: Path, value: Callable[[str], str]) -> None:
         (lambda raw: _mos(raw, lambda row: f"{row}\n{row}"), "has two rows"),
         (lambda raw: _mos(raw, lambda row: "KTH_099," + row.split(",")[1]), "missing|no opinion"),
         (lambda raw: _mos(raw, lambda row: row + ",extra"), "another number of fields"),
-        (
+        pytest.param(
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "KITTI_003", "KITTY_003"),
             "KITTY_003 has no opinion score",
+            marks=pytest.mark.long(part="suites"),
         ),
-        (
+        pytest.param(
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", ",Test", ",test"),
             "is 'test'",
+            marks=pytest.mark.long(part="suites"),
         ),
         (lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(), "KTH_001"),
         (

@@ -55,6 +55,7 @@ def test_parts_of_a_video():
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
 
 
+@pytest.mark.long(part="suites")
 @pytest.mark.parametrize(
     ("name", "shape"),
     [

@@ -188,6 +188,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.sample_bytes
+@pytest.mark.long(part="suites")
 def test_table_3_of_eth_is_reproduced(table):
     """Within one unit of the last printed digit, which the paper truncates or rounds."""
     lines = [line for line in read(table) if line["ADE difference"]]

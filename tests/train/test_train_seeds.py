@@ -76,6 +76,7 @@ def train_all(folder: Path, data: Path) -> dict[str, list]:
     return found
 
 
+@pytest.mark.long(part="learning")
 @pytest.mark.parametrize("name", NAMES)
 def test_one_seed_gives_one_set_of_weights(first, elsewhere, name: str) -> None:
     weights, losses = first(name)

@@ -80,6 +80,7 @@ def test_a_training_that_is_stopped_leaves_the_same_snapshots(tmp_path, data):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long(part="processes")
 def test_a_training_that_is_killed_leaves_the_same_snapshots(tmp_path, data):
     what = recipe(snapshots=SNAPSHOTS)
     second = tmp_path / "killed" / "state" / "snapshots" / "update-5.pt"

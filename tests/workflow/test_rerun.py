@@ -32,21 +32,21 @@ def finished(tiny, tmp_path_factory) -> Checkout:
 
 
 @pytest.fixture
-def checkout(finished, tmp_path) -> Checkout:
-    """A fresh clone next to the finished store: no results, no .snakemake."""
-    return Checkout.create(tmp_path / "clone", finished.shared)
+def checkout(tiny, tmp_path) -> Checkout:
+    """A fresh clone next to the finished store, for dry runs: no results, no .snakemake."""
+    return Checkout.create(tmp_path / "clone", tiny.shared)
 
 
 @pytest.fixture
-def private(finished, tmp_path) -> Checkout:
+def private(tiny, tmp_path) -> Checkout:
     """A checkout with a copy of the finished store, to really run things in."""
-    return Checkout.beside(finished, tmp_path)
+    return Checkout.beside(tiny, tmp_path)
 
 
 @pytest.fixture
-def made(checkout, finished) -> Checkout:
+def made(finished, tmp_path) -> Checkout:
     """A fresh clone next to the finished store, with all results of the finished checkout."""
-    return take_results(checkout, finished)
+    return take_results(Checkout.create(tmp_path / "clone", finished.shared), finished)
 
 
 def take_results(checkout: Checkout, finished: Checkout) -> Checkout:
@@ -55,11 +55,11 @@ def take_results(checkout: Checkout, finished: Checkout) -> Checkout:
     return checkout
 
 
-def test_a_second_run_has_nothing_to_do(finished):
-    before = finished.receipts()
-    assert finished.planned() == Counter()
-    finished.make_table()
-    assert finished.receipts() == before
+def test_a_second_run_has_nothing_to_do(tiny):
+    before = tiny.receipts()
+    assert tiny.planned() == Counter()
+    tiny.make_table()
+    assert tiny.receipts() == before
 
 
 @pytest.mark.long(part="reruns")
@@ -255,21 +255,16 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_p
     assert not (checkout.folder / database).exists(), "it is no longer true"
 
 
-def test_the_literal_commands_work_from_the_root(checkout: Checkout):
-    local = checkout.run("snakemake", "--profile", "local", "-n", TABLE)
-    assert local.returncode == 0, local.stdout
-    slurm = checkout.run("snakemake", "--profile", "slurm", "-n", TABLE)
-    assert slurm.returncode == 0, slurm.stdout
-    # 14 datasets x 15 models
-    assert re.search(r"^score_short_term +210$", slurm.stdout, re.M), slurm.stdout
-
-
-def test_a_plan_does_not_import_torch(checkout: Checkout, tmp_path: Path):
+def test_the_literal_commands_work_from_the_root_and_import_no_torch(checkout: Checkout, tmp_path):
     (tmp_path / "no-torch" / "torch").mkdir(parents=True)
     (tmp_path / "no-torch" / "torch" / "__init__.py").write_text("raise SystemExit('torch!')")
     path = f"{tmp_path / 'no-torch'}:{checkout.folder}"
-    planned = checkout.run("snakemake", "--profile", "slurm", "-n", TABLE, PYTHONPATH=path)
-    assert planned.returncode == 0, planned.stdout
+    local = checkout.run("snakemake", "--profile", "local", "-n", TABLE, PYTHONPATH=path)
+    assert local.returncode == 0, local.stdout
+    slurm = checkout.run("snakemake", "--profile", "slurm", "-n", TABLE, PYTHONPATH=path)
+    assert slurm.returncode == 0, slurm.stdout
+    # 14 datasets x 15 models
+    assert re.search(r"^score_short_term +210$", slurm.stdout, re.M), slurm.stdout
     job = checkout.run("stp", "train", "convlstm", "enso", PYTHONPATH=path)
     assert "torch!" in job.stdout or job.returncode != 0, "the trap does not work"
 
