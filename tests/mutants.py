@@ -1,41 +1,50 @@
 """What the tests prove: how many random changes of one token they notice.
 
-    make mutants                                   # 300 changes, about an hour on two cores
+    make mutants                                         # 300 changes
     python tests/mutants.py --count 40 --room score
+    python tests/mutants.py --again                      # what survived, after tests were added
 
-A seeded sample of places in the rooms below is changed, one at a time, by cosmic-ray's operators (a
-comparison, an arithmetic or logical operator, a number, a flag, a `not`, a loop that never runs).
-First the quick tests run once with coverage, which tells the tests that execute each line. Each
-change then meets, in a copy of the checkout, the tests that execute its line, and if these notice
-nothing, the files of tests that name its module. A change that no test notices survives. Changes
-that alter nothing are listed in mutants_alike.yaml, with a reason, and do not count. Results are
-appended to --out as they come; the same command continues where it was stopped.
+A seeded sample of places in the rooms below is changed, one at a time, in a copy of the checkout
+(mutant_sample.py). Each change meets the tests that execute its statement, in the files of tests
+that are nearest to its module: called as it is, or few imports away from it. Coverage tells them;
+it is measured once for a file of tests, when a change first needs it. A change that no test notices
+survives; one that breaks the import, or never ends, is noticed. Changes that alter nothing are
+listed in mutants_alike.yaml, with a reason, and do not count. Results are appended to --out as they
+come; the same command continues where it was stopped.
+
+Tests run in forks of a process that has imported the libraries, but nothing of `stp`.
 """
 
 import argparse
 import ast
 import difflib
+import fcntl
 import hashlib
+import importlib
 import json
 import os
-import random
-import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
-from collections import Counter
+import tempfile
+import time
+import traceback
+import types
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
-from queue import Queue
-from typing import NamedTuple
+from typing import Any
 
-import cosmic_ray.plugins
+import pytest
 import yaml
-from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
 from coverage import CoverageData
+from mutant_sample import Change, changed, sample
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
@@ -43,36 +52,22 @@ ROOMS = (
     "upkeep",
 )
 ALIKE = Path(__file__).with_name("mutants_alike.yaml")
-NO_OPERATORS = ("ExceptionReplacer", "RemoveDecorator", "VariableReplacer", "VariableInserter")
-SLOW = ("tests/workflow", "tests/slurm")
+LIBRARIES = (
+    *("pytest", "pytest_cov", "hypothesis", "numpy", "torch", "pandas", "scipy.stats", "pyarrow"),
+    *("pyarrow.parquet", "duckdb", "pydantic", "yaml", "xarray", "zarr", "h5py", "PIL.Image"),
+    *("typer", "rich.console", "rich.progress", "rich.table"),
+)
+SLOW = ("tests/workflow/", "tests/slurm/")
 """Their tests would make each change cost minutes."""
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider")
-ENDLESS = ("--timeout", "200", "--timeout-method", "thread")
-"""A change may make a loop endless: a test that takes so many seconds has noticed it."""
-MOST = 120
-"""Tests that a change of a line meets, the nearest: some lines are executed by thousands, and a
-change that survives meets them all."""
-
-
-class Change(NamedTuple):
-    """A change of one token.
-
-    Attributes:
-        path: of the module, from the root.
-        operator: of cosmic-ray.
-        occurrence: which of the operator's places in the module.
-        line: number of the line.
-    """
-
-    path: str
-    operator: str
-    occurrence: int
-    line: int
-
-    @property
-    def name(self) -> str:
-        """What it is called in a file of results."""
-        return f"{self.path}:{self.line}:{self.operator}:{self.occurrence}"
+PYTEST = ("-q", "-p", "no:cacheprovider", "-m", "not long and not slow")
+NEAREST = 8
+"""Files of tests that a change meets."""
+WHOLE = 2
+"""Of these, files that run if none of their tests executes the change: another process may."""
+BROKEN = 70
+"""Exit status of a fork that could not run the tests."""
+MOST = 100
+"""Tests of a file that a change meets: some statements are executed by thousands."""
 
 
 def main() -> None:
@@ -83,188 +78,102 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: 0)")
     parser.add_argument("--room", choices=ROOMS, action="append", help="only of this room")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="at once")
+    parser.add_argument("--again", action="store_true", help="try again what survived")
     parser.add_argument(
         "--out", type=Path, default=ROOT / "results" / "mutants.jsonl", help="a line per change"
     )
     options = parser.parse_args()
+    for name in LIBRARIES:
+        importlib.import_module(name)
     chosen = sample(options.room or ROOMS, options.count, options.seed)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     known = results_of(options.out)
-    left = [change for change in chosen if change.name not in known]
-    print(f"{len(chosen)} changes, {len(chosen) - len(left)} of them known", flush=True)
-    folder = options.out.parent / "mutants"
-    copies: Queue[Path] = Queue()
-    for number in range(options.workers):
-        copies.put(copy_of_checkout(folder / str(number)))
-    executed = coverage_of_tests(folder, options.workers) if left else CoverageData()
-
-    def tried(change: Change) -> dict[str, str]:
-        copy = copies.get()
-        try:
-            return {"name": change.name, **attempt(change, copy, executed)}
-        finally:
-            copies.put(copy)
-
-    with ThreadPoolExecutor(options.workers) as pool, options.out.open("a") as out:
-        for done, result in enumerate(pool.map(tried, left), start=1):
+    last = {name: attempts[-1] for name, attempts in known.items()}
+    left = [
+        change
+        for change in chosen
+        if change.name not in last
+        or (options.again and fate(change, last[change.name]) == "survived")
+    ]
+    print(f"{len(chosen)} changes, {len(left)} to try", flush=True)
+    nearest(Path("stp"))  # what all processes need, read once
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder,
+        ProcessPoolExecutor(options.workers, get_context("fork")) as pool,
+        options.out.open("a") as out,
+    ):
+        kept = options.out.absolute().with_suffix("")
+        tried = {pool.submit(attempt, one, Path(folder), kept): one for one in left}
+        for done, future in enumerate(as_completed(tried), start=1):
+            result = future.result()
             out.write(json.dumps(result) + "\n")
             out.flush()
             print(f"{done} of {len(left)}: {result['outcome']}  {result['name']}", flush=True)
     report(chosen, results_of(options.out))
 
 
-def sample(rooms: list[str] | tuple[str, ...], count: int, seed: int) -> list[Change]:
-    """Draw places, each alike, and for each place one of its changes."""
-    places: dict[tuple[str, tuple[int, int]], list[Change]] = {}
-    for room in rooms:
-        for path in sorted((ROOT / "stp" / room).rglob("*.py")):
-            for at, change in changes_of(path):
-                places.setdefault((change.path, at), []).append(change)
-    draw = random.Random(seed)
-    order = sorted(places)
-    draw.shuffle(order)
-    return [draw.choice(places[place]) for place in order[:count]]
+# One change
 
 
-def changes_of(path: Path) -> Iterator[tuple[tuple[int, int], Change]]:
-    """All changes of a module with where they begin; annotations of types are left alone."""
-    source = path.read_text(encoding="utf-8")
-    nodes = list(ast_nodes(get_ast(source)))
-    kept_out = annotations(source)
-    for name in sorted(cosmic_ray.plugins.operator_names()):
-        if name.rpartition("/")[2] in NO_OPERATORS:
-            continue
-        operator = cosmic_ray.plugins.get_operator(name)()
-        found = [at for node in nodes for at, _ in operator.mutation_positions(node)]
-        for occurrence, at in enumerate(found):
-            if not any(first <= at < last for first, last in kept_out):
-                place = str(path.relative_to(ROOT))
-                yield at, Change(place, name, occurrence, at[0])
+def attempt(change: Change, folder: Path, kept: Path) -> dict[str, Any]:
+    """Make a change in a copy of the checkout, and run the tests that could notice."""
+    began = time.monotonic()
+    copy = copy_of_checkout(folder / str(os.getpid()))
+    source = (copy / change.path).read_text(encoding="utf-8")
+    text = changed(change, source)
+    differing = list(difflib.ndiff(source.splitlines(), text.splitlines()))
+    result = {
+        "name": change.name,
+        "outcome": "survived",
+        "by": "",
+        "old": "\n".join(one[2:].strip() for one in differing if one.startswith("- ")),
+        "new": "\n".join(one[2:].strip() for one in differing if one.startswith("+ ")),
+    }
+    for tests, covered in tests_near(change.path, statement(source, change.line), copy, kept):
+        left_out = [f"--deselect={test}" for test in covered["failing"]]
+        with Written(copy / change.path, text):
+            done = in_child(copy, [*PYTEST, "-x", *left_out, *tests], 60 + 3 * covered["seconds"])
+        if done["status"] not in (0, 5):
+            result |= {"outcome": "noticed", "by": (done["failing"] or [done["said"]])[0]}
+            break
+    return {**result, "seconds": round(time.monotonic() - began)}
 
 
-def annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where types are annotated: changes there do nothing, or fail at the import."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        for name in ("annotation", "returns"):
-            one = getattr(node, name, None)
-            if isinstance(one, ast.expr) and one.end_lineno is not None:
-                last = (one.end_lineno, one.end_col_offset or 0)
-                found.append(((one.lineno, one.col_offset), last))
-    return found
+class Written:
+    """Another text of a module for a while; without the bytecode that was made from it."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path, text
+
+    def __enter__(self) -> None:
+        self.source, self.stat = self.path.read_text(encoding="utf-8"), self.path.stat()
+        self._write(self.text)
+
+    def __exit__(self, *error: object) -> None:
+        self._write(self.source)
+        os.utime(self.path, ns=(self.stat.st_atime_ns, self.stat.st_mtime_ns))
+
+    def _write(self, text: str) -> None:
+        self.path.write_text(text, encoding="utf-8")
+        for made in (self.path.parent / "__pycache__").glob(f"{self.path.stem}.*.pyc"):
+            made.unlink()
 
 
+@cache
 def copy_of_checkout(folder: Path) -> Path:
     """Copy what git knows, so that no change is ever made in the checkout itself."""
-    shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     return folder
-
-
-def coverage_of_tests(folder: Path, workers: int) -> CoverageData:
-    """Run the quick tests with coverage, once for a state of the checkout; in its first copy.
-
-    Raises:
-        SystemExit: the tests cannot run.
-    """
-    copy = folder / "0"
-    state = hashlib.sha256()
-    for path in sorted(copy.rglob("*.py")):
-        state.update(path.read_bytes())
-    data = folder / f"coverage-{state.hexdigest()[:16]}"
-    if not data.is_file():
-        print("which tests execute which lines ...", flush=True)
-        settings = folder / "coveragerc"
-        settings.write_text("[run]\nrelative_files = true\n")
-        command = [*PYTEST, "-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"]
-        command += ["--cov=stp", "--cov-context=test", "--cov-report=", f"--cov-config={settings}"]
-        command += [f"--ignore={tests}" for tests in SLOW]
-        fresh = folder / "coverage-fresh"
-        done = subprocess.run(
-            command,
-            cwd=copy,
-            env={**environment(copy), "COVERAGE_FILE": str(fresh)},
-            capture_output=True,
-            text=True,
-        )
-        failing = re.findall(r"(?m)^(?:FAILED|ERROR) (\S+)", done.stdout)
-        if done.returncode not in (0, 1) or not fresh.is_file():
-            raise SystemExit(done.stdout + done.stderr)
-        failing_file(data).write_text("".join(f"{test}\n" for test in failing))
-        fresh.rename(data)
-    found = CoverageData(str(data))
-    found.read()
-    for test in failing_file(data).read_text().split():
-        print(f"fails without any change, under coverage: {test}", flush=True)
-    return found
-
-
-def failing_file(data: Path) -> Path:
-    """Lists the tests that fail without any change: they cannot notice one."""
-    return data.with_name(f"{data.name}.failing")
-
-
-def environment(copy: Path) -> dict[str, str]:
-    """The variables of the tests in a copy of the checkout."""
-    return {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
-
-
-def attempt(change: Change, copy: Path, executed: CoverageData) -> dict[str, str]:
-    """Make a change in a copy of the checkout, and run the tests that could notice."""
-    path = copy / change.path
-    source = (ROOT / change.path).read_text(encoding="utf-8")
-    operator = cosmic_ray.plugins.get_operator(change.operator)()
-    changed = mutate_code(source, operator, change.occurrence)
-    assert changed is not None, change
-    lines = [
-        line
-        for line in difflib.ndiff(source.splitlines(), changed.splitlines())
-        if line.startswith(("- ", "+ "))
-    ]
-    path.write_text(changed, encoding="utf-8")
-    failing = failing_file(Path(executed.data_filename())).read_text().split()
-    outcome = "survived"
-    try:
-        for tests in (tests_of_line(change, source, executed), tests_of(change.path)):
-            if tests and outcome == "survived":
-                left_out = [f"--deselect={test}" for test in failing]
-                done = subprocess.run(
-                    [*PYTEST, *ENDLESS, "-x", *left_out, *tests],
-                    cwd=copy,
-                    env=environment(copy),
-                    capture_output=True,
-                )
-                outcome = {0: "survived", 5: "survived"}.get(done.returncode, "noticed")
-    finally:
-        path.write_text(source, encoding="utf-8")
-    return {"outcome": outcome, "diff": "\n".join(lines)}
-
-
-def tests_of_line(change: Change, source: str, executed: CoverageData) -> tuple[str, ...]:
-    """The tests that execute the statement of a change: those of files that name its module
-    first, then those of files with few of them.
-
-    What only a fixture executes, every test of the file may rest on: then it is the whole file,
-    after all tests that execute the statement themselves.
-    """
-    contexts = executed.contexts_by_lineno(change.path)
-    found = {c for line in statement(source, change.line) for c in contexts.get(line, []) if c}
-    tests: dict[str, set[str]] = {}
-    for context in found:
-        test, _, phase = context.rpartition("|")
-        file = test.partition("::")[0]
-        tests.setdefault(file, set()).add(test if phase == "run" else file)
-    naming = tests_of(change.path)
-    itself = {file: sorted(names - {file}) for file, names in tests.items()}
-    order = sorted(tests, key=lambda file: (not itself[file], file not in naming, len(tests[file])))
-    chosen = [itself[file] or [file] for file in order]
-    return tuple(name for names in chosen for name in names)[:MOST]
 
 
 def statement(source: str, line: int) -> range:
@@ -281,59 +190,250 @@ def statement(source: str, line: int) -> range:
     return range(inner.lineno, max(last, inner.lineno) + 1)
 
 
+# Processes
+
+
+def in_child(copy: Path, arguments: list[str], seconds: float) -> dict[str, Any]:
+    """Run pytest in a fork of this process, in a copy of the checkout, with limits.
+
+    Args:
+        seconds: of CPU time. One that waits may take 180 seconds, and ten times this.
+
+    Returns:
+        ``status`` of pytest, negative if it was ended; ``failing`` tests; ``seconds`` of CPU time.
+    """
+    temporary = copy.with_name(f"{copy.name}-tmp")
+    said, told = copy.with_name(f"{copy.name}.out"), copy.with_name(f"{copy.name}.json")
+    told.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        status = BROKEN
+        try:
+            become(copy, said, int(seconds))
+            failing = Failing()
+            base = f"--basetemp={temporary}"
+            status = int(pytest.main([base, *arguments], plugins=[failing]))
+            told.write_text(json.dumps(failing.tests))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    until = time.monotonic() + 180 + 10 * seconds
+    ended = (0, 0, None)
+    while ended[0] == 0:
+        time.sleep(0.05)
+        ended = os.wait4(child, os.WNOHANG)
+        if ended[0] == 0 and time.monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            ended = os.wait4(child, 0)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what it has started and left
+    shutil.rmtree(temporary, ignore_errors=True)
+    status = os.waitstatus_to_exitcode(ended[1])
+    if status == BROKEN:
+        raise RuntimeError(f"{arguments}\n{said.read_text()}")
+    return {
+        "status": status,
+        "said": said.read_text(errors="replace")[-200:],
+        "failing": json.loads(told.read_text()) if told.is_file() else [],
+        "seconds": ended[2].ru_utime + ended[2].ru_stime,
+    }
+
+
+def become(copy: Path, said: Path, seconds: int) -> None:
+    """Be a process as if Python had just started in a copy of the checkout."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for number, source in enumerate((os.open(os.devnull, os.O_RDONLY), output, output)):
+        os.dup2(source, number)
+    os.chdir(copy)
+    os.environ |= {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
+    os.environ.pop("STP_RAW_MIRROR", None)  # real bytes would take minutes
+    sys.path[:] = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+class Failing:
+    """Notes the tests that fail; a plug-in of pytest."""
+
+    def __init__(self) -> None:
+        self.tests: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.tests.append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.tests.append(report.nodeid)
+
+
+# Which tests
+
+
+def tests_near(
+    path: str, lines: range, copy: Path, kept: Path
+) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The tests that execute some lines of a module, file by file, with `coverage_of` the file."""
+    files = nearest(Path(path))[:NEAREST]
+    executed = False
+    for file in files:
+        covered = coverage_of(file, copy, kept)
+        if tests := tests_of_lines(path, lines, covered):
+            executed = True
+            yield tests, covered
+    for file in files[: 0 if executed else WHOLE]:
+        yield [file], coverage_of(file, copy, kept)
+
+
 @cache
-def tests_of(path: str) -> tuple[str, ...]:
-    """The files of tests that import a module; short ones first."""
-    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    package, _, name = module.rpartition(".")
-    return tests_that_name(
-        rf"\b{re.escape(module)}\b"
-        rf"|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{re.escape(name)}\b"
-    )
+def coverage_of(file: str, copy: Path, kept: Path) -> dict[str, Any]:
+    """Run a file of tests without any change, once for a state of it.
+
+    Returns:
+        ``data`` of coverage; tests that are ``failing`` without a change, which can notice none;
+        ``seconds`` of CPU time.
+    """
+    state = hashlib.sha256((copy / file).read_bytes() + state_of_code()).hexdigest()[:12]
+    folder = kept / f"{Path(file).stem}-{state}"
+    folder.mkdir(parents=True, exist_ok=True)
+    data, facts = folder / "coverage", folder / "facts.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not facts.is_file():
+            settings = folder / "settings"
+            settings.write_text(f"[run]\nrelative_files = true\ndata_file = {data}\n")
+            cov = ["--cov=stp", "--cov-context=test", "--cov-report=", f"--cov-config={settings}"]
+            done = in_child(copy, [*PYTEST, *cov, file], 600)
+            facts.write_text(json.dumps(done))
+    covered = CoverageData(str(data))
+    if data.is_file():
+        covered.read()
+    return {**json.loads(facts.read_text()), "file": file, "data": covered}
 
 
-def tests_that_name(pattern: str) -> tuple[str, ...]:
-    """The quick files of tests with a pattern in their text; short ones first."""
-    found = [
-        file
-        for file in (ROOT / "tests").rglob("test_*.py")
-        if not str(file.relative_to(ROOT)).startswith(SLOW)
-        and re.search(pattern, file.read_text(encoding="utf-8"))
-    ]
-    found.sort(key=lambda file: file.stat().st_size)
-    return tuple(str(file.relative_to(ROOT)) for file in found)
+@cache
+def state_of_code() -> bytes:
+    """Tells apart versions of all modules."""
+    state = hashlib.sha256()
+    for path in sorted((ROOT / "stp").rglob("*.py")):
+        state.update(path.read_bytes())
+    return state.digest()
 
 
-def results_of(out: Path) -> dict[str, dict[str, str]]:
-    """What is known of changes by their names."""
-    if not out.is_file():
-        return {}
-    return {one["name"]: one for one in map(json.loads, out.read_text().splitlines())}
+def tests_of_lines(path: str, lines: range, covered: dict[str, Any]) -> list[str]:
+    """The tests of a file that execute some lines of a module, all of it if a fixture does, or an
+    import: then every test may rest on them."""
+    contexts = covered["data"].contexts_by_lineno(path)
+    found = {context for line in lines for context in contexts.get(line, [])}
+    tests = sorted({one.removesuffix("|run") for one in found if one.endswith("|run")})
+    tests = tests[:: len(tests) // MOST + 1]
+    return tests + [covered["file"]] * any(not one.endswith("|run") for one in found)
 
 
-def report(chosen: list[Change], known: dict[str, dict[str, str]]) -> None:
-    """Print the survivors and the share that was noticed, by room."""
-    alike = {(one["file"], one["line"].strip()) for one in yaml.safe_load(ALIKE.read_text()) or []}
-    counted: dict[str, Counter[str]] = {}
+def nearest(path: Path) -> list[str]:
+    """The files of tests by how near they are to a module."""
+    away = {path: 0}
+    begun = [path]
+    importers = links()
+    for one in begun:
+        for importer in sorted(importers[one] - set(away)):
+            away[importer] = away[one] + 1
+            begun.append(importer)
+    words, room = set(path.stem.split("_")), path.parts[1:2]
+
+    def far(file: Path) -> tuple[Any, ...]:
+        called = words <= set(file.stem.split("_"))
+        beside = file.parts[1:2] == room
+        breadth = sum(file in found for found in importers.values())
+        return (not (called and away[file] < 3), away[file], not beside, breadth, file)
+
+    tests = [one for one in away if one.name.startswith("test_") and one.parts[0] == "tests"]
+    kept = [one for one in tests if not str(one).startswith(SLOW)]
+    return [str(file) for file in sorted(kept, key=far)]
+
+
+@cache
+def links() -> defaultdict[Path, set[Path]]:
+    """The modules and tests that import each module, and tests with its name in a string; a
+    conftest.py belongs to all tests beside it."""
+    files = [*ROOT.glob("stp/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    texts = {file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in files}
+    modules: dict[str, Path] = {}
+    stems: defaultdict[str, set[Path]] = defaultdict(set)
+    for file in texts:
+        if file.parts[0] == "stp":
+            parts = file.parent.parts if file.stem == "__init__" else file.with_suffix("").parts
+            modules[".".join(parts)] = file
+            stems[file.stem].add(file)
+        else:
+            modules[file.stem] = file
+    found: defaultdict[Path, set[Path]] = defaultdict(set)
+    for file, text in texts.items():
+        for node in ast.walk(ast.parse(text)):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [one.name for one in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            for name in names:
+                if name in modules:
+                    found[modules[name]].add(file)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for word in node.value.split() if file.parts[0] == "tests" else ():
+                    for module in stems[word]:
+                        found[module].add(file)
+        if file.name == "conftest.py" and len(file.parts) > 2:
+            found[file] |= {one for one in texts if one.parent == file.parent and one != file}
+    return found
+
+
+# Results
+
+
+def results_of(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """What is known of changes by their names, the first attempt first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in out.read_text().splitlines() if out.is_file() else ():
+        result = json.loads(line)
+        found.setdefault(result["name"], []).append(result)
+    return found
+
+
+def fate(change: Change, result: dict[str, Any]) -> str:
+    """Tell noticed, survived and alike."""
+    listed = (change.path, result["old"], result["new"]) in alike()
+    return "alike" if listed and result["outcome"] == "survived" else str(result["outcome"])
+
+
+@cache
+def alike() -> set[tuple[str, str, str]]:
+    """Changes that alter nothing: module, and line before and after."""
+    entries = yaml.safe_load(ALIKE.read_text(encoding="utf-8")) or []
+    return {(one["file"], one["old"].strip(), one["new"].strip()) for one in entries}
+
+
+def report(chosen: list[Change], known: dict[str, list[dict[str, Any]]]) -> None:
+    """Print the survivors and the share that was noticed by room: at the first attempt, and now."""
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for change in chosen:
-        result = known[change.name]
-        old = result["diff"].splitlines()[0].removeprefix("- ").strip()
-        outcome = result["outcome"]
+        attempts = known[change.name]
+        outcome = fate(change, attempts[-1])
         if outcome == "survived":
-            if (change.path, old) in alike:
-                outcome = "alike"
-            else:
-                print(f"\nsurvived: {change.path}:{change.line}\n{result['diff']}")
+            old, new = attempts[-1]["old"], attempts[-1]["new"]
+            print(f"\nsurvived: {change.path}:{change.line}\n- {old}\n+ {new}")
         for room in (change.path.split("/")[1], "all"):
-            counted.setdefault(room, Counter())[outcome] += 1
-    print(f"\n{'room':<10} {'changes':>7} {'noticed':>8} {'alike':>6} {'share':>6}")
-    for room, outcomes in sorted(counted.items(), key=lambda one: one[0] == "all"):
-        real = outcomes["noticed"] + outcomes["survived"]
-        share = f"{outcomes['noticed'] / real:.0%}" if real else "-"
-        print(
-            f"{room:<10} {sum(outcomes.values()):>7} {outcomes['noticed']:>8} "
-            f"{outcomes['alike']:>6} {share:>6}"
-        )
+            counted[room][outcome] += 1
+            counted[room]["first"] += fate(change, attempts[0]) == "noticed"
+    print(f"\n| {'room':<8} | changes | alter nothing | noticed at first | noticed | share |")
+    print("|---|---|---|---|---|---|")
+    for room, of in sorted(counted.items(), key=lambda one: one[0] == "all"):
+        real = of["noticed"] + of["survived"]
+        share = f"{of['noticed'] / real:.0%}" if real else "-"
+        total = real + of["alike"]
+        print(f"| {room} | {total} | {of['alike']} | {of['first']} | {of['noticed']} | {share} |")
 
 
 if __name__ == "__main__":

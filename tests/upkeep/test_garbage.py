@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,19 @@ def test_another_checkout_keeps_what_it_claimed(plan, other, tmp_path):
     shutil.rmtree(tmp_path / "theirs")
     claim(plan, tmp_path / "theirs" / "results")
     assert len(read_claims(plan.store)) == 3
+
+
+def test_claims_count_until_they_are_older_than_said(plan, other, tmp_path, monkeypatch, capsys):
+    finish_all(plan, days_old=10)
+    old = str(finish(other, pick(other, "train", "convlstm"), days_old=10).relative_to(plan.store))
+    now = time.time()
+    monkeypatch.setattr(garbage.time, "time", lambda: now)
+    path = claim(other, tmp_path / "theirs" / "results")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "time": now - 3 * DAY}))
+    for forget_after, counts in ((None, True), (4, True), (3, True), (2, False)):
+        garbage.collect([TINY], False, days=7, forget_after=forget_after, yes=False)
+        said = capsys.readouterr().out
+        assert ("needed by" in said, old in said) == (counts, not counts), forget_after
 
 
 def test_an_unreadable_claim_stops_everything(plan, tmp_path):

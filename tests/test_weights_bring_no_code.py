@@ -1,0 +1,63 @@
+"""Files of torch may be pickles: whoever reads one runs nothing of it."""
+
+import hashlib
+import os
+import pickle
+
+import pytest
+import torch
+
+from stp.core.errors import StpError
+from stp.forecast import trained
+from stp.metrics.networks import state
+from stp.models import weights
+from stp.tracks.predictors import social_gan, trajectory_cvae
+from stp.train.checkpoint import Checkpoint
+from stp.upkeep import same
+
+
+class Hostile:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def compare_with_another(path):
+    new = path.parent / "new"
+    new.mkdir()
+    torch.save({"weights": torch.zeros(2)}, new / path.name)
+    list(same.compare(path.parent, new))
+
+
+def go_on(path):
+    """A training's own state begins with a checksum, which anybody can make."""
+    path.write_bytes(hashlib.sha256(path.read_bytes()).digest() + path.read_bytes())
+    Checkpoint(path, {}).load(print)
+
+
+READERS = {
+    "published network": state.read_state,
+    "state of a training": go_on,
+    "trained model": lambda path: weights.load(path, {}),
+    "model of forecasts": lambda path: trained.load(path, None),
+    "comparison of artefacts": compare_with_another,
+    "Social GAN": social_gan.load,
+    "CVAE": lambda path: trajectory_cvae.load(path, trajectory_cvae.Parameters()),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pickle_in_a_file_of_weights_is_not_run(reader, tmp_path):
+    folder, ran = tmp_path / "old", tmp_path / "ran"
+    folder.mkdir()
+    path = folder / "model.pt"
+    torch.save({"state_dict": Hostile(ran)}, path)
+    torch.load(path, weights_only=False)
+    ran.rmdir()  # made by a reader that runs what it reads
+    with pytest.raises((StpError, pickle.UnpicklingError)):
+        READERS[reader](path)
+    assert not ran.exists()
