@@ -8,11 +8,15 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from parts import PARTS
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parent.parent
 SLURM = "tests/slurm/"
+# No example has to end in a fifth of a second: machines are slow and busy.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Of a run in the background. Programs that tests start inherit it, and tests send them Ctrl-C.

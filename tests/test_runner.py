@@ -355,7 +355,7 @@ def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):
     assert not (prepared.store / cell(prepared, "persistence").predictions.folder).exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root: run as root, as in a container")
 @IN_PROCESSES
 @pytest.mark.parametrize("options", ["size=64k", "size=64k,ro"])
 def test_a_really_full_or_read_only_disk(plan, tmp_path, options):

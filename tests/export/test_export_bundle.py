@@ -67,6 +67,7 @@ def test_scores_are_those_of_the_score_artefacts(made, database):
     assert same == (6,)
 
 
+@pytest.mark.long(part="kinds")
 def test_the_same_store_gives_the_same_bytes_wherever_it_lies(tmp_path):
     digests = set()
     for place in ("here", "somewhere/else"):
@@ -281,6 +282,7 @@ def stp(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long(part="docs")
 def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
     """The commands and queries of docs/export.md, as they stand there."""
     theirs = Path(shutil.copytree(database.parent, tmp_path / "elsewhere")) / database.name

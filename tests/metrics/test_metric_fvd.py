@@ -81,6 +81,7 @@ def seeded() -> dict[str, torch.Tensor]:
     return I3D().state_dict()
 
 
+@pytest.mark.long(part="suites")
 def test_features_are_the_mean_logits_of_each_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(i3d.BATCH_FRAMES, "cpu", 1)  # one clip at a time
     clips = np.random.default_rng(0).random((2, 9, 1, 16, 20), np.float32)

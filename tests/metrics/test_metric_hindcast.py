@@ -61,6 +61,7 @@ def test_correlation_falls_with_lead_time_as_published(
 
 
 @pytest.mark.sample_bytes
+@pytest.mark.long(part="suites")
 def test_probabilities_are_lost_as_well(hindcast: tuple[np.ndarray, np.ndarray]) -> None:
     members, truth = hindcast
     scores = weighted_crps(members, truth, ONE, fair=True).mean(axis=(0, 1))

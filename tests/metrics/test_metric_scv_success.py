@@ -216,6 +216,7 @@ def test_spoilt_videos_are_found(name, how, spoil):
 
 
 @pytest.mark.parametrize("name", RULES)
+@pytest.mark.long(part="suites")
 def test_truth_that_is_a_little_blurred_or_noisy_is_still_recognised(name):
     """Rates at other levels are in docs/scv.md."""
     observed = film(games(name)[:2])

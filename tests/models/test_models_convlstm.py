@@ -141,6 +141,7 @@ def test_learns_a_few_clips_by_heart():
     assert (model(clip[:, :3], 2) - clip[:, 3:]).square().mean() < 0.01
 
 
+@pytest.mark.long(part="learning")
 def test_a_step_of_the_published_size_lowers_the_loss():
     torch.manual_seed(0)
     model, clip = Model((1, 64, 64), 10, 10), torch.rand(1, 20, 1, 64, 64)

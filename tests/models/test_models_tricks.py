@@ -171,7 +171,15 @@ class Probabilities:
         return noted
 
 
-@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long(part="learning"))
+        if name in ("phydnet", "mcvd")
+        else name
+        for name in RANDOM
+    ],
+)
 def test_an_interruption_changes_no_probability_and_no_draw(tmp_path, monkeypatch, name):
     data = write_squares(tmp_path / "data")
     train = {"batch_size": 8, "max_clips": 24, "epochs": 3, "max_val_clips": 2}  # 3 steps an epoch

@@ -274,6 +274,7 @@ def test_published_climatology_and_normalisation_and_a_window(
         )
 
 
+@pytest.mark.long(part="suites")
 def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     make_job: Callable[..., Job], surface: Path
 ) -> None:
@@ -349,6 +350,7 @@ def run_until_killed(job: Job, changes: int) -> None:
     run(job)
 
 
+@pytest.mark.long(part="processes")
 def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     make_job: Callable[..., Job], surface: Path
 ) -> None:
@@ -418,6 +420,7 @@ def test_days_that_are_done_are_not_read_again(
     assert len(done) == 1 + 44
 
 
+@pytest.mark.long(part="suites")
 def test_a_store_of_weatherbench_2_gives_the_same_arrays(
     make_job: Callable[..., Job], tmp_path: Path
 ) -> None:

@@ -202,6 +202,7 @@ def test_every_network_has_notes(paper):
     assert {name for name, about in known.items() if about.table19} == set(published(paper))
 
 
+@pytest.mark.long(part="docs")
 def test_the_page_has_the_sizes_of_now(paper):
     """Those of the smallest frames; all of them below."""
     text = PAGE.read_text()

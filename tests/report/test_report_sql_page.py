@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.long(part="browser"),
     pytest.mark.skipif(
         not (shutil.which("npm") and shutil.which("node")) and "STP_REQUIRE_NPM" not in os.environ,
-        reason="needs npm and Node.js, and once the registry that npm is configured for",
+        reason="needs npm and Node.js (apt-get install npm), and once the registry of npm",
     ),
     pytest.mark.skipif(
         not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,

@@ -178,6 +178,7 @@ def test_scores_of_the_mean_of_an_ensemble(
     np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
 
 
+@pytest.mark.long(part="suites")
 def test_a_mean_error_of_earlier_years_is_taken_off(
     make: Callable[..., Job], data: Path, tmp_path: Path
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_mean_error_of_earlier_years_is_taken_off(
         np.testing.assert_allclose(value(job, "t850", lead)["value"], expected, rtol=1e-4)
 
 
+@pytest.mark.long(part="suites")
 def test_centres_together_are_all_their_members_or_their_mean(
     make: Callable[..., Job], data: Path, tmp_path: Path
 ) -> None:
@@ -242,6 +244,7 @@ def test_blocks_of_lead_times_change_nothing(
     pd.testing.assert_frame_equal(one, other)
 
 
+@pytest.mark.long(part="processes")
 def test_a_scoring_that_is_stopped_ends_in_the_same_rows(
     make: Callable[..., Job], archives: dict[str, Path]
 ) -> None:
@@ -372,6 +375,7 @@ def test_models_that_lack_starts_store_the_same_ones_where_they_can() -> None:
     assert kept_of(np.array([3, 2]), spread(9, 0)).tolist() == []
 
 
+@pytest.mark.long(part="suites")
 def test_starts_that_are_named_are_stored_of_all_archives_that_have_them(
     make: Callable[..., Job], data: Path, tmp_path: Path
 ) -> None:

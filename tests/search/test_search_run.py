@@ -158,6 +158,7 @@ def test_a_search_that_was_asked_to_stop_goes_on_as_if_it_had_not_been(
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long(part="processes")
 def test_a_search_that_was_killed_goes_on_as_if_it_had_not_been(
     plan: Plan, space: Space, whole
 ) -> None:

@@ -177,6 +177,7 @@ def test_channels_beside_each_other_change_rounding_only(tmp_path, data, make_re
     assert beside["selection"]["val_mse"] == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.long(part="learning")
 def test_compiled_parts_change_rounding_only(tmp_path, data, monkeypatch):
     compiled = []
     original = torch.nn.Module.compile

@@ -353,6 +353,7 @@ def test_a_proof_of_what_networks_see_has_their_weights(tmp_path, monkeypatch):
     assert jobs[0].runtime["weights"] == {"alexnet": str(file)}
 
 
+@pytest.mark.long(part="processes")
 def test_a_change_of_the_results_is_found_out(made, copy):
     shutil.copytree(ROOT / "config", copy / "config")
     path = copy / "stp" / "models" / "weights.py"

@@ -71,10 +71,15 @@ def test_the_page_has_every_table_and_every_table_is_planned(copy):
     ("scale", "own"),
     [
         ("atlas-demo", OF_PEOPLE),
-        ("chaosbench-demo", OF_FIELDS),
-        ("fvd-demo", OF_DISTORTIONS),
-        ("pvqa-demo", OF_OPINIONS),
-        ("scv-demo", OF_MODELS),
+        *(
+            pytest.param(scale, own, marks=pytest.mark.long(part="suites"))
+            for scale, own in (
+                ("chaosbench-demo", OF_FIELDS),
+                ("fvd-demo", OF_DISTORTIONS),
+                ("pvqa-demo", OF_OPINIONS),
+                ("scv-demo", OF_MODELS),
+            )
+        ),
     ],
 )
 def test_scales_of_other_suites_make_theirs_and_none_of_another_paper(copy, scale, own):

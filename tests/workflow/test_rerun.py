@@ -278,7 +278,7 @@ def test_unknown_names_stop_the_plan_with_the_nearest(checkout: Checkout, tmp_pa
 
 
 @pytest.mark.long(part="reruns")
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root: run as root, as in a container")
 def test_a_finished_store_on_a_read_only_disk_serves(private):
     shutil.rmtree(private.folder / "results")
     for options in ("bind", "remount,bind,ro"):
