@@ -336,7 +336,7 @@ def _near(one: Blob, other: Blob, size: int) -> bool:
 def _match(
     blob: Blob,
     units: Sequence[Blob],
-    phase: Sequence[str],
+    phase: np.ndarray,
     seen: dict[int, str],
     medivac: np.ndarray,
     size: int,
