@@ -18,6 +18,9 @@ from stp.models.draws import generator_of, white_noise
 from stp.models.padding import pad
 
 PRIORS = ("fixed", "learned")
+SEEN = ("drawn", "mean", "prior")
+"""Latent vectors of frames that were seen, in a forecast: drawn from the posterior, its mean, or
+drawn from the prior."""
 DEPTHS = (2, 2, 3, 3, 3, 3)
 """Convolutions at each resolution; as many resolutions as there are widths."""
 LEAK = 0.2
@@ -156,8 +159,9 @@ def divergence(
 class Model(nn.Module):
     """Predicts the code of the next frame, and decodes it with what the last context frame shows.
 
-    Latent vectors of frames that were seen come from the posterior, those of frames to come from
-    the prior. In a forecast both are drawn from the clip, the seed and the number of the forecast.
+    Latent vectors of frames that were seen come from the posterior unless `seen` says otherwise,
+    those of frames to come from the prior. In a forecast both are drawn from the clip, the seed and
+    the number of the forecast.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where sides cannot be halved often enough.
@@ -173,6 +177,12 @@ class Model(nn.Module):
         posterior_depth: of the posterior, and of the prior if it is learned.
         batch_norm: in all layers, as the authors have it; Tensor2Tensor has none but one.
         kl_weight: of the divergence of posterior and prior, summed over frames.
+        last_skip: whether the decoder sees what the encoder saw of the last context frame, as in
+            the paper and Tensor2Tensor; in the authors' release it sees the frame before.
+        seen: ``drawn``: as in the paper, and in the release of SVG-LP; ``mean``: as in that of
+            SVG-FP; ``prior``: as in Tensor2Tensor.
+        log_variance: whether draws take what the posterior gives for the logarithm of the variance,
+            as the divergence does; in Tensor2Tensor they take it for that of the deviation.
         seed: of the latent vectors of forecasts.
 
     Raises:
@@ -196,6 +206,9 @@ class Model(nn.Module):
         posterior_depth: int = 1,
         batch_norm: bool = True,
         kl_weight: float = 1e-4,
+        last_skip: bool = True,
+        seen: str = "drawn",
+        log_variance: bool = True,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -214,8 +227,13 @@ class Model(nn.Module):
         require(isinstance(batch_norm, bool), "options.batch_norm", batch_norm, "true or false")
         ok = number(kl_weight) and kl_weight >= 0
         require(ok, "options.kl_weight", kl_weight, "a number from 0")
+        for name, value in (("last_skip", last_skip), ("log_variance", log_variance)):
+            require(isinstance(value, bool), f"options.{name}", value, "true or false")
+        require(seen in SEEN, "options.seen", seen, " or ".join(SEEN))
         require(whole(seed, 0), "options.seed", seed, "a whole number from 0")
         self.context, self.latent, self.kl_weight, self.seed = context, latent, kl_weight, seed
+        self.last_skip, self.seen = last_skip, seen
+        self.power = 0.5 if log_variance else 1.0
         self.multiple = 2 ** len(widths)
         sides = -(-shape[1] // self.multiple), -(-shape[2] // self.multiple)
         self.encoder = Encoder(shape[0], widths, sides, code, batch_norm)
@@ -236,17 +254,19 @@ class Model(nn.Module):
         frame, outputs = shown[:, 0], []
         for t in range(1, shown.shape[1] + horizon):
             code, found = self.encoder(frame)
-            if t <= shown.shape[1]:
+            if t <= self._skips(shown.shape[1]):
                 kept = found
             prior = self._prior(code, states)
-            seen = t < shown.shape[1]
-            mean, log_variance = (
-                self._posterior(self.encoder(shown[:, t])[0], states) if seen else prior
-            )
-            z = mean + torch.exp(log_variance / 2) * noise(mean)
+            is_seen = t < shown.shape[1]
+            if is_seen and self.seen != "prior":
+                mean, log_variance = self._posterior(self.encoder(shown[:, t])[0], states)
+                drawn = self._drawn(mean, log_variance, noise(mean))
+                z = drawn if self.seen == "drawn" else mean
+            else:
+                z = prior[0] + torch.exp(prior[1] / 2) * noise(prior[0])
             predicted = self._predicted(code, z, states)
-            frame = shown[:, t] if seen else self.decoder(predicted, kept)
-            if not seen:
+            frame = shown[:, t] if is_seen else self.decoder(predicted, kept)
+            if not is_seen:
                 outputs.append(frame)
         forecast = torch.stack(outputs, dim=1)
         return forecast[..., : frames.shape[-2], : frames.shape[-1]]
@@ -267,14 +287,22 @@ class Model(nn.Module):
         encoded = [self.encoder(frame) for frame in shown.unbind(1)]
         total = clip.new_zeros((), dtype=torch.float32)
         for t in range(1, clip.shape[1]):
-            code, kept = encoded[t - 1][0], encoded[min(t, self.context) - 1][1]
+            code, kept = encoded[t - 1][0], encoded[min(t, self._skips(self.context)) - 1][1]
             mean, log_variance = self._posterior(encoded[t][0], states)
             prior = self._prior(code, states)
-            z = mean + torch.exp(log_variance / 2) * torch.randn_like(mean)
+            z = self._drawn(mean, log_variance, torch.randn_like(mean))
             found = self.decoder(self._predicted(code, z, states), kept)
             total = total + F.mse_loss(found[..., :height, :width].float(), clip[:, t])
             total = total + self.kl_weight * divergence(mean, log_variance, *prior)
         return total
+
+    def _drawn(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
+        """From the posterior."""
+        return mean + torch.exp(log_variance * self.power) * noise
+
+    def _skips(self, context: int) -> int:
+        """How many context frames the decoder may see."""
+        return max(context if self.last_skip else context - 1, 1)
 
     def _posterior(self, code: Tensor, states: list[State]) -> tuple[Tensor, Tensor]:
         (mean, log_variance), states[0] = self.posterior(code, states[0])

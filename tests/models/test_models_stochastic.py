@@ -464,6 +464,7 @@ def test_sizes_at_published_widths(module, options, side, derived, counted):
         ("sv2p", {"stages": (3, 2, 1)}, "options.stages"),
         ("sv2p", {"annealing": "cosine"}, "options.annealing"),
         ("svg", {"prior": "none"}, "options.prior"),
+        ("svg", {"seen": "none"}, "options.seen"),
         ("svg", {"widths": ()}, "options.widths"),
         ("savp", {"gan_weight": -1}, "options.gan_weight"),
     ],
