@@ -154,7 +154,7 @@ def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str,
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
     """Convention and part of all that a store says of a cell: columns of tables, and the others."""
-    found = []
+    found: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
         found += parts_of(manifest, table, cell).values()
         found += [(convention, Part()) for convention in columns.also.get(cell.key.tested_on, ())]

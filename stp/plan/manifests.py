@@ -65,7 +65,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     curves = {name: found for name in datasets if (found := plan.recipes.curves(name))}
-    also = {name: found for name in datasets if (found := plan.recipes.also(name))}
+    also = {name: others for name in datasets if (others := plan.recipes.also(name))}
     return Manifest(
         dimension=dimension,
         suite=suite_facts(plan.config.scale.suite, plan.config.suite),
