@@ -14,9 +14,12 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -68,19 +71,19 @@ def main() -> None:
     print(json.dumps(found, indent=1))
 
 
-def apart(function, *given):
+def apart(function: Callable[..., Any], *given: Any) -> dict[str, Any]:
     """Run in a process of its own: CPU seconds, peak memory, and what it returns."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_measured, args=(sender, function, *given))
     process.start()
     try:
-        return receiver.recv()
+        return dict(receiver.recv())
     finally:
         process.join()
 
 
-def _measured(sender, function, *given) -> None:
+def _measured(sender: Connection, function: Callable[..., Any], *given: Any) -> None:
     began = time.process_time()
     value = function(*given)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -16,6 +16,7 @@ from latex import latex_problems
 from population import write_models, write_pair_study
 from small_study import CONTEXT, LEADS, MODELS, SIZES, STUDY, Paths
 
+from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.human_study.answers import COLUMNS, read_answers
 from stp.human_study.key import NONE, Key, load_key
@@ -23,7 +24,6 @@ from stp.human_study.pairs import write_next_page, write_pairs
 from stp.human_study.questionnaire import write_questionnaire
 from stp.human_study.table import render_preferences
 from stp.plan.strict import read_yaml
-from stp.render.pictures import sprites
 
 pytestmark = [
     pytest.mark.long(part="browser"),
@@ -146,9 +146,7 @@ def test_all_clips_show_the_same_moment_in_the_same_size(
     for position, question in enumerate(state["order"][:6]):
         asked = by_id[question]
         folder = written.folder / "store" / asked.dataset
-        clip = sprites.pixels(
-            Prepared(folder / "mcvd" / "data").clips("test").read([asked.sample])[0]
-        )
+        clip = pixels(Prepared(folder / "mcvd" / "data").clips("test").read([asked.sample])[0])
         shown = [asked.choices[name] for name in state["shown"][question]]
         for frame in (0, CONTEXT, CONTEXT + LEADS - 1):
             look_at(browser, frame)
@@ -160,15 +158,15 @@ def test_all_clips_show_the_same_moment_in_the_same_size(
                 else:
                     forecast = zarr.open_group(str(store), mode="r")["predictions"]
                     predicted = np.asarray(forecast[asked.sample])
-                    expected.append(sprites.pixels(predicted)[frame - CONTEXT])
+                    expected.append(pixels(predicted)[frame - CONTEXT])
             found = browser.run(PIXELS)
             assert len(found) == 1 + len(MODELS)
             assert len({tuple(canvas[:4]) for canvas in found}) == 1, "one size"
             assert found[0][:2] == [*SIZES[asked.dataset][1:]][::-1]
-            for canvas, pixels in zip(found, expected, strict=True):
+            for canvas, wanted in zip(found, expected, strict=True):
                 width, height, *_, data = canvas
                 drawn = np.array(data, np.uint8).reshape(height, width, 4)
-                assert (drawn[..., :3] == pixels).all(), (asked, frame)
+                assert (drawn[..., :3] == wanted).all(), (asked, frame)
         browser.press("1", "Enter")
         browser.wait_for(f"{TITLE} === 'Question {position + 2} of 12' && {READY}")
         assert browser.run("return document.querySelectorAll('.candidates .clip').length") == 3

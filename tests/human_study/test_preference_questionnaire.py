@@ -17,6 +17,7 @@ from PIL import Image
 from small_study import CONTEXT, LEADS, MODELS, SIZES, Paths
 
 from stp.core.errors import StpError
+from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.human_study.key import load_key
 from stp.human_study.options import load_study
@@ -89,7 +90,7 @@ def test_the_page_shows_the_drawn_clips_as_they_are(written: Paths) -> None:
         question = page[asked.id]
         folder = written.folder / "store" / asked.dataset
         data = Prepared(folder / "mcvd" / "data").clips("test")
-        clip = sprites.pixels(data.read([asked.sample])[0])
+        clip = pixels(data.read([asked.sample])[0])
         assert (frames_of(question["given"], question) == clip[:CONTEXT]).all()
         assert (frames_of(question["truth"], question) == clip[CONTEXT:]).all()
         for choice in question["choices"]:
@@ -99,7 +100,7 @@ def test_the_page_shows_the_drawn_clips_as_they_are(written: Paths) -> None:
             predicted = zarr.open_group(str(store), mode="r")["predictions"][asked.sample]
             shown = frames_of(choice, question)
             assert shown.shape == (LEADS, *SIZES[asked.dataset][1:], 3)
-            assert (shown == sprites.pixels(np.asarray(predicted))).all()
+            assert (shown == pixels(np.asarray(predicted))).all()
 
 
 # -- nothing tells the models
