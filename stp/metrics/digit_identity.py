@@ -171,6 +171,7 @@ same_digits = Metric(
     finish=_share,
     components=("judged", "same"),
     leads="pool",
+    best_by=1,  # all members are judged in the same frames
     no_value="in no observed frame are all digits apart and recognised surely",
     on_data=_of_clips,
 )

@@ -73,6 +73,8 @@ class Metric(NamedTuple):
             the place of frames; conventions with the same one share what it makes.
         together: samples that ``statistics`` needs at the same time, counted from the first: it is
             given whole batches of as many, of which the last one may be shorter.
+        best_by: the number of the component whose mean over lead times tells which of several
+            forecasts of a sample is the best, where ``finish`` says nothing of a single sample.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
         reason: why these data have no value at all; empty if they have.
@@ -91,6 +93,7 @@ class Metric(NamedTuple):
     windows: Windows = ()
     transform: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     together: int = 1
+    best_by: int | None = None
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""

@@ -304,7 +304,8 @@ def road_trip(predicted: np.ndarray, observed: np.ndarray) -> Judged:
                 right[i] &= min(np.hypot(*(unit.place - at)) for at in (before, place)) <= reach
             right[i] &= phase[i] != "delivered" or now == "delivered"
             phase[i] = now
-        there = phase != "inside" if not flying else True
+        # Nothing is inside of what is no medivac.
+        there = (phase != "inside") | (of_medivac[t] > 0)
         of_units[t] = (right & there).sum() / (len(units) + strange)
         before = place
     true = covered(observed, colours)

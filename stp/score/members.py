@@ -70,7 +70,8 @@ class Members:
             )
         if self.higher_is_better[name] is None:
             return metric._replace(reason="neither higher nor lower is better: no best member")
-        if metric.finish not in (first_component, every_component):
+        has_value = metric.finish in (first_component, every_component)
+        if not has_value and metric.best_by is None:
             return metric._replace(reason="single samples have no value: there is no best member")
         return metric
 
@@ -134,12 +135,17 @@ class Members:
             return of("mean", ensemble_mean(predicted))
         each = np.stack([of(m, predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
-            return _best(each, higher=bool(self.higher_is_better[name]))
+            return _best(each, metric.best_by, higher=bool(self.higher_is_better[name]))
         return np.asarray(each.mean(axis=0)) if len(each) > 1 else each[0]
 
 
-def _best(each: np.ndarray, *, higher: bool) -> np.ndarray:
-    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN is chosen."""
+def _best(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
+    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN is chosen.
+
+    Each component chooses its own, or the component `by` chooses for all.
+    """
     over_leads = each.mean(axis=-1)
+    if by is not None:
+        over_leads = np.repeat(over_leads[..., by, None], each.shape[2], axis=-1)
     best = over_leads.argmax(axis=0) if higher else over_leads.argmin(axis=0)
     return np.asarray(np.take_along_axis(each, best[None, ..., None], axis=0)[0])

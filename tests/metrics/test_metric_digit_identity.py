@@ -13,6 +13,7 @@ from stp.fetch.generators.moving_mnist import enlarge
 from stp.metrics import digit_identity
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
+from stp.score.members import Members
 from stp.score.motion import PeopleData
 
 CLIPS, LENGTH = 6, 10
@@ -80,6 +81,24 @@ def test_other_digits_are_found() -> None:
     assert share(np.zeros_like(observed), observed, 1) == 0
     still = np.repeat(observed[:, :1], LENGTH, axis=1)
     assert share(still, observed, 1) == 1, "persistence keeps digits"
+
+
+def test_of_several_forecasts_the_one_that_keeps_most_digits_counts() -> None:
+    observed = clips(slice(0, 10), 32, 1)
+    gone = observed.copy()
+    gone[:3, 5:] = 0  # the first member loses digits of some clips, the second those of the others
+    others = observed.copy()
+    others[3:, 5:] = 0
+    name, metric = "digit_identity.same_digits", metric_for(1)
+    members = Members(2, "best_of_members", {name: True})
+    metric = members.suited(name, metric)
+    assert metric.reason == ""
+    numbers, leads = np.arange(CLIPS), np.arange(LENGTH)
+    both = np.stack([gone, others], axis=1)
+    best = members.statistics(name, metric, both, observed, numbers, leads)
+    np.testing.assert_array_equal(best, metric.statistics(observed, observed))
+    one = members.statistics(name, metric, both[:, [0, 0]], observed, numbers, leads)
+    np.testing.assert_array_equal(one, metric.statistics(gone, observed))
 
 
 def test_what_cannot_be_judged_has_no_value() -> None:

@@ -242,7 +242,7 @@ def test_the_share_of_rules_tells_imperfect_videos_apart(name):
     assert 1 >= blurred > noisy >= 0
     assert mean(np.repeat(observed[:, :1], observed.shape[1], axis=1)) == 0
     grey = mean(np.full_like(observed, 0.5))
-    assert grey < 0.15 and mean(np.random.default_rng(1).random(observed.shape)) < 0.15
+    assert grey < 0.05 and mean(np.random.default_rng(1).random(observed.shape)) < 0.05
 
 
 @pytest.mark.parametrize(
