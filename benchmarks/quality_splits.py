@@ -39,8 +39,10 @@ from stp.predict import opinions
 from stp.prepare import opinions as preparing
 
 REGRESSIONS = ("linear", "ridge", "nested")
+VIDEOS = 300
 CONTEXT, HORIZON = 4, 16
 PARTS = ("mcs", "rfd")
+FILES = {"squeezenet": "squeezenet1_1_features.pth", "alexnet": "alexnet_features.pth"}
 
 
 def main() -> None:
@@ -48,19 +50,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--weights", type=Path, required=True, help="folder of weights")
-    parser.add_argument("--videos", type=int, default=300, help="number of videos (default: 300)")
+    parser.add_argument("--videos", type=int, default=VIDEOS, help="default: 300")
+    parser.add_argument("--networks", nargs="*", default=list(FILES), help="default: both")
     options = parser.parse_args()
-    networks = {
-        "squeezenet": options.weights / "squeezenet1_1_features.pth",
-        "alexnet": options.weights / "alexnet_features.pth",
-    }
+    networks = {name: options.weights / FILES[name] for name in options.networks}
     found: dict[str, object] = {"videos": options.videos}
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         data = prepared(root, options.videos)
-        found["synthetic features"] = {
-            kind: apart(splits_of_random, data, kind) for kind in REGRESSIONS
-        }
+        found["synthetic features"] = {kind: apart(splits_of_random, kind) for kind in REGRESSIONS}
         for name, weights in networks.items():
             about = {"features": apart(look, root, data, name, weights)}
             about["CPU s per video, by size"] = apart(by_size, data, name, weights)["value"]
@@ -155,14 +153,14 @@ def predict(root: Path, data: Path, network: str, kind: str) -> None:
     opinions.run(Job(recipe, inputs, out, out, {}))
 
 
-def splits_of_random(data: Path, kind: str) -> None:
-    """The same with random features."""
-    database = open_database(data, CONTEXT)
-    shape = len(database), 2 * (CONTEXT + HORIZON) * 512
-    gram = regression.products(np.random.default_rng(0).normal(size=shape))
-    for is_test in database.splits("published")[1]:
-        training, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
-        regression.predict(kind, gram, training, database.mos[training], test, opinions.COMPONENTS)
+def splits_of_random(kind: str) -> None:
+    """100 splits of random features."""
+    random = np.random.default_rng(0)
+    gram = regression.products(random.normal(size=(VIDEOS, 2 * (CONTEXT + HORIZON) * 512)))
+    observed = random.uniform(20, 80, VIDEOS)
+    for _ in range(100):
+        test, training = np.split(random.permutation(VIDEOS), [VIDEOS // 5])
+        regression.predict(kind, gram, training, observed[training], test, opinions.COMPONENTS)
 
 
 if __name__ == "__main__":
