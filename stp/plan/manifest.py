@@ -157,7 +157,9 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
     found: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
         found += parts_of(manifest, table, cell).values()
-        found += [(convention, Part()) for convention in columns.also.get(cell.key.tested_on, ())]
+        found += [
+            (convention, Part()) for convention in columns.unscored.get(cell.key.tested_on, ())
+        ]
     return list(dict.fromkeys(found))
 
 

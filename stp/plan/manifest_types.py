@@ -196,13 +196,13 @@ class TableColumns:
         sampled: as `columns`, of models that draw several forecasts; {K} in a heading stands for
             their number.
         curves: dataset -> heading of a panel over lead time -> convention.
-        also: dataset -> conventions that are scored and stored as well.
+        unscored: dataset -> conventions that would be scored besides, but are unavailable.
     """
 
     columns: dict[str, dict[str, str]]
     sampled: dict[str, dict[str, str]] = field(default_factory=dict)
     curves: dict[str, dict[str, str]] = field(default_factory=dict)
-    also: dict[str, list[str]] = field(default_factory=dict)
+    unscored: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,12 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     curves = {name: found for name in datasets if (found := plan.recipes.curves(name))}
-    also = {name: names for name in datasets if (names := plan.recipes.also(name))}
+    unavailable = {c: about.reason for c, about in described.items() if not about.available}
+    unscored = {
+        name: absent
+        for name in datasets
+        if (absent := [c for c in plan.recipes.also(name) if c in unavailable])
+    }
     return Manifest(
         dimension=dimension,
         suite=suite_facts(plan.config.scale.suite, plan.config.suite),
@@ -75,9 +80,9 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         cells=tuple(entries.of(made) for made in cells),
         kinds={kind.name: kind_facts(kind) for kind in map(plan.recipes.samples, datasets)},
         raw={name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
-        unavailable={c: about.reason for c, about in described.items() if not about.available},
+        unavailable=unavailable,
         conventions=described,
-        tables={dimension: TableColumns(columns, sampled, curves, also)},
+        tables={dimension: TableColumns(columns, sampled, curves, unscored)},
         steps=_steps(plan, datasets),
         absent=plan.config.suite.absent,
         deviations=tuple(

@@ -67,7 +67,7 @@ def test_unavailable_convention_gets_a_row_with_the_reason(store: SmallStore) ->
 def test_what_is_scored_beside_the_columns_has_a_reason_too(store: SmallStore) -> None:
     store.manifest["unavailable"]["fvd.predicted_only"] = "the weights of i3d are not there"
     store.manifest["conventions"]["fvd.predicted_only"] = convention_facts(False)
-    store.manifest["tables"]["short_term"]["also"] = {"moving_mnist": ["fvd.predicted_only"]}
+    store.manifest["tables"]["short_term"]["unscored"] = {"moving_mnist": ["fvd.predicted_only"]}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     store.add("persistence", "enso", {"rmse.per_frame": {"mean": 0.5}})
     rows = collected(store).to_pylist()
