@@ -5,7 +5,7 @@ them once (`stp weights --fetch`) or names a folder that has them. Where they ar
 metrics that need them have no value, and tables say why.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -180,11 +180,12 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
     return result
 
 
-def lines(states: Iterable[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
+def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
     """The table of `stp weights`."""
     text = [f"weights in {folder}"]
+    wide = max([11, *(len(one.network) for one in states)])
     for one in states:
-        text.append(f"  {one.network:<11} {one.state:<9} {networks[one.network].title}")
+        text.append(f"  {one.network:<{wide}} {one.state:<9} {networks[one.network].title}")
         if one.file is not None:
             sums = {"sha256": one.sha256} if one.sha256 else one.file.identity
             known = ", ".join(f"{key} {value}" for key, value in sums.items())
