@@ -127,9 +127,15 @@ def _intensity(cell: Cell) -> int:
 
 
 def clips_of(cell: Cell) -> Clips:
-    """Read the clips of a cell from the scores of its samples."""
+    """Read the clips of a cell from the scores of its samples.
+
+    Raises:
+        StpError: the cell is not scored.
+    """
+    scores = Path(cell.scores)
+    require_receipt(scores)
     table = pq.read_table(
-        Path(cell.scores) / "sample_scores.parquet",
+        scores / "sample_scores.parquet",
         columns=["sample", "cluster"],
         page_checksum_verification=True,
     )
