@@ -90,7 +90,7 @@ def write(folder: Path, days: int) -> None:
     group = create_group(folder / "frames.zarr", attrs)
     dims = ("frame", "channel", "y", "x")
     array = create_array(
-        group, "frames", (days, *shape), np.float32, dims, (1, *shape), max_files=1
+        group, "frames", (days, *shape), np.float32, dims, (1, *shape), max_files=64
     )
     day = np.random.default_rng(0).normal(280, 10, shape).astype(np.float32)
     with SequentialWriter(array) as writer:

@@ -218,7 +218,9 @@ def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
 def test_the_sizes_of_networks_are_those_of_their_modules(name: str) -> None:
     """Counted for 60 variables of 121 x 240 points, and for the narrow ones of the demo."""
     plan = Plan.load(ROOT / "config" / f"{name}.yaml")
-    facts, found, stated = Costs(plan).workload.facts, {}, {}
+    facts = Costs(plan).workload.facts
+    found: dict[str, int] = {}
+    stated: dict[str, int | None] = {}
     for made in plan.cells:
         if made.models and made.cell.variant == "default":
             recipe = made.models[0].recipe
