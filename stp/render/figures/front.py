@@ -6,16 +6,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from stp.page.figure_style import paper_size
 from stp.render.figures.panels import (
-    finish,
     in_words,
     legend,
     legend_height,
     panels,
     point,
+    write,
 )
-from stp.render.figures.reading import Line, Scores, Value, at_leads, read, variables_of
+from stp.render.figures.reading import Line, Scores, Value, at_leads, variables_of
 
 ERROR, SPECTRA = "wrmse.pooled", "spectral_divergence.high_wavenumbers"
 LEADS = (1, 14, 44)
@@ -24,10 +23,7 @@ LEADS = (1, 14, 44)
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores, str(case))
-        finish(figure, out, [scores.about([str(case)]), *notes])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

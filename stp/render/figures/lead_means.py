@@ -5,10 +5,9 @@ from statistics import fmean
 
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import paper_size
 from stp.render.figures.leads import about_printed
-from stp.render.figures.panels import finish, in_words, panels, point
-from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name, read
+from stp.render.figures.panels import in_words, panels, point, write
+from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name
 from stp.render.tables.rows import Entry
 
 ROW = 0.13
@@ -17,10 +16,7 @@ ROW = 0.13
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores, str(case))
-        finish(figure, out, [scores.about([str(case)]), *notes])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -7,25 +7,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.errors import StpError
-from stp.page.figure_style import Style, paper_size, styles
+from stp.page.figure_style import Style, styles
 from stp.plan.manifest import forecast_recipe
-from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
+from stp.render.figures.panels import curve, in_words, legend, legend_height, panels, write
 from stp.render.figures.reading import (
     Scores,
     by_lead,
     printed_by_lead,
     printed_name,
-    read,
 )
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, absent = draw(scores, str(case))
-        finish(figure, out, [scores.about([str(case)]), *absent])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

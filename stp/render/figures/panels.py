@@ -139,7 +139,7 @@ def write(
     out: Path,
     *case: str,
 ) -> None:
-    """Write what a module draws of all scores of a dimension, with whose bytes these are below it.
+    """Write what a module draws of the scores of a dimension, with whose bytes these are below it.
 
     Args:
         draw: is given the scores and the case, if there is one; returns the figure, and notes.
@@ -148,7 +148,9 @@ def write(
     scores = read(manifest, results)
     with paper_size():
         figure, notes = draw(scores, *case)
-        finish(figure, out, [scores.about(), *notes])
+        # Cases of scenarios have names of their own: the note is about all of them.
+        shown = [one for one in case if one in scores.cases]
+        finish(figure, out, [scores.about(shown or None), *notes])
 
 
 def finish(figure: Figure, out: Path, notes: Iterable[str]) -> None:
