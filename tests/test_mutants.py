@@ -55,7 +55,7 @@ def test_a_change_is_noticed_where_a_test_looks(tmp_path):
         return done.stdout
 
     said = run()
-    lines = (tmp_path / "results" / "mutants.jsonl").read_text().splitlines()
+    lines = (tmp_path / "results" / "mutants" / "results.jsonl").read_text().splitlines()
     results = [json.loads(line) for line in lines]
     outcomes = {(one["old"], one["outcome"]) for one in results}
     assert outcomes == {("return x / 2", "noticed"), ("return x - 1", "survived")}

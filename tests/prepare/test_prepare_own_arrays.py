@@ -186,6 +186,9 @@ def test_wrong_axes_or_shape(make_job, tmp_path):
         run(make_job("own.reader", SHAPE, options("NTCHH")))
     with pytest.raises(StpError, match="variables is"):
         run(make_job("own.reader", SHAPE, options(variables=["u"])))
+    for name in ("divide_by", "fps"):
+        with pytest.raises(StpError, match=f"{name} is 0"):
+            run(make_job("own.reader", SHAPE, options(**{name: 0})))
 
 
 def test_arrays_of_different_types(make_job, tmp_path):
