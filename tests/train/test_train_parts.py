@@ -163,7 +163,7 @@ def test_losses_may_grow_as_far_as_said(monkeypatch):
     )
     for step, loss in enumerate((0.01, 0.03, 0.13)):  # a mean of 0.02, then 0.075
         GradientDescent._check_loss(training, loss, step)
-    with pytest.raises(RuntimeError, match="grown from 0.02 to 0.09 in step 3"):
+    with pytest.raises(RuntimeError, match=r"grown from 0\.02 to 0\.09 in step 3"):
         GradientDescent._check_loss(training, 0.09, 3)
 
 
