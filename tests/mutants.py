@@ -339,7 +339,7 @@ def nearest(path: Path) -> list[str]:
     def far(file: Path) -> tuple[Any, ...]:
         called = words <= set(file.stem.split("_"))
         beside = file.parts[1:2] == room
-        breadth = sum(file in found for found in importers.values())
+        breadth = sum(file in found for one, found in importers.items() if one.suffix)
         return (not (called and away[file] < 3), away[file], not beside, breadth, file)
 
     tests = [one for one in away if one.name.startswith("test_") and one.parts[0] == "tests"]
@@ -376,7 +376,9 @@ def links() -> defaultdict[Path, set[Path]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for word in node.value.split() if file.parts[0] == "tests" else ():
                     for module in stems[word]:
-                        found[module].add(file)
+                        named = module.with_suffix("")  # a step between: an import is nearer
+                        found[module].add(named)
+                        found[named].add(file)
         if file.name == "conftest.py" and len(file.parts) > 2:
             found[file] |= {one for one in texts if one.parent == file.parent and one != file}
     return found
