@@ -113,11 +113,14 @@ def try_all(changes: list[Change], files: slice, workers: int, folder: Path) -> 
         RESULTS.open("a") as out,
     ):
         tried = [pool.submit(attempt, change, files, folder) for change in changes]
-        for done, future in enumerate(as_completed(tried), start=1):
-            result = future.result()
-            out.write(json.dumps(result) + "\n")
-            out.flush()
-            print(f"{done} of {len(tried)}: {result['outcome']}  {result['name']}", flush=True)
+        try:
+            for done, future in enumerate(as_completed(tried), start=1):
+                result = future.result()
+                out.write(json.dumps(result) + "\n")
+                out.flush()
+                print(f"{done} of {len(tried)}: {result['outcome']}  {result['name']}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 # One change
@@ -182,16 +185,15 @@ def copy_of_checkout(folder: Path) -> Path:
 
 def statement(source: str, line: int) -> range:
     """The lines of the innermost statement at a line; of one with a body, those of its head."""
-    around = [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, (ast.stmt, ast.ExceptHandler))
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    inner = max(around, key=lambda node: node.lineno)
-    body = getattr(inner, "body", None)
-    last = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
-    return range(inner.lineno, max(last, inner.lineno) + 1)
+    found = range(line, line + 1)
+    for node in ast.walk(ast.parse(source)):  # the inner ones last
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            decorators = getattr(node, "decorator_list", [])
+            body = getattr(node, "body", None)
+            stop = max(body[0].lineno, node.lineno + 1) if body else (node.end_lineno or line) + 1
+            lines = range(min(one.lineno for one in (node, *decorators)), stop)
+            found = lines if line in lines else found
+    return found
 
 
 # Processes
