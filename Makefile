@@ -45,7 +45,7 @@ test: setup
 test-all: SELECTED =
 test-all: test
 
-# What the tests prove, by random changes of the code; about an hour for the whole sample.
+# What the tests prove, by random changes of the code; about an hour on two idle cores.
 mutants: setup
 	@$(BIN)/python -m pip install --quiet -c constraints.txt "cosmic-ray>=8.7" "pytest-cov>=7"
 	$(BIN)/python tests/mutants.py

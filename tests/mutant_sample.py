@@ -36,16 +36,18 @@ class Change(NamedTuple):
 
 
 def sample(rooms: Sequence[str], count: int, seed: int) -> list[Change]:
-    """Draw places in folders of ``stp/``, each alike, and for each place one of its changes."""
+    """Draw places in folders of ``stp/``, each alike, and for each place one of its changes.
+
+    Each place draws for itself, so an edit of a module changes the places in that module only.
+    """
     places: dict[tuple[str, tuple[int, int]], list[Change]] = {}
     for room in rooms:
         for path in sorted((ROOT / "stp" / room).rglob("*.py")):
             for at, change in changes_of(path):
                 places.setdefault((change.path, at), []).append(change)
-    draw = random.Random(seed)
-    order = sorted(places)
-    draw.shuffle(order)
-    return [draw.choice(places[place]) for place in order[:count]]
+    draws = {place: random.Random(f"{seed} {place}") for place in places}
+    order = sorted(places, key=lambda place: draws[place].random())
+    return [draws[place].choice(places[place]) for place in order[:count]]
 
 
 def changes_of(path: Path) -> Iterator[tuple[tuple[int, int], Change]]:

@@ -9,8 +9,8 @@ A seeded sample of places in the rooms below is changed, one at a time, in a cop
 that are nearest to its module: called as it is, or few imports away from it. Coverage tells them;
 it is measured once for a file of tests, when a change first needs it. A change that no test notices
 survives; one that breaks the import, or never ends, is noticed. Changes that alter nothing are
-listed in mutants_alike.yaml, with a reason, and do not count. Results are appended to --out as they
-come; the same command continues where it was stopped.
+listed in mutants_alike.yaml, with a reason, and do not count. Results are appended to
+results/mutants/results.jsonl as they come; the same command continues where it was stopped.
 
 Tests run in forks of a process that has imported the libraries, but nothing of `stp`.
 """
@@ -35,7 +35,7 @@ import types
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,6 +52,8 @@ ROOMS = (
     "upkeep",
 )
 ALIKE = Path(__file__).with_name("mutants_alike.yaml")
+KEPT = ROOT / "results" / "mutants"
+RESULTS = KEPT / "results.jsonl"
 LIBRARIES = (
     *("pytest", "pytest_cov", "hypothesis", "numpy", "torch", "pandas", "scipy.stats", "pyarrow"),
     *("pyarrow.parquet", "duckdb", "pydantic", "yaml", "xarray", "zarr", "h5py", "PIL.Image"),
@@ -60,10 +62,13 @@ LIBRARIES = (
 SLOW = ("tests/workflow/", "tests/slurm/")
 """Their tests would make each change cost minutes."""
 PYTEST = ("-q", "-p", "no:cacheprovider", "-m", "not long and not slow")
-NEAREST = 8
+NEAREST = 5
 """Files of tests that a change meets."""
 WHOLE = 2
-"""Of these, files that run if none of their tests executes the change: another process may."""
+"""Of these, files that run as a whole if none of their tests executes the change."""
+SURVIVED = "survived"
+SECONDS = 120
+"""CPU seconds that tests of a change may take."""
 BROKEN = 70
 """Exit status of a fork that could not run the tests."""
 MOST = 100
@@ -79,43 +84,49 @@ def main() -> None:
     parser.add_argument("--room", choices=ROOMS, action="append", help="only of this room")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="at once")
     parser.add_argument("--again", action="store_true", help="try again what survived")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "results" / "mutants.jsonl", help="a line per change"
-    )
     options = parser.parse_args()
+    chosen = sample(options.room or ROOMS, options.count, options.seed)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    known = results_so_far()
+    new = [change for change in chosen if change.name not in known]
+    again = [one for one in chosen if options.again and fate(one, known.get(one.name)) == SURVIVED]
     for name in LIBRARIES:
         importlib.import_module(name)
-    chosen = sample(options.room or ROOMS, options.count, options.seed)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    known = results_of(options.out)
-    last = {name: attempts[-1] for name, attempts in known.items()}
-    left = [
-        change
-        for change in chosen
-        if change.name not in last
-        or (options.again and fate(change, last[change.name]) == "survived")
-    ]
-    print(f"{len(chosen)} changes, {len(left)} to try", flush=True)
-    nearest(Path("stp"))  # what all processes need, read once
+    links()  # read once, for all processes
+    with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
+        # Most meet their end in the nearest file, which needs no coverage for that.
+        try_all(new, slice(1), options.workers, Path(folder))
+        known = results_so_far()
+        left = [one for one in chosen if fate(one, known[one.name]) == SURVIVED]
+        left = [one for one in left if known[one.name]["met"] < NEAREST or one in again]
+        try_all(left, slice(1 - options.again, NEAREST), options.workers, Path(folder))
+        if new or left:
+            require_sound(results_so_far(), Path(folder) / "sound")
+    report(chosen, results_so_far())
+
+
+def try_all(changes: list[Change], files: slice, workers: int, folder: Path) -> None:
+    """Have changes meet some of their files of tests, the nearest first."""
+    print(f"{len(changes)} changes to try", flush=True)
     with (
-        tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder,
-        ProcessPoolExecutor(options.workers, get_context("fork")) as pool,
-        options.out.open("a") as out,
+        ProcessPoolExecutor(workers, get_context("fork")) as pool,
+        RESULTS.open("a") as out,
     ):
-        kept = options.out.absolute().with_suffix("")
-        tried = {pool.submit(attempt, one, Path(folder), kept): one for one in left}
-        for done, future in enumerate(as_completed(tried), start=1):
-            result = future.result()
-            out.write(json.dumps(result) + "\n")
-            out.flush()
-            print(f"{done} of {len(left)}: {result['outcome']}  {result['name']}", flush=True)
-    report(chosen, results_of(options.out))
+        tried = [pool.submit(attempt, change, files, folder) for change in changes]
+        try:
+            for done, future in enumerate(as_completed(tried), start=1):
+                result = future.result()
+                out.write(json.dumps(result) + "\n")
+                out.flush()
+                print(f"{done} of {len(tried)}: {result['outcome']}  {result['name']}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 # One change
 
 
-def attempt(change: Change, folder: Path, kept: Path) -> dict[str, Any]:
+def attempt(change: Change, files: slice, folder: Path) -> dict[str, Any]:
     """Make a change in a copy of the checkout, and run the tests that could notice."""
     began = time.monotonic()
     copy = copy_of_checkout(folder / str(os.getpid()))
@@ -124,39 +135,35 @@ def attempt(change: Change, folder: Path, kept: Path) -> dict[str, Any]:
     differing = list(difflib.ndiff(source.splitlines(), text.splitlines()))
     result = {
         "name": change.name,
-        "outcome": "survived",
+        "outcome": SURVIVED,
+        "met": files.stop,
         "by": "",
         "old": "\n".join(one[2:].strip() for one in differing if one.startswith("- ")),
         "new": "\n".join(one[2:].strip() for one in differing if one.startswith("+ ")),
     }
-    for tests, covered in tests_near(change.path, statement(source, change.line), copy, kept):
-        left_out = [f"--deselect={test}" for test in covered["failing"]]
-        with Written(copy / change.path, text):
-            done = in_child(copy, [*PYTEST, "-x", *left_out, *tests], 60 + 3 * covered["seconds"])
+    near = nearest(Path(change.path))[files]
+    lines = statement(source, change.line)
+    for tests in [near] if files.stop == 1 else tests_near(near, change.path, lines, copy):
+        if not tests:
+            continue
+        with written(copy / change.path, text):
+            done = in_child(copy, [*PYTEST, "-x", *tests], SECONDS)
         if done["status"] not in (0, 5):
             result |= {"outcome": "noticed", "by": (done["failing"] or [done["said"]])[0]}
             break
     return {**result, "seconds": round(time.monotonic() - began)}
 
 
-class Written:
-    """Another text of a module for a while; without the bytecode that was made from it."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text = path, text
-
-    def __enter__(self) -> None:
-        self.source, self.stat = self.path.read_text(encoding="utf-8"), self.path.stat()
-        self._write(self.text)
-
-    def __exit__(self, *error: object) -> None:
-        self._write(self.source)
-        os.utime(self.path, ns=(self.stat.st_atime_ns, self.stat.st_mtime_ns))
-
-    def _write(self, text: str) -> None:
-        self.path.write_text(text, encoding="utf-8")
-        for made in (self.path.parent / "__pycache__").glob(f"{self.path.stem}.*.pyc"):
-            made.unlink()
+@contextmanager
+def written(path: Path, text: str) -> Iterator[None]:
+    """Give a module another text for a while; Python compiles it anew, since its time differs."""
+    source, stat = path.read_bytes(), path.stat()
+    path.write_text(text, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_bytes(source)
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 @cache
@@ -178,16 +185,15 @@ def copy_of_checkout(folder: Path) -> Path:
 
 def statement(source: str, line: int) -> range:
     """The lines of the innermost statement at a line; of one with a body, those of its head."""
-    around = [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, (ast.stmt, ast.ExceptHandler))
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    inner = max(around, key=lambda node: node.lineno)
-    body = getattr(inner, "body", None)
-    last = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
-    return range(inner.lineno, max(last, inner.lineno) + 1)
+    found = range(line, line + 1)
+    for node in ast.walk(ast.parse(source)):  # the inner ones last
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            decorators = getattr(node, "decorator_list", [])
+            body = getattr(node, "body", None)
+            stop = max(body[0].lineno, node.lineno + 1) if body else (node.end_lineno or line) + 1
+            lines = range(min(one.lineno for one in (node, *decorators)), stop)
+            found = lines if line in lines else found
+    return found
 
 
 # Processes
@@ -197,10 +203,11 @@ def in_child(copy: Path, arguments: list[str], seconds: float) -> dict[str, Any]
     """Run pytest in a fork of this process, in a copy of the checkout, with limits.
 
     Args:
-        seconds: of CPU time. One that waits may take 180 seconds, and ten times this.
+        seconds: of CPU time; one that waits may take ten times this.
 
     Returns:
-        ``status`` of pytest, negative if it was ended; ``failing`` tests; ``seconds`` of CPU time.
+        ``status`` of pytest, negative if it was ended; ``failing`` tests; the end of what it
+        ``said``.
     """
     temporary = copy.with_name(f"{copy.name}-tmp")
     said, told = copy.with_name(f"{copy.name}.out"), copy.with_name(f"{copy.name}.json")
@@ -218,7 +225,7 @@ def in_child(copy: Path, arguments: list[str], seconds: float) -> dict[str, Any]
             traceback.print_exc()
         finally:
             os._exit(status)
-    until = time.monotonic() + 180 + 10 * seconds
+    until = time.monotonic() + 10 * seconds
     ended = (0, 0, None)
     while ended[0] == 0:
         time.sleep(0.05)
@@ -236,13 +243,12 @@ def in_child(copy: Path, arguments: list[str], seconds: float) -> dict[str, Any]
         "status": status,
         "said": said.read_text(errors="replace")[-200:],
         "failing": json.loads(told.read_text()) if told.is_file() else [],
-        "seconds": ended[2].ru_utime + ended[2].ru_stime,
     }
 
 
 def become(copy: Path, said: Path, seconds: int) -> None:
     """Be a process as if Python had just started in a copy of the checkout."""
-    os.setsid()
+    os.setpgid(0, 0)  # so that all of it can be ended; a session of its own has another priority
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -261,57 +267,45 @@ class Failing:
     def __init__(self) -> None:
         self.tests: list[str] = []
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.failed:
             self.tests.append(report.nodeid)
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.tests.append(report.nodeid)
+    pytest_collectreport = pytest_runtest_logreport
 
 
 # Which tests
 
 
-def tests_near(
-    path: str, lines: range, copy: Path, kept: Path
-) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """The tests that execute some lines of a module, file by file, with `coverage_of` the file."""
-    files = nearest(Path(path))[:NEAREST]
+def tests_near(files: list[str], path: str, lines: range, copy: Path) -> Iterator[list[str]]:
+    """The tests of some files that execute some lines of a module, file by file."""
     executed = False
     for file in files:
-        covered = coverage_of(file, copy, kept)
-        if tests := tests_of_lines(path, lines, covered):
+        if tests := tests_of_lines(file, copy, path, lines):
             executed = True
-            yield tests, covered
-    for file in files[: 0 if executed else WHOLE]:
-        yield [file], coverage_of(file, copy, kept)
+            yield tests
+    if not executed:  # another process may
+        yield files[:WHOLE]
 
 
 @cache
-def coverage_of(file: str, copy: Path, kept: Path) -> dict[str, Any]:
-    """Run a file of tests without any change, once for a state of it.
-
-    Returns:
-        ``data`` of coverage; tests that are ``failing`` without a change, which can notice none;
-        ``seconds`` of CPU time.
-    """
+def coverage_of(file: str, copy: Path) -> CoverageData:
+    """Run a file of tests without any change, once for a state of it and of the modules."""
     state = hashlib.sha256((copy / file).read_bytes() + state_of_code()).hexdigest()[:12]
-    folder = kept / f"{Path(file).stem}-{state}"
+    folder = KEPT / f"{Path(file).stem}-{state}"
     folder.mkdir(parents=True, exist_ok=True)
-    data, facts = folder / "coverage", folder / "facts.json"
+    data = folder / "coverage"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not facts.is_file():
+        if not data.is_file():
             settings = folder / "settings"
             settings.write_text(f"[run]\nrelative_files = true\ndata_file = {data}\n")
             cov = ["--cov=stp", "--cov-context=test", "--cov-report=", f"--cov-config={settings}"]
-            done = in_child(copy, [*PYTEST, *cov, file], 600)
-            facts.write_text(json.dumps(done))
+            in_child(copy, [*PYTEST, *cov, file], 5 * SECONDS)
+            data.touch()
     covered = CoverageData(str(data))
-    if data.is_file():
-        covered.read()
-    return {**json.loads(facts.read_text()), "file": file, "data": covered}
+    covered.read()
+    return covered
 
 
 @cache
@@ -323,14 +317,14 @@ def state_of_code() -> bytes:
     return state.digest()
 
 
-def tests_of_lines(path: str, lines: range, covered: dict[str, Any]) -> list[str]:
+def tests_of_lines(file: str, copy: Path, path: str, lines: range) -> list[str]:
     """The tests of a file that execute some lines of a module, all of it if a fixture does, or an
     import: then every test may rest on them."""
-    contexts = covered["data"].contexts_by_lineno(path)
+    contexts = coverage_of(file, copy).contexts_by_lineno(path)
     found = {context for line in lines for context in contexts.get(line, [])}
     tests = sorted({one.removesuffix("|run") for one in found if one.endswith("|run")})
     tests = tests[:: len(tests) // MOST + 1]
-    return tests + [covered["file"]] * any(not one.endswith("|run") for one in found)
+    return tests + [file] * any(not one.endswith("|run") for one in found)
 
 
 def nearest(path: Path) -> list[str]:
@@ -347,7 +341,7 @@ def nearest(path: Path) -> list[str]:
     def far(file: Path) -> tuple[Any, ...]:
         called = words <= set(file.stem.split("_"))
         beside = file.parts[1:2] == room
-        breadth = sum(file in found for found in importers.values())
+        breadth = sum(file in found for one, found in importers.items() if one.suffix)
         return (not (called and away[file] < 3), away[file], not beside, breadth, file)
 
     tests = [one for one in away if one.name.startswith("test_") and one.parts[0] == "tests"]
@@ -384,7 +378,9 @@ def links() -> defaultdict[Path, set[Path]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for word in node.value.split() if file.parts[0] == "tests" else ():
                     for module in stems[word]:
-                        found[module].add(file)
+                        named = module.with_suffix("")  # a step between: an import is nearer
+                        found[module].add(named)
+                        found[named].add(file)
         if file.name == "conftest.py" and len(file.parts) > 2:
             found[file] |= {one for one in texts if one.parent == file.parent and one != file}
     return found
@@ -393,19 +389,18 @@ def links() -> defaultdict[Path, set[Path]]:
 # Results
 
 
-def results_of(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """What is known of changes by their names, the first attempt first."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for line in out.read_text().splitlines() if out.is_file() else ():
-        result = json.loads(line)
-        found.setdefault(result["name"], []).append(result)
-    return found
+def results_so_far() -> dict[str, dict[str, Any]]:
+    """The last result of each change, by its name."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.is_file() else ()
+    return {result["name"]: result for result in map(json.loads, lines)}
 
 
-def fate(change: Change, result: dict[str, Any]) -> str:
-    """Tell noticed, survived and alike."""
+def fate(change: Change, result: dict[str, Any] | None) -> str:
+    """Tell noticed, survived and alike; nothing if it is not known."""
+    if result is None:
+        return ""
     listed = (change.path, result["old"], result["new"]) in alike()
-    return "alike" if listed and result["outcome"] == "survived" else str(result["outcome"])
+    return "alike" if listed and result["outcome"] == SURVIVED else str(result["outcome"])
 
 
 @cache
@@ -415,25 +410,33 @@ def alike() -> set[tuple[str, str, str]]:
     return {(one["file"], one["old"].strip(), one["new"].strip()) for one in entries}
 
 
-def report(chosen: list[Change], known: dict[str, list[dict[str, Any]]]) -> None:
-    """Print the survivors and the share that was noticed by room: at the first attempt, and now."""
+def require_sound(known: dict[str, dict[str, Any]], copy: Path) -> None:
+    """Run the tests that have noticed changes without any.
+
+    Raises:
+        SystemExit: some fail.
+    """
+    tests = sorted({one["by"] for one in known.values() if one["by"].startswith("tests/")})
+    failing = in_child(copy_of_checkout(copy), [*PYTEST, *tests], 20 * SECONDS)["failing"]
+    if failing:
+        raise SystemExit("\n".join(["these tests fail without any change:", *failing]))
+
+
+def report(chosen: list[Change], known: dict[str, dict[str, Any]]) -> None:
+    """Print the survivors and the share that was noticed by room."""
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for change in chosen:
-        attempts = known[change.name]
-        outcome = fate(change, attempts[-1])
-        if outcome == "survived":
-            old, new = attempts[-1]["old"], attempts[-1]["new"]
-            print(f"\nsurvived: {change.path}:{change.line}\n- {old}\n+ {new}")
+        result = known[change.name]
+        outcome = fate(change, result)
+        if outcome == SURVIVED:
+            print(f"\nsurvived: {change.path}:{change.line}\n- {result['old']}\n+ {result['new']}")
         for room in (change.path.split("/")[1], "all"):
             counted[room][outcome] += 1
-            counted[room]["first"] += fate(change, attempts[0]) == "noticed"
-    print(f"\n| {'room':<8} | changes | alter nothing | noticed at first | noticed | share |")
-    print("|---|---|---|---|---|---|")
+    print("\n| room | changes | alter nothing | noticed | share |\n|---|---|---|---|---|")
     for room, of in sorted(counted.items(), key=lambda one: one[0] == "all"):
-        real = of["noticed"] + of["survived"]
+        real = of["noticed"] + of[SURVIVED]
         share = f"{of['noticed'] / real:.0%}" if real else "-"
-        total = real + of["alike"]
-        print(f"| {room} | {total} | {of['alike']} | {of['first']} | {of['noticed']} | {share} |")
+        print(f"| {room} | {of.total()} | {of['alike']} | {of['noticed']} | {share} |")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,16 @@ def test_a_member_of_a_zip_file_without_a_name_is_refused(tmp_path: Path) -> Non
         limits.require_zip(path, archive)
 
 
+@pytest.mark.parametrize(("unit", "named"), [("", "ratio"), ("times", "times")])
+def test_what_is_above_a_limit_is_told_with_its_unit(monkeypatch, unit, named) -> None:
+    monkeypatch.setenv(limits.VARIABLE, "ratio=2000")
+    limits.require("a.zip", 2000, "ratio", unit)
+    with pytest.raises(StpError) as refused:
+        limits.require("a.zip", 2001, "ratio", unit)
+    assert refused.value.what == f"a.zip: 2,001 {named}"
+    assert refused.value.expected == f"at most 2,000 {named}"
+
+
 def test_limits_are_read_from_the_environment(monkeypatch) -> None:
     assert limits.limits() == limits.Limits()
     monkeypatch.setenv(limits.VARIABLE, "ratio=5, pixels=100")

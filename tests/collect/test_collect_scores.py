@@ -185,6 +185,16 @@ def test_rows_of_another_cell_are_refused(store: SmallStore) -> None:
     assert "model persistence" in caught.value.expected
 
 
+def test_a_convention_that_the_manifest_does_not_know_is_named(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    given = {"rmse.per_frame": {"mean": 1.0}, "rmse.per_year": {"mean": 1.0}}
+    rewrite(cell, score_rows(cell["key"], given))
+    with pytest.raises(
+        StpError, match=r"row 2: convention rmse\.per_year, which the manifest"
+    ):
+        collected(store)
+
+
 def test_null_without_reason_and_repeated_rows_are_refused(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": None}})
     with pytest.raises(StpError, match="a value is NULL without a reason"):

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from stp.external.importing import without_external
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
+from stp.predict import imported
 from stp.run import runner
 from stp.score.predictions import Predictions
 
@@ -452,3 +454,19 @@ def test_the_core_needs_no_torch(world, submit, dots):
     folder = Path(__file__).parents[2]
     texts = [folder.joinpath(*m.split(".")).with_suffix(".py") for m in modules]
     assert not any("import torch" in path.read_text() for path in texts if path.exists())
+
+
+def test_forecasts_of_another_shape_or_type_are_refused(tmp_path):
+    recipe = {"predict": {"samples": 2}, "lead_times": 3}
+    data, path = SimpleNamespace(shape=(1, 4, 5)), tmp_path / "forecasts.npy"
+    right = np.zeros((6, 2, 3, 1, 4, 5), np.float32)
+
+    def opened(forecasts: np.ndarray) -> np.ndarray:
+        np.save(path, forecasts)
+        return imported._open(path, recipe, data, range(6))
+
+    assert opened(right).shape == right.shape
+    more = np.concatenate([right, right])
+    for wrong in (more, right[:5], right[:, :1], right[:, 0], right[..., :4], right.astype("f8")):
+        with pytest.raises(StpError, match="of shape"):
+            opened(wrong)

@@ -296,7 +296,10 @@ def test_a_normalisation_without_scale_has_scale_one() -> None:
     [
         (lambda s: {k: v for k, v in s.items() if k != "Mixed_4c.b0.conv3d.weight"}, "is missing"),
         (lambda s: s | {"head.weight": torch.zeros(1)}, "is not known"),
-        (lambda s: s | {"logits.conv3d.bias": torch.zeros(500)}, r"shape \[500\]"),
+        (
+            lambda s: s | {"logits.conv3d.bias": torch.zeros(500)},
+            r"shape \[500\] instead of \[400\]",
+        ),
         # 600 classes are those of Kinetics-600, and the weights are not.
         (lambda s: s | {"logits.conv3d.bias": torch.zeros(600)}, r"shape \[400, 1024"),
         (lambda s: {"features.0.weight": torch.zeros(3)}, "tensors"),

@@ -78,3 +78,30 @@ def test_nan_stays_in_its_frame() -> None:
 
 def test_the_window_fits_at_the_coarsest_scale() -> None:
     assert (smallest_side(3), smallest_side(5)) == (44, 176)
+
+
+@pytest.mark.parametrize("sides", [(10, 15), (15, 10), (11, 11), (9, 9), (70, 33)])
+def test_an_axis_that_is_shorter_than_the_window_is_not_blurred(sides: tuple[int, int]) -> None:
+    fields = np.random.default_rng(0).random((3, *sides))
+    taps = np.exp(-(np.arange(-5, 6) ** 2) / (2 * 1.5**2))
+    expected = fields
+    for axis, side in enumerate(sides, start=1):
+        if side >= len(taps):
+            expected = np.apply_along_axis(
+                np.convolve, axis, expected, taps / taps.sum(), mode="valid"
+            )
+    rows = np.empty((3, expected.shape[1], sides[1]))
+    found = ms_ssim._blurred(fields, rows, np.empty(expected.shape))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sides", [(4, 6), (5, 6), (4, 7), (5, 7)])
+def test_an_odd_row_or_column_is_left_out_or_paired(sides: tuple[int, int]) -> None:
+    fields = np.random.default_rng(0).random((2, *sides))
+    height, width = (side // 2 for side in sides)
+    even = fields[:, : 2 * height, : 2 * width].reshape(2, height, 2, width, 2)
+    np.testing.assert_allclose(ms_ssim._halved(fields), even.mean(axis=(2, 4)))
+    for zero, mode in ((True, "constant"), (False, "edge")):
+        padded = np.pad(fields, ((0, 0), (sides[0] % 2, 0), (sides[1] % 2, 0)), mode)
+        paired = padded.reshape(2, padded.shape[1] // 2, 2, -1, 2).mean(axis=(2, 4))
+        np.testing.assert_allclose(ms_ssim._halved_with(fields, zero=zero), paired)

@@ -64,6 +64,7 @@ def test_densities_are_looked_up():
     data = PeopleData(Path(), {"units": "m"}, (2, 1, 3), np.arange(2))
     compared = Comparison(data, np.zeros((1, 2)), densities={"grid": known})
     metric = on_data(position_nlp.grid, compared)
+    assert metric.numbered and position_nlp.mixture.numbered  # asked with numbers, as here
     found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
     np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])
     absent = on_data(position_nlp.mixture, compared)

@@ -115,6 +115,7 @@ def test_recomputing_in_the_backward_pass_changes_no_gradient(name):
     for layer in ours.modules():
         if dropout and isinstance(layer, nn.Dropout):
             layer.p = 0.3
+    assert not ours.recompute  # unless it is asked for
     ours.recompute = True
     again, recomputed = gradients(ours, frames)
     assert torch.equal(loss, again)

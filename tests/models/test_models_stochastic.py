@@ -223,6 +223,16 @@ def test_a_latent_vector_joins_layers_as_stripes():
     assert joined[0, 2, :, 1].tolist() == [*range(8), *range(8)]
 
 
+@torch.no_grad()
+def test_forecasts_of_svg_are_drawn_over_the_last_frame_seen():
+    model, shown, kept = make("svg").eval(), clip()[:, :2], []
+    model.decoder.register_forward_pre_hook(lambda _, inputs: kept.append(inputs[1]))
+    model(shown, 4)
+    _, expected = model.encoder(shown[:, -1])
+    assert len(kept) == 4
+    assert all(torch.equal(*pair) for one in kept for pair in zip(one, expected, strict=True))
+
+
 def test_the_loss_of_svg_is_that_of_a_loop():
     """Equation 3 of Denton and Fergus 2018, summed over frames, with the divergence of torch."""
     for name in ("svg", "svg, learned"):
@@ -271,7 +281,8 @@ def test_divergence_from_noise_is_that_of_torch():
 
 
 def test_fewer_clips_are_shown_as_training_goes_on():
-    for step, expected in ((0, 16), (900 * 6, 11), (900 * 7, 7), (900 * 9, 2), (10**6, 0)):
+    expected_at = {0: 16, 900 * 6: 11, 6000: 9, 900 * 7: 7, 900 * 9: 2, 10**6: 0}
+    for step, expected in expected_at.items():
         share = 900 / (900 + math.exp(min(step / 900, 700)))
         shown = cdna.shown_clips(step, 16, 50, 900.0)
         assert (shown.sum(dim=0) == round(16 * share)).all()

@@ -373,3 +373,20 @@ def exact(value: object) -> object:
 def test_recipes_are_the_same_only_if_all_keys_types_and_values_are(a: object, b: object):
     assert (digest(a) == digest(b)) == (exact(a) == exact(b))
     assert digest([a, b]) != digest([[a], b])
+
+
+def test_definitions_are_called_by_their_names():
+    source = b"""
+import os
+A = B = 1
+x: int = 2
+(p, q) = A, B
+x += 1
+print(3)
+class Kind:
+    width = 1
+    pass
+def helper(): pass
+"""
+    names = ["imports", "A, B", "x", "p, q", "other statements", "Kind.width", "Kind", "helper"]
+    assert list(canonical.definitions(source)) == names

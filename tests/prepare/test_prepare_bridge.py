@@ -27,7 +27,7 @@ VIEWS = {  # view: (frames, grey of the first one)
     f"{KITCHEN}/traj0/images1": (4, 20),
     f"{KITCHEN}/traj1/images0": (7, 30),
     f"{KITCHEN}/traj2/images0": (7, 40),
-    f"{KITCHEN}/traj3/images0": (2, 50),  # too short
+    f"{KITCHEN}/traj3/images0": (1, 50),  # too short
     f"{KITCHEN}/traj4/images2": (6, 60),
     f"{KITCHEN}/traj10/images0": (3, 70),
     f"{SINK}/traj0/images0": (3, 80),

@@ -14,6 +14,7 @@ from stp.data.prepared import Prepared
 from stp.prepare.enso import (
     LATITUDES,
     LONGITUDES,
+    RAW_BYTES,
     EnsoOptions,
     cmip_series,
     count,
@@ -107,6 +108,11 @@ def test_coordinates_are_kept(make_job, cmip):
     assert frames["series"].to_numpy()[[0, 60, 120, 215]].tolist() == [
         *("CMIP6-01", "CMIP6-02", "CMIP5-01", "CMIP5-02"),
     ]
+
+
+def test_a_month_has_the_bytes_of_its_boxes():
+    boxes = {"cmip": np.zeros((3, 24, 72), np.float32), "ersst": np.zeros((89, 180), np.float32)}
+    assert {layout: one.nbytes for layout, one in boxes.items()} == RAW_BYTES
 
 
 @pytest.mark.parametrize("layout", ["cmip", "ersst"])

@@ -148,6 +148,8 @@ def test_options_out_of_range(make_job, raw, change, message):
         (gzip.compress(idx(PICTURES, magic=0x801)), "it starts with 2049(.|\n)*2051"),
         (gzip.compress(b"short", mtime=0), "has only 5 bytes"),
         (gzip.compress(idx(PICTURES)[:-1]), "431 bytes of pictures(.|\n)*12 x 6 x 6 = 432 bytes"),
+        (gzip.compress(idx(np.zeros((12, 17, 6), np.uint8))), "pictures of 17 x 6(.|\n)*16 x 16"),
+        (gzip.compress(idx(np.zeros((12, 6, 17), np.uint8))), "pictures of 6 x 17(.|\n)*16 x 16"),
     ],
 )
 def test_a_damaged_file_of_digits(make_job, raw, content, message):

@@ -48,6 +48,7 @@ def test_the_header_lies_where_the_format_says():
     assert content[:4] == b"\xed\xfe\0\0" and content[4:8] == b"N\0o\0"
     header = read_header(io.BytesIO(content), "V000.seq")
     assert header == (16, 8, 4, 30.0)
+    assert read_header(io.BytesIO(seq(PICTURES, kind=201)), "V000.seq") == header
     changed = bytearray(content)
     struct.pack_into("<2I", changed, 548, 640, 480)
     struct.pack_into("<I", changed, 572, 1840)

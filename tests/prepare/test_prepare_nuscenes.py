@@ -2,6 +2,7 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -153,6 +154,16 @@ def test_the_table_is_read_in_blocks(raw, tmp_path, monkeypatch):
     path.write_text("[1, 2]")
     with pytest.raises(StpError, match="an entry that is no object"):
         list(read_table(path))
+
+
+def test_the_table_is_not_held_as_a_whole(monkeypatch):
+    monkeypatch.setattr("stp.prepare.nuscenes._BLOCK", 1000)
+    monkeypatch.setattr("stp.prepare.nuscenes._MOST_ENTRY", 500)
+    entries = [{"filename": f"{n:080d}"} for n in range(200)]  # 100 characters each
+    file = io.StringIO(json.dumps(entries))
+    table = read_table(SimpleNamespace(open=lambda encoding: file))
+    assert [next(table) for _ in range(50)] == entries[:50]
+    assert file.tell() < 7000
 
 
 def rewrite(path, change):

@@ -182,10 +182,14 @@ def test_wrong_axes_or_shape(make_job, tmp_path):
         run(make_job("own.reader", SHAPE, options("NCTHW")))
     with pytest.raises(StpError, match=r"shape \(4, 9, 2, 3, 5\)(.|\n)*4 axes TCHW"):
         run(make_job("own.reader", SHAPE, options("TCHW")))
-    with pytest.raises(StpError, match="axes is 'NTCHH'"):
-        run(make_job("own.reader", SHAPE, options("NTCHH")))
+    for axes in ("NTCHH", "NTCHX", "NTCH"):
+        with pytest.raises(StpError, match=f"axes is '{axes}'"):
+            run(make_job("own.reader", SHAPE, options(axes)))
     with pytest.raises(StpError, match="variables is"):
         run(make_job("own.reader", SHAPE, options(variables=["u"])))
+    for name in ("divide_by", "fps"):
+        with pytest.raises(StpError, match=f"{name} is 0"):
+            run(make_job("own.reader", SHAPE, options(**{name: 0})))
 
 
 def test_arrays_of_different_types(make_job, tmp_path):

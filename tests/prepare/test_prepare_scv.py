@@ -13,7 +13,7 @@ from stp.data.prepared import Prepared
 from stp.fetch.generators.tfrecord_write import sequence_example, write_records
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned import Lists
-from stp.prepare.scv import count, run
+from stp.prepare.scv import ScvOptions, count, run
 
 SIZE = 4
 OPTIONS = {
@@ -150,6 +150,11 @@ def test_files_that_are_missing_cut_off_or_damaged(make_job, raw):
 def test_options_out_of_range(make_job, raw, change, message):
     with pytest.raises(StpError, match=message):
         run(make_job("scv", [3, SIZE, SIZE], {**OPTIONS, **change}))
+
+
+def test_without_options_videos_are_those_of_brawl_at_64_pixels():
+    facts = read_yaml(CONFIG_FOLDER / "datasets" / "scv_brawl_64.yaml")
+    assert ScvOptions(**facts["prepare"]) == ScvOptions()
 
 
 def test_random_damage_is_refused_or_does_not_matter(make_job, raw):

@@ -11,6 +11,7 @@ from PIL import Image
 from stp.core.errors import StpError
 from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
+from stp.prepare.tracks import UNITS
 from stp.tracks.scenarios import extract
 
 
@@ -47,6 +48,12 @@ def test_ewap_and_the_file_of_four_columns_that_is_another_dataset(tmp_path):
     np.savetxt(path, [[0, 1, 8.5, 3.6]])
     with pytest.raises(StpError, match="4 columns"):
         ewap.read(path, step=6, dt=0.4)
+
+
+def test_units_in_metres():
+    inch = 25.4 * 0.001
+    expected = {"m": 1, "cm": 10 * 0.001, "mm": 0.001, "km": 1000, "ft": 12 * inch, "in": inch}
+    assert pytest.approx(expected) == UNITS
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

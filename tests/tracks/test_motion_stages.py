@@ -64,6 +64,7 @@ def test_from_raw_detections_to_scores(stages):
     assert len(pd.read_parquet(trained / "trials.parquet")) == 6
     made, told = stages.predict(data, "social_force", trained)
     assert told["people"] == 4 * told["scenarios"] and told["episodes"] >= 1
+    assert told["neighbours"] == 0  # all are followed
     scored, told = stages.score(data, made, *ALL)
     # The mean over scenarios, from the errors of every person at every step:
     with duckdb.connect() as store:

@@ -125,3 +125,18 @@ def test_only_plain_batch_norms_are_shared():
     share_batch_norms(network)
     kinds = [type(module).__name__ for module in network]
     assert kinds == ["_SharedBatchNorm", "GroupNorm", "BatchNorm1d"]
+
+
+@pytest.mark.parametrize("ours", [False, True])
+@pytest.mark.parametrize("theirs", [False, True])
+def test_all_stop_if_any_process_wants_to(monkeypatch, ours, theirs):
+    """The other process has the loss 2, and gradients of ones."""
+    from stp.train.distributed import Ranks
+
+    others = torch.tensor([2.0, theirs, 1, 1, 1])
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda flat: flat.add_(others))
+    weight = nn.Parameter(torch.zeros(3))
+    loss = (weight * torch.tensor([1.0, 2.0, 3.0])).sum() + 5
+    loss.backward()
+    assert Ranks(size=2).add_gradients([weight], loss, ours) == (7, ours or theirs)
+    assert weight.grad.tolist() == [2, 3, 4]

@@ -1,6 +1,7 @@
 """Losses and callbacks: named in a recipe, one file each; and trainings that diverge."""
 
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -12,10 +13,11 @@ from stp.data.prepared import Prepared
 from stp.models.compute import settle
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
+from stp.train import gradient_descent
 from stp.train.callbacks.early_stopping import Callback as EarlyStopping
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks
-from stp.train.gradient_descent import GradientDescent
+from stp.train.gradient_descent import GradientDescent, Progress
 from stp.train.losses import huber, l1, mse
 from stp.train.run import run
 
@@ -152,6 +154,17 @@ def test_losses_that_grow_beyond_all_bounds_end_the_training(tmp_path, data):
     saved = Checkpoint(state, json.loads(json.dumps(what))).load(print)
     assert saved["progress"]["step"] == 20
     assert all(tensor.isfinite().all() for tensor in saved["model"].values())
+
+
+def test_losses_may_grow_as_far_as_said(monkeypatch):
+    monkeypatch.setattr(gradient_descent, "FIRST_STEPS", 2)
+    training = SimpleNamespace(
+        progress=Progress(), options=SimpleNamespace(explodes=4), _diverges=RuntimeError
+    )
+    for step, loss in enumerate((0.01, 0.03, 0.13)):  # a mean of 0.02, then 0.075
+        GradientDescent._check_loss(training, loss, step)
+    with pytest.raises(RuntimeError, match=r"grown from 0\.02 to 0\.09 in step 3"):
+        GradientDescent._check_loss(training, 0.09, 3)
 
 
 def test_a_state_that_is_no_longer_good_does_not_replace_the_last(tmp_path, data):

@@ -217,7 +217,12 @@ def test_what_is_there_but_not_as_it_should_be(plan):
         return f"{reason.verdict}: {reason.because[0]}"
 
     assert verdict().startswith("is done: made 20") and verdict().endswith("in 1:01 min on node7")
-    (folder / "artefact.json").unlink()
+    receipt = folder / "artefact.json"
+    content = json.loads(receipt.read_text())
+    content["provenance"] |= {"host": None, "seconds": None}
+    receipt.write_text(json.dumps(content))
+    assert verdict().endswith("in 0 s on ?")
+    receipt.unlink()
     assert verdict().startswith("would be adopted: its receipt was deleted")
     (folder / "data" / "file.txt").write_text("")
     assert verdict() == "is damaged: 1 of 1 files are missing or cut short: data/file.txt"
@@ -374,7 +379,8 @@ def test_contents_are_compared_where_bytes_differ(tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
     for folder, seconds, weight, pixel in ((a, 1.0, 0.0, 1.0), (b, 2.0, 0.5, 1.0)):
         folder.mkdir()
-        pd.DataFrame({"epoch": [1], "seconds": [seconds]}).to_parquet(folder / "history.parquet")
+        history = pd.DataFrame({"epoch": [1], "error": [float("nan")], "seconds": [seconds]})
+        history.to_parquet(folder / "history.parquet")
         torch.save({"state_dict": {"w": torch.tensor([1.0, weight])}}, folder / "model.pt")
         group = zarr.create_group(folder / "x.zarr", attributes={"units": str(seconds)})
         group.create_array("frames", data=torch.tensor([pixel, float("nan")]).numpy())
@@ -390,6 +396,16 @@ def test_contents_are_compared_where_bytes_differ(tmp_path):
         "same.txt": ("bytes", None),
         "x.zarr": ("values", "attributes: units: '1.0', now '2.0'"),
     }  # fmt: skip
+
+
+def test_an_array_may_be_in_one_store_only(tmp_path):
+    for folder, names in (("a", ["frames"]), ("b", ["frames", "more"])):
+        group = zarr.create_group(tmp_path / folder / "x.zarr")
+        for name in names:
+            group.create_array(name, data=torch.zeros(2).numpy())
+    for old, new, where in (("a", "b", "new"), ("b", "a", "old")):
+        said = f"array more is only in the {where} one"
+        assert list(compare(tmp_path / old, tmp_path / new)) == [("x.zarr", "values", said)]
 
 
 def test_definitions_name_what_an_edit_touches():
