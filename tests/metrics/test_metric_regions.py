@@ -26,6 +26,16 @@ def compared(monkeypatch: pytest.MonkeyPatch, **coordinates: np.ndarray) -> Comp
     return Comparison(data, np.zeros((1, 1), np.int64))
 
 
+def test_the_boxes_are_those_of_weatherbench_2() -> None:
+    assert BOXES == {  # south, north, west, east
+        "tropics": (-20, 20, 0, 360),
+        "northern_extratropics": (20, 90, 0, 360),
+        "southern_extratropics": (-90, -20, 0, 360),
+        "europe": (35, 75, -12.5, 42.5),
+        "north_america": (25, 60, -120, -75),
+    }
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("region", BOXES)
 def test_a_region_is_the_points_in_its_box(
