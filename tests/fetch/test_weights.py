@@ -99,7 +99,7 @@ def test_states(tmp_path: Path) -> None:
 
 def test_tensors_that_do_not_fit_are_counted() -> None:
     unknown = {f"more.{n}": torch.zeros(1) for n in range(5)}
-    with pytest.raises(StpError, match=r"weight is missing, bias is missing, .* and 4 more$"):
+    with pytest.raises(StpError, match=r"weight is missing, bias is missing, .* and 4 more\n"):
         load(torch.nn.Linear(1, 1), unknown, "a line")
 
 

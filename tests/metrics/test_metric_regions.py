@@ -98,5 +98,9 @@ def test_rps_is_its_equation_and_the_fair_one_is_right_on_average() -> None:
     np.testing.assert_array_equal(
         one, rps_terciles(members[:1], truth, lower, upper, fair=False)[0]
     )
+    for n in range(16):  # whatever is missing of the four
+        given = [np.where([n >> k & 1], np.nan, [0.1 * k]) for k in range(4)]
+        value = rps_terciles(given[0][None], *given[1:], fair=False)[0]
+        assert np.isnan(value[0]) == (n > 0)
     members[1, 5] = np.nan
     assert np.flatnonzero(np.isnan(rps_terciles(members, truth, lower, upper, fair=True)[0])) == [5]
