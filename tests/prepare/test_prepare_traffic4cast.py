@@ -164,7 +164,8 @@ def test_what_test_days_have_in_common_with_training(made):
 
 
 def test_files_that_are_missing(make_job, raw):
-    files = [raw / "traffic4cast2021" / file_of(f"CHICAGO/{day}") for day in ("2019-02-01", "2019-01-04")]
+    days = ("CHICAGO/2019-02-01", "CHICAGO/2019-01-04")
+    files = [raw / "traffic4cast2021" / file_of(day) for day in days]
     contents = [path.read_bytes() for path in files]
     for path in files:
         path.unlink()
