@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.core.file_identity import identify, require
 from stp.fetch.download import Manners
 from stp.fetch.weights import fetch
-from stp.metrics.networks.state import read_verified
+from stp.metrics.networks.state import load, read_verified
 from stp.plan import weights
 from stp.plan.weights import DECLARED, Network, declared, locate, present, states
 from stp.score import published_values
@@ -102,6 +102,12 @@ def test_states(tmp_path: Path) -> None:
     (damaged,) = states(tmp_path, good, read=True)
     assert damaged.state == "damaged"
     assert SHA256 in damaged.detail
+
+
+def test_tensors_that_do_not_fit_are_counted() -> None:
+    unknown = {f"more.{n}": torch.zeros(1) for n in range(5)}
+    with pytest.raises(StpError, match=r"weight is missing, bias is missing, .* and 4 more\n"):
+        load(torch.nn.Linear(1, 1), unknown, "a line")
 
 
 def test_checksums_are_those_of_git_and_sha256sum(tmp_path: Path) -> None:

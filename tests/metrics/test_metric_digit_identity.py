@@ -48,6 +48,14 @@ def test_the_scans_are_those_of_scikit_learn() -> None:
     np.testing.assert_array_equal(labels, expected.target)
 
 
+def test_a_digit_has_a_margin_of_one_and_its_cells_cover_it() -> None:
+    area = np.ones((30, 12))
+    found = digit_identity.upright(area)
+    rows, columns = np.nonzero(found > digit_identity.INK)
+    assert found.shape == (20, 20) and len(found) % digit_identity.CELLS == 0
+    assert (rows.min(), rows.max()) == (1, 18) and 6 < np.ptp(columns) < 9
+
+
 def test_scans_are_recognised_by_the_others() -> None:
     known, labels = digit_identity.scans()
     alike = known @ known.T

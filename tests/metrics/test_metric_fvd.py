@@ -22,6 +22,7 @@ from stp.metrics.perceptual import Embed, SetDistance, matched
 from stp.plan import weights
 from stp.plan.metric import Metric
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
+from stp.score import video_folder
 from stp.score.unpaired import CONVENTIONS, Options, UnpairedDistances, compare
 from stp.score.video_folder import find_clips, read_clip
 
@@ -349,3 +350,13 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     assert values["fvd"] == pytest.approx(frechet.distance(x, y))
     assert values["n"] == 2
     assert values["weights_sha256"] == sha256
+
+
+@pytest.mark.parametrize(("names", "said"), [((), "none"), (("a", "b"), "a, b")])
+def test_a_file_of_arrays_holds_one(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
+    path = tmp_path / "clips.npz"
+    np.savez(path, **{name: np.zeros((2, 3, 4, 4)) for name in names})
+    with pytest.raises(StpError, match=rf"clips\.npz holds the arrays {said}\n"):
+        video_folder._array(path)
+    np.savez(path, one=np.ones((2, 3, 4, 4)))
+    assert video_folder._array(path).shape == (2, 3, 4, 4)

@@ -26,6 +26,16 @@ def compared(monkeypatch: pytest.MonkeyPatch, **coordinates: np.ndarray) -> Comp
     return Comparison(data, np.zeros((1, 1), np.int64))
 
 
+def test_the_boxes_are_those_of_weatherbench_2() -> None:
+    assert BOXES == {  # south, north, west, east
+        "tropics": (-20, 20, 0, 360),
+        "northern_extratropics": (20, 90, 0, 360),
+        "southern_extratropics": (-90, -20, 0, 360),
+        "europe": (35, 75, -12.5, 42.5),
+        "north_america": (25, 60, -120, -75),
+    }
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("region", BOXES)
 def test_a_region_is_the_points_in_its_box(
@@ -88,5 +98,9 @@ def test_rps_is_its_equation_and_the_fair_one_is_right_on_average() -> None:
     np.testing.assert_array_equal(
         one, rps_terciles(members[:1], truth, lower, upper, fair=False)[0]
     )
+    for n in range(16):  # whatever is missing of the four
+        given = [np.where([n >> k & 1], np.nan, [0.1 * k]) for k in range(4)]
+        value = rps_terciles(given[0][None], *given[1:], fair=False)[0]
+        assert np.isnan(value[0]) == (n > 0)
     members[1, 5] = np.nan
     assert np.flatnonzero(np.isnan(rps_terciles(members, truth, lower, upper, fair=True)[0])) == [5]

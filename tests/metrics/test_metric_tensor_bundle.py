@@ -32,7 +32,7 @@ import torch
 
 from stp.core.errors import StpError
 from stp.data.crc32c import masked_crc32c
-from stp.metrics.networks import i3d
+from stp.metrics.networks import i3d, tensor_bundle
 from stp.metrics.networks.i3d import I3D, read_i3d
 from stp.metrics.networks.state import read_state
 from stp.metrics.networks.tensor_bundle import FOOTER, read_bundle
@@ -180,3 +180,9 @@ def test_the_names_of_tensorflow_are_ours(classes: int) -> None:
             read_i3d({key: tensor for key, tensor in theirs.items() if key != name})
     with pytest.raises(StpError, match=r"step is not known"):
         read_i3d(theirs | {"step": torch.zeros(1)})
+
+
+@pytest.mark.parametrize("block", [b"", bytes(3), b"\1\0\0\0", b"\0\0\0\0\2\0\0\0"])
+def test_a_block_that_is_shorter_than_its_list_of_restarts_is_refused(block: bytes) -> None:
+    with pytest.raises(StpError, match="a block has no entries"):
+        list(tensor_bundle._entries(block, Path("a")))

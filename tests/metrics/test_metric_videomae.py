@@ -48,6 +48,14 @@ def test_attention_by_hand() -> None:
     torch.testing.assert_close(layer(x)[0], layer.proj(torch.cat(heads, dim=1)))
 
 
+def test_a_block_adds_to_what_it_was_given() -> None:
+    torch.manual_seed(0)
+    block, x = videomae.Block(6, 3, 10), torch.rand(1, 4, 6)
+    middle = x + block.attn(block.norm1(x))
+    expected = middle + block.mlp.fc2(torch.nn.functional.gelu(block.mlp.fc1(block.norm2(middle))))
+    torch.testing.assert_close(block(x), expected)
+
+
 def test_weights_of_the_authors_are_read_and_others_refused(tiny: VideoMAE, tmp_path: Path) -> None:
     state = tiny.state_dict()
     assert {"blocks.1.attn.q_bias", "blocks.0.mlp.fc2.weight", "fc_norm.bias"} < state.keys()

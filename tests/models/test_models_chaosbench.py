@@ -126,6 +126,7 @@ def test_concatenation_gives_layers_twice_the_channels():
 
 def test_a_vae_draws_other_forecasts_for_each_member_and_the_same_again():
     model, frames = make("vae", (2, 8, 8)), torch.randn(2, 1, 2, 8, 8)
+    assert model.kl_weight == 1  # a lower bound of the likelihood
     first = model(frames, 2, member=0)
     assert torch.equal(model(frames, 2, member=0), first)
     assert not torch.allclose(model(frames, 2, member=1), first)

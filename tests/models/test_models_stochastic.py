@@ -298,6 +298,7 @@ def test_the_weight_of_the_divergence_grows_in_the_third_stage():
 
     assert [weight(step) for step in (0, 49, 50, 75, 100, 1000)] == [0, 0, 0, 0.2, 0.4, 0.4]
     assert [weight(step, "constant") for step in (49, 50, 1000)] == [0, 0.4, 0.4]
+    assert make("sv2p").kl_weight == 1e-3
 
 
 def test_the_inference_network_learns_in_the_second_stage_and_counts_in_the_third():

@@ -297,6 +297,15 @@ def test_episodes_become_clips(make_job, rlds):
         assert source == "out.npy"
 
 
+def test_an_episode_is_called_by_its_place_in_the_data(make_job, rlds):
+    paths = [b"/x/bridge_data_v1/a/out.npy", b"/bridge_data_v1/bridge_data_v2/b/out.npy", b"/c.npy"]
+    write_episodes(rlds, [episode(n, path=path) for n, path in enumerate(paths)])
+    job = make_job(*RLDS_JOB, root=rlds)
+    run(job)
+    found = {clip.rsplit("/", 2)[0] for clip in Prepared(job.out).index["clip"]}
+    assert found == {"1/a/out.npy", "2/b/out.npy", "/c.npy"}
+
+
 def test_the_same_episode_in_two_files(make_job, rlds):
     write_episodes(rlds, [episode(7), episode(1)], "val")
     with pytest.raises(StpError, match=r"episode .*out\.npy/1 is there twice, in .*train.*val"):

@@ -434,6 +434,8 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
         job = make_job("chaosbench", SHAPE, options, context=1, horizon=HORIZON, root=root)
         run(job)
         found.append(xr.open_zarr(job.out / "frames.zarr", consolidated=False).load())
+    gravity = Prepared(job.out).attrs["conventions"]["gravity of the release"]
+    assert gravity == 1  # the store has geopotential as it is
     stream, store = found
     # Heights were divided by other numbers on the way; all else is the very same.
     np.testing.assert_allclose(store["frames"], stream["frames"], rtol=3e-7)

@@ -121,6 +121,16 @@ def test_normalisation_by_channel_in_the_units_of_the_dataset(make_job, tmp_path
         np.testing.assert_allclose(constants["scale"], scale, rtol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["minmax", "zscore"])
+def test_a_channel_that_never_changes_cannot_be_normalised(make_job, tmp_path, method):
+    array = VALUES.copy()
+    array[:, :, 1] = 3
+    write(tmp_path / "raw" / "a.npy", array)
+    given = options(normalisation={"method": method}, variables=["u", "v"])
+    with pytest.raises(StpError, match="normalisation: the channel v is 3 everywhere in training"):
+        run(make_job("own.reader", SHAPE, given))
+
+
 def test_constants_from_the_configuration(make_job, tmp_path):
     write(tmp_path / "raw" / "a.npy", VALUES)
     fixed = {"method": "fixed", "offset": [1, 2], "scale": 3.5}

@@ -164,9 +164,14 @@ def test_what_test_days_have_in_common_with_training(made):
 
 
 def test_files_that_are_missing(make_job, raw):
-    (raw / "traffic4cast2021" / file_of("CHICAGO/2019-02-01")).unlink()
-    with pytest.raises(StpError, match=r"1 of 6 listed files are missing, first .*2019-02-01_CHIC"):
+    days = ("CHICAGO/2019-02-01", "CHICAGO/2019-01-04")
+    files = [raw / "traffic4cast2021" / file_of(day) for day in days]
+    contents = [path.read_bytes() for path in files]
+    for path in files:
+        path.unlink()
+    with pytest.raises(StpError, match=r"2 of 6 listed files are missing, first .*2019-02-01_CHIC"):
         run(make_job("traffic4cast", SHAPE, OPTIONS))
+    files[1].write_bytes(contents[1])
     job = make_job("traffic4cast", SHAPE, {**OPTIONS, "require_all": False})
     extras = run(job)
     assert extras["days missing"] == 1

@@ -351,7 +351,8 @@ def nan(data, hour):
     [
         (
             lambda d: without(d, 31),
-            r"2015_45deg\.nc: 1 of 72 hours are missing, first 2015-01-02T07",
+            r"2015_45deg\.nc: 1 of 72 hours are missing, first 2015-01-02T07(.|\n)*"
+            "from 2015-01-01T00.* to 2015-01-03T23",
         ),
         (lambda d: without(d, [0, 1]), r"2 of 72 hours are missing, first 2015-01-01T00"),
         (lambda d: without(d, 71), r"1 of 72 hours are missing, first 2015-01-03T23"),

@@ -70,6 +70,10 @@ def test_what_n_hides() -> None:
     assert not resolution(x, y, frechet.distance).is_hidden
     assert resolution(x, z, frechet.distance).is_hidden
     assert resolution(x[:8], y[:8], frechet.distance).is_hidden  # the same difference, too few
+    same = sample_size.AtSize(8, 1.0, 0.1, 0.25, 20)
+    for mean, is_hidden in ((1.0, True), (1.5, True), (1.51, False)):
+        other = sample_size.AtSize(8, mean, 0.1, 0.25, 20)
+        assert sample_size.Resolution(8, same, other).is_hidden == is_hidden
 
 
 def test_of_all_samples_there_is_one_subset() -> None:

@@ -90,7 +90,7 @@ def test_other_weights_are_refused(tmp_path, data, spoil, problem):
 def test_a_truncated_file_is_refused(tmp_path, data):
     whole = tmp_path / "whole.pt"
     torch.save(made_up(), whole)
-    with pytest.raises(StpError, match="cannot be read"):
+    with pytest.raises(StpError, match=r"cannot be read: (?!\w+\n)"):
         run(given(tmp_path, data, whole.read_bytes()[:-200]))
 
 

@@ -29,7 +29,7 @@ from stp.upkeep import prove as proof
 from stp.upkeep.differences import Past, changed_names
 from stp.upkeep.same import compare
 from stp.upkeep.why import chosen, equivalents, explain, undone
-from stp.upkeep.why_text import entry, lines_of_groups, lines_of_one, suggestion
+from stp.upkeep.why_text import entry, lines_of_groups, lines_of_one, suggestion, tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,6 +228,12 @@ def test_what_is_there_but_not_as_it_should_be(plan):
     assert verdict() == "is damaged: 1 of 1 files are missing or cut short: data/file.txt"
     store.drop(folder, "room")
     assert verdict().startswith("is made again only where a score needs it")
+
+
+def test_reasons_are_told_apart_by_an_empty_line(plan, capsys):
+    assert tell(plan, ["convlstm"], None)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] and "" in said
 
 
 def test_artefacts_with_the_same_reasons_are_told_together(plan):
