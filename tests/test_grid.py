@@ -184,3 +184,12 @@ def test_the_grids_of_a_scale_stand_for_so_many_cells(name, wanted):
         dimension = cell.dimension.removeprefix("atlas_")
         found[dimension] = found.get(dimension, 0) + 1
     assert found == wanted
+
+
+def test_what_learns_by_descent_has_seeds_and_nothing_else():
+    given = config.load(ROOT / "config" / "demo.yaml")
+    cells = [cell for cell, _ in enumerate_cells(given)]
+    assert len({given.models[cell.model].fit for cell in cells}) > 1
+    for cell in cells:
+        learns = given.models[cell.model].fit == "sgd"
+        assert (cell.seed in given.scale.seeds) if learns else (cell.seed is None), cell

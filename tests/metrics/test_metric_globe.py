@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from stp.metrics.acc import anomaly_products, correlation
+from stp.metrics.globe import Area
 from stp.metrics.latitude import cosine_weights
 from stp.metrics.wrmse import weighted_squares
 
@@ -119,3 +120,14 @@ def test_the_climatology_has_no_acc_of_its_own() -> None:
     found = correlation(anomaly_products(bad, truth, lambda n, t: climate[n, t], weights))
     assert np.isnan(found[1, 1, 0])
     assert np.isnan(found).sum() == 1
+
+
+def test_what_was_not_observed_is_filled_with_the_mean_of_the_rest() -> None:
+    weights = np.array([1.0, 3.0])
+    fields = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
+    assert Area(weights, fields).filled(fields) is fields
+    observed = fields.copy()
+    observed[1, 0, 0] = np.nan
+    expected = fields.copy()
+    expected[1, 0, 0] = (6 + 3 * 7 + 3 * 8) / 7
+    np.testing.assert_allclose(Area(weights, observed).filled(fields), expected)

@@ -2,12 +2,13 @@
 
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from stp.metrics import latitude, regions, wrmse
+from stp.metrics import acc, latitude, regions, wrmse
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.regions import BOXES
 from stp.metrics.rpss import rps_terciles
@@ -65,6 +66,13 @@ def test_a_region_is_the_points_in_its_box(
                 weights[c] += weight
     assert 3 < points < SHAPE[1] * SHAPE[2]
     np.testing.assert_allclose(found, total / weights, rtol=1e-12)
+
+
+def test_anomalies_are_pooled_from_three_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = compared(monkeypatch, lat=LATITUDES, lon=LONGITUDES)
+    monkeypatch.setattr(acc, "Climatology", lambda *_: SimpleNamespace(missing_of=lambda _: "none"))
+    for metric, names in ((acc.per_frame, ("value",)), (acc.pooled, ("po", "pp", "oo"))):
+        assert on_data(metric, here).components == names
 
 
 def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,10 @@ def small(context=3, horizon=2, **options):
 def test_published_size(shape, hidden, parameters):
     with torch.device("meta"):
         model = Model(shape, 10, 10, num_hidden=[hidden] * 4)
+        usual = Model(shape, 10, 10)
     assert sum(p.numel() for p in model.parameters()) == parameters
+    if hidden == 64:
+        assert sum(p.numel() for p in usual.parameters()) == parameters
 
 
 def sigmoid(x):

@@ -249,3 +249,9 @@ def test_a_kind_without_options_says_what_is_missing():
         build_options({"kind": "videos"})
     with pytest.raises(StpError, match="kind is None"):
         build_options({"splits": BY_FILE})
+
+
+def test_a_group_in_two_splits_is_refused():
+    splits_module._require_whole_groups(["train", None, "train", "test"], ["a", "a", "a", "b"], {})
+    with pytest.raises(StpError, match="the group b is in test and in train"):
+        splits_module._require_whole_groups(["train", "test", "train"], ["a", "b", "b"], {})

@@ -132,6 +132,8 @@ def test_the_last_fifth_of_episodes_is_kept_for_validation():
     people = replace(crossing(12, seed=5), episode=np.repeat(np.arange(6), 2))
     learnt, validated = learning.split(people)
     assert validated.tolist() == [10, 11] and learnt.tolist() == list(range(10))
+    many = replace(crossing(20, seed=5), episode=np.arange(20))
+    assert learning.split(many)[1].tolist() == [16, 17, 18, 19]
     alone = replace(people, episode=np.zeros(12))
     assert learning.split(alone)[1].size == 0
 
