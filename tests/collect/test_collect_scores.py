@@ -169,9 +169,7 @@ def test_a_convention_that_the_manifest_does_not_know_is_named(store: SmallStore
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
     given = {"rmse.per_frame": {"mean": 1.0}, "rmse.per_year": {"mean": 1.0}}
     rewrite(cell, score_rows(cell["key"], given))
-    with pytest.raises(
-        StpError, match=r"row 2: convention rmse\.per_year, which the manifest"
-    ):
+    with pytest.raises(StpError, match=r"row 2: convention rmse\.per_year, which the manifest"):
         collected(store)
 
 
