@@ -142,6 +142,7 @@ def kinds(new: set[str]) -> Counter[str]:
     return Counter(path.partition("/")[0] for path in new)
 
 
+@pytest.mark.long(part="reruns")
 def test_edit_run_revert_run(private):
     only_enso(private)
     first = private.receipts()
