@@ -80,7 +80,7 @@ def test_the_same_store_gives_the_same_bytes_wherever_it_lies(tmp_path):
 
 
 def test_nothing_of_the_machine_or_the_person_is_in_it(made, database):
-    secrets = [str(database.parent), "node-of-mine", "erika", "4711"]
+    secrets = [str(database.parent), "node-of-mine", "erika", "job-4711"]
     texts = {path.name: path.read_bytes() for path in made.rglob("*") if path.is_file()}
     table = pq.read_table(made / "scores.parquet")
     texts["rows"] = json.dumps(table.to_pylist()).encode()
