@@ -74,7 +74,8 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
                 recipe=recipes.get(part, {}),
                 extras={"parameters": 12345, "log": f"{folder}/logs/train.log"},
                 provenance={
-                    "host": "node-of-mine", "user": "erika", "slurm_job": "job-4711", "device": "cpu",
+                    "host": "node-of-mine", "user": "erika", "slurm_job": "job-4711",
+                    "device": "cpu",
                     "python": "3.11.7", "packages": {"torch": "2.13.0"}, "commit": "4b2fd97",
                     "seconds": 90.0,
                 },
