@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from hashlib import sha256
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -96,10 +95,7 @@ def prepared(root: Path, count: int) -> Path:
     out.mkdir()
     pvqa.generate(raw, {"folder": "pvqa", "videos": count}, silent)
     files = {
-        str(path.relative_to(raw)): {
-            "bytes": path.stat().st_size,
-            "sha256": sha256(path.read_bytes()).hexdigest(),
-        }
+        str(path.relative_to(raw)): {name: identify(path)[name] for name in ("bytes", "sha256")}
         for path in sorted(raw.rglob("*.*"))
         if path.is_file()
     }
