@@ -16,7 +16,7 @@ import numpy as np
 
 from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
-from stp.metrics.globe import Area, groups
+from stp.metrics.globe import moments
 from stp.metrics.members import of_members
 from stp.metrics.metric import Metric, Windows, every_component, needs_data
 from stp.metrics.regions import within
@@ -47,16 +47,11 @@ def anomaly_products(
     """
     samples, leads, channels = predicted.shape[:3]
     products = np.empty((samples, channels, 3, leads))
-    for n, t, here in groups(observed.shape):
-        area = Area(weights, observed[n, t, here])
-        mean = climatology(n, t)[here]
-        p, o = (area.difference(frames[n, t, here], mean) for frames in (predicted, observed))
-        if centred:  # here, since 0 stands where nothing was observed
-            p, o = (a - area.mean(a)[:, None, None] for a in (p, o))
-            if area.there is not None:
-                p, o = p * area.there, o * area.there
-        for k, (a, b) in enumerate(((p, o), (p, p), (o, o))):
-            products[n, here, k, t] = area.mean(a, b)
+    for n, t in np.ndindex(samples, leads):
+        p, o, pp, po, oo = moments(predicted[n, t], observed[n, t], climatology(n, t), weights)
+        if centred:
+            pp, po, oo = pp - p * p, po - p * o, oo - o * o
+        products[n, :, :, t] = np.stack([po, pp, oo], axis=-1)
     return products
 
 

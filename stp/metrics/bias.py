@@ -1,16 +1,9 @@
 """Bias of each variable: predicted less observed, in its units; 0 is right."""
 
-import numpy as np
-
 from stp.metrics.comparison import Comparison
-from stp.metrics.globe import Area, by_group
+from stp.metrics.globe import moments
 from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
-
-
-def _errors(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
-    error = area.difference(predicted, observed)
-    return (area.mean(error),)
 
 
 def _on(metric: Metric, compared: Comparison) -> Metric:
@@ -18,7 +11,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
     weights = weights_of(compared.data)
     if weights is None:
         return bound
-    return bound._replace(statistics=lambda p, o: by_group(_errors, p, o, weights, 1))
+    return bound._replace(statistics=lambda p, o: moments(p, o, o, weights)[0].swapaxes(1, 2))
 
 
 weighted = Metric(needs_data, finish=every_component, on_data=_on)

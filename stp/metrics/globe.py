@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from stp.core.compiled import compiled
+
 GROUP_BYTES = 1 << 20  # of float64 fields that are worked on at the same time: they stay cached
 
 
@@ -67,6 +69,60 @@ class Area:
         rows = np.vecdot(fields, np.ones(fields.shape[-1]) if others is None else others)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(rows @ self._weights / self._total)
+
+
+def moments(
+    predicted: np.ndarray, observed: np.ndarray, centre: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Weighted means of p' = predicted - centre, o' = observed - centre, and of their products.
+
+    Args:
+        predicted, observed: (..., H, W).
+        centre: likewise, or of a shape that is broadcast to it.
+        weights: of latitudes, in any unit, (H,).
+
+    Returns:
+        float64 (5, ...): of p', o', p'^2, p' o', o'^2, over the points where something was
+        observed.
+    """
+    *outer, height, width = observed.shape
+    fields = (
+        np.ascontiguousarray(np.broadcast_to(f, observed.shape)).reshape(-1, height, width)
+        for f in (predicted, observed, centre)
+    )
+    sums = _sums(*fields, np.asarray(weights, np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((sums[1:] / sums[0]).reshape(5, *outer))
+
+
+@compiled
+def _sums(
+    predicted: np.ndarray, observed: np.ndarray, centre: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Weighted sums of 1, p', o', p'^2, p' o' and o'^2 of fields (G, H, W), float64 (6, G)."""
+    count, height, width = observed.shape
+    found = np.zeros((6, count))
+    for g in range(count):
+        for h in range(height):
+            there = p = o = pp = po = oo = 0.0
+            for w in range(width):
+                was = np.float64(observed[g, h, w])
+                is_there = was == was  # not NaN
+                a = np.float64(predicted[g, h, w]) - centre[g, h, w] if is_there else 0.0
+                b = was - centre[g, h, w] if is_there else 0.0
+                there += 1.0 if is_there else 0.0
+                p += a
+                o += b
+                pp += a * a
+                po += a * b
+                oo += b * b
+            found[0, g] += weights[h] * there
+            found[1, g] += weights[h] * p
+            found[2, g] += weights[h] * o
+            found[3, g] += weights[h] * pp
+            found[4, g] += weights[h] * po
+            found[5, g] += weights[h] * oo
+    return found
 
 
 def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, slice]]:

@@ -17,10 +17,12 @@ nothing was observed, both fields have their own mean of what is there.
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from stp.core.compiled import compiled
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import per_variable, weights_of
@@ -31,8 +33,6 @@ from stp.metrics.scale import in_unit_range
 WINDOW = 11
 SIGMA = 1.5
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-BAND = 16  # rows or columns that are blurred by one product of matrices
-POINTS = 1 << 15  # of all frames that are compared at the same time
 
 Halve = Callable[[np.ndarray], np.ndarray]
 """Frames (F, H, W) to those of the next scale."""
@@ -63,28 +63,17 @@ def _similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
-    constants = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
+    twice = [x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03)]
     found = np.ones(len(x))
-    # Sums and differences, (2, F, H, W): their variances are vx + vy + 2 cxy and vx + vy - 2 cxy.
-    both = np.empty((2, *x.shape), x.dtype)
-    np.add(x, y, out=both[0])
-    np.subtract(x, y, out=both[1])
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
-        # As many pairs at a time as stay in the cache: of the coarser scales many.
-        count, height, width = both.shape[1:]
-        size = min(max(1, POINTS // (height * width)), count)
-        space = _space(size, height, width, both.dtype)
-        halves: list[np.ndarray] = []
-        for first in range(0, count, size):
-            pairs = both[:, first : first + size]
-            means = _mean_terms(pairs, constants, is_last, space)
-            found[first : first + size] *= np.maximum(means, 0) ** weight
-            if not is_last:
-                halved = halve(pairs.reshape(-1, height, width))
-                halves.append(halved.reshape(2, -1, *halved.shape[1:]))
+        *pair, down, across = _with_windows(x, y)
+        means = [
+            _mean_term(*each, down, across, *twice, is_last) for each in zip(*pair, strict=True)
+        ]
+        found *= np.maximum(means, 0) ** weight
         if not is_last:
-            both = halves[0] if len(halves) == 1 else np.concatenate(halves, axis=1)
+            x, y = halve(x), halve(y)
     return found
 
 
@@ -93,125 +82,100 @@ def _shares(scales: int) -> np.ndarray:
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 
 
-def _mean_terms(
-    pairs: np.ndarray, constants: tuple[float, float], whole: bool, space: np.ndarray
-) -> np.ndarray:
-    """Mean contrast-structure of pairs of frames, or their mean SSIM, float64 (G,).
+def _with_windows(x: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
+    """Frames (F, H, W) and the first half of the windows down and across them, six taps each.
 
-    Args:
-        pairs: their sums and differences, (2, G, H, W).
-        constants: C1 and C2.
-        whole: whether luminance has a part.
-        space: as `_space` makes it, overwritten.
+    In a direction with fewer than 11 pixels the window is the pixel itself, and the frames get a
+    margin that it does not reach.
     """
-    count, height, width = pairs.shape[1:]
-    edge = WINDOW - 1 if height >= WINDOW else 0
-    total, inside = np.zeros(count), height - edge
-    step = _rows_at_a_time(count, inside, width)
-    for start in range(0, inside, step):
-        rows = slice(start, min(start + step, inside) + edge)
-        total += _sum_of_terms(pairs[:, :, rows], constants, whole, space)
-    return total / (inside * (width - WINDOW + 1 if width >= WINDOW else width))
+    taps = np.exp(-0.5 * (np.arange(WINDOW) - WINDOW // 2) ** 2 / SIGMA**2)
+    windows = []
+    for axis in (1, 2):
+        fits = x.shape[axis] >= WINDOW
+        window = taps / taps.sum() if fits else (np.arange(WINDOW) == WINDOW // 2) * 1.0
+        windows.append(tuple(window.astype(x.dtype)[: WINDOW // 2 + 1]))
+        if not fits:
+            margin = [(WINDOW // 2, WINDOW // 2) if a == axis else (0, 0) for a in range(3)]
+            x, y = np.pad(x, margin), np.pad(y, margin)
+    return x, y, *windows
 
 
-def _rows_at_a_time(count: int, rows: int, width: int) -> int:
-    """Rows of G frames that are compared at the same time: whole bands, if there are several."""
-    wanted = max(BAND, POINTS // (count * width) // BAND * BAND)
-    return min(rows, wanted)
+@compiled
+def _mean_term(
+    x: np.ndarray,
+    y: np.ndarray,
+    down: tuple[float, ...],
+    across: tuple[float, ...],
+    twice_c1: float,
+    twice_c2: float,
+    whole: bool,
+) -> float:
+    """Mean contrast-structure of two frames (H, W), or their mean SSIM.
 
+    With the variances s and d of the sums and differences of the frames,
 
-def _space(count: int, height: int, width: int, precision: np.dtype[np.floating]) -> np.ndarray:
-    """Room for what is made of the rows of G pairs of frames at a time."""
-    rows = min(height, _rows_at_a_time(count, height, width) + WINDOW - 1)
-    return np.empty((3, 4 * count * rows * width), precision)
-
-
-def _sum_of_terms(
-    pairs: np.ndarray, constants: tuple[float, float], whole: bool, space: np.ndarray
-) -> np.ndarray:
-    """Sum of the terms over all places of the window in frames (2, G, H, W), float64 (G,).
-
-    With the variances s and d of the sums and differences of two frames,
-
-        (2 cxy + C2) / (vx + vy + C2) = 1 - 2 d / (s + d + 2 C2)
+        (2 cxy + C2) / (vx + vy + C2) = (s - d + 2 C2) / (s + d + 2 C2)
 
     and in the same way luminance is (S - D + 2 C1) / (S + D + 2 C1), with the squares S and D of
     their means.
+
+    Args:
+        x, y: the frames.
+        down, across: the first six taps of the window, which is symmetric.
+        twice_c1, twice_c2: the constants.
+        whole: whether luminance has a part.
     """
-    c1, c2 = constants
-    _, count, height, width = pairs.shape
-    inside = tuple(n - WINDOW + 1 if n >= WINDOW else n for n in (height, width))
-
-    def at(number: int, *shape: int) -> np.ndarray:
-        return space[number, : 4 * count * shape[0] * shape[1]].reshape(4 * count, *shape)
-
-    # Sums, differences and their squares are blurred together.
-    fields = at(0, height, width).reshape(4, count, height, width)
-    fields[:2] = pairs
-    np.square(pairs, out=fields[2:])
-    blurred = _blurred(at(0, height, width), at(1, inside[0], width), at(2, *inside))
-    means, variances = blurred.reshape(2, 2, count, *inside)
-    np.square(means, out=means)
-    variances -= means
-    term, lost = variances
-    term += 2 * c2
-    term += lost
-    np.divide(lost, term, out=term)
-    if not whole:
-        places = inside[0] * inside[1]
-        return np.asarray(places - 2 * term.sum(axis=(1, 2), dtype=np.float64))
-    term *= -2
-    term += 1
-    of_sums, of_differences = means
-    term *= of_sums - of_differences + 2 * c1
-    term /= of_sums + of_differences + 2 * c1
-    return np.asarray(term.sum(axis=(1, 2), dtype=np.float64))
+    height, width = x.shape
+    inside = width - WINDOW + 1
+    # Sum, difference and their squares: of one row, of 11 rows blurred across, and blurred both
+    # ways. Each of the 11 rows stands in two places, so that they always lie one after another.
+    row = np.empty((4, width), x.dtype)
+    rows = np.empty((4, 2 * WINDOW, inside), x.dtype)
+    both = np.empty((4, inside), x.dtype)
+    sums = np.zeros(inside)
+    a0, a1, a2, a3, a4, a5 = across
+    d0, d1, d2, d3, d4, d5 = down
+    for h in range(height):
+        for w in range(width):
+            plus, minus = x[h, w] + y[h, w], x[h, w] - y[h, w]
+            row[0, w], row[1, w] = plus, minus
+            row[2, w], row[3, w] = plus * plus, minus * minus
+        here = h % WINDOW
+        for f in range(4):
+            r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+            for w in range(inside):
+                near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
+                far = (
+                    a2 * (r[w + 2] + r[w + 8])
+                    + a1 * (r[w + 1] + r[w + 9])
+                    + a0 * (r[w] + r[w + 10])
+                )
+                one[w] = near + far
+                two[w] = near + far
+        if h < WINDOW - 1:
+            continue
+        first = here + 1
+        for f in range(4):
+            r, out = rows[f, first : first + WINDOW], both[f]
+            for w in range(inside):
+                near = d5 * r[5, w] + d4 * (r[4, w] + r[6, w]) + d3 * (r[3, w] + r[7, w])
+                far = (
+                    d2 * (r[2, w] + r[8, w]) + d1 * (r[1, w] + r[9, w]) + d0 * (r[0, w] + r[10, w])
+                )
+                out[w] = near + far
+        for w in range(inside):
+            plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
+            s, d = both[2, w] - plus, both[3, w] - minus
+            term = (s - d + twice_c2) / (s + d + twice_c2)
+            if whole:
+                term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
+            sums[w] += term
+    return sums.sum() / ((height - WINDOW + 1) * inside)
 
 
 def smallest_side(scales: int) -> int:
     """Pixels that a frame needs for the window to fit at the coarsest scale."""
     return WINDOW << (scales - 1)
-
-
-@cache
-def _window(count: int, precision: np.dtype[np.floating]) -> np.ndarray:
-    """The window at ``count`` successive places, (count, count + 10)."""
-    taps = np.exp(-0.5 * (np.arange(WINDOW) - WINDOW // 2) ** 2 / SIGMA**2)
-    found = np.zeros((count, count + WINDOW - 1))
-    for place in range(count):
-        found[place, place : place + WINDOW] = taps / taps.sum()
-    return found.astype(precision)
-
-
-def _blurred(frames: np.ndarray, rows: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Weighted means of windows that lie inside.
-
-    A direction with fewer than 11 pixels is left as it is. Each direction is a product with a
-    matrix that has the window on its diagonal, in bands, so that little of it is 0: five times as
-    fast as a sum over the taps.
-
-    Args:
-        frames: (F, H, W).
-        rows: (F, H - 10, W), overwritten.
-        out: (F, H - 10, W - 10), overwritten, and returned.
-    """
-    edge = WINDOW - 1
-    if frames.shape[1] > edge:
-        for start in range(0, rows.shape[1], BAND):
-            stop = min(start + BAND, rows.shape[1])
-            window = _window(stop - start, frames.dtype)
-            np.matmul(window, frames[:, start : stop + edge], out=rows[:, start:stop])
-    else:
-        np.copyto(rows, frames)
-    flat, flat_out = rows.reshape(-1, rows.shape[2]), out.reshape(-1, out.shape[2])
-    if frames.shape[2] > edge:
-        for start in range(0, out.shape[2], BAND):
-            stop = min(start + BAND, out.shape[2])
-            window = _window(stop - start, frames.dtype).T
-            np.matmul(flat[:, start : stop + edge], window, out=flat_out[:, start:stop])
-    else:
-        np.copyto(out, rows)
-    return out
 
 
 def _halved(frames: np.ndarray) -> np.ndarray:

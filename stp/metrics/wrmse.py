@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from stp.metrics.comparison import Comparison
-from stp.metrics.globe import Area, by_group
+from stp.metrics.globe import moments
 from stp.metrics.members import of_members
 from stp.metrics.metric import Metric, Windows, every_component, needs_data
 from stp.metrics.regions import within
@@ -22,12 +22,7 @@ def weighted_squares(
     predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Mean over H, W of w e^2: frames (N, T, C, H, W), weights (H,) to float64 (N, C, T)."""
-    return by_group(_squares, predicted, observed, weights, 1)
-
-
-def _squares(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
-    error = area.difference(predicted, observed)
-    return (area.mean(error, error),)
+    return moments(predicted, observed, observed, weights)[2].swapaxes(1, 2)
 
 
 def _squares_on(metric: Metric, compared: Comparison, region: str = "") -> Metric:

@@ -38,7 +38,10 @@ from stp.core.project import name_of, own_modules
 SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/nix/store", "/opt", "/proc", "/run", "/sbin",
           "/sys", "/usr")  # fmt: skip
 """What belongs to the machine and its software."""
-SETTINGS = (".config", ".triton", ".nv", ".cache/fontconfig", ".cache/matplotlib")
+SETTINGS = (
+    *(".config", ".triton", ".nv"),
+    *(".cache/fontconfig", ".cache/matplotlib", ".cache/numba"),
+)
 """Folders of the home where libraries keep their settings and compiled code."""
 VARIABLES = frozenset({"CUBLAS_WORKSPACE_CONFIG", "STP_LIMITS"})
 """What cores may ask the environment for: the first is set by us, the second only refuses."""
@@ -56,6 +59,7 @@ def _installed() -> tuple[str, ...]:
     named = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     settings = [str(Path.home() / name) for name in SETTINGS]
+    settings += filter(None, [os.environ.get("NUMBA_CACHE_DIR")])
     return _as_folders([*named, *prefixes, *SYSTEM, *settings])
 
 
@@ -192,10 +196,7 @@ class Sight:
         if path in self._files or path in self._written or _below(path, self._folders):
             self._known.add(name)
             return
-        source = path
-        if path.endswith(".pyc"):
-            with contextlib.suppress(ValueError):
-                source = source_from_cache(path)
+        source = _source(path)
         if source in self._files or self._is_module(source) or _is_installed(path):
             self._known.add(name)
             return
@@ -296,6 +297,17 @@ class Sight:
             f"declare it in {' or '.join(named)}, `reads: [PATH]`, a path in {places}: its "
             "content is then part of every fingerprint of what is made with it"
         )
+
+
+def _source(path: str) -> str:
+    """What a file was compiled from, by Python or by `stp.core.compiled`; others are themselves."""
+    if path.endswith(".pyc"):
+        with contextlib.suppress(ValueError):
+            return source_from_cache(path)
+    made = Path(path)
+    if made.suffix in (".nbi", ".nbc") and made.parent.name == "__pycache__":
+        return str(made.parents[1] / f"{made.name.partition('.')[0]}.py")
+    return path
 
 
 def _can_ask(frame: FrameType) -> bool:

@@ -204,6 +204,27 @@ def run():
     refused(copy.run(model), f"_heapq{suffix} is read by stp.models.mine")
 
 
+def test_machine_code_of_a_loop(copy):
+    """What one process compiles, the next one reads: beside the source, or where it is told to."""
+    model = """
+from stp.core.compiled import compiled
+@compiled
+def twice(x):
+    return 2 * x
+def run():
+    return twice(3)
+"""
+    for where in ({}, {"NUMBA_CACHE_DIR": str(copy.folder / "elsewhere")}):
+        for _ in range(2):
+            done = copy.run(model, **where)
+            assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
+    assert list(copy.folder.glob("elsewhere/*/mine.twice*.nbi"))
+    (made,) = copy.folder.glob("checkout/stp/models/__pycache__/mine.twice*.nbi")
+    other = made.rename(made.with_name("other.twice.nbi"))
+    done = copy.run(f"def run():\n    open({str(other)!r}, 'rb')")
+    refused(done, "stp/models/other.py is read by stp.models.mine")
+
+
 def test_a_variable_of_the_environment(copy):
     for line in (
         "os.environ['FACTOR']",

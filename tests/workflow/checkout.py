@@ -47,6 +47,7 @@ class Checkout:
             # would make them again. Copied sources keep their times, so that Python takes them.
             for made in [
                 *ROOT.glob("stp/**/__pycache__/*.pyc"),
+                *ROOT.glob("stp/**/__pycache__/*.nb[ic]"),
                 *ROOT.glob("stp/**/meanings.json"),
             ]:
                 target = folder / made.relative_to(ROOT)
