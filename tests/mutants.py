@@ -56,8 +56,8 @@ KEPT = ROOT / "results" / "mutants"
 RESULTS = KEPT / "results.jsonl"
 LIBRARIES = (
     *("pytest", "pytest_cov", "hypothesis", "numpy", "torch", "pandas", "scipy.stats", "pyarrow"),
-    *("pyarrow.parquet", "duckdb", "pydantic", "yaml", "xarray", "zarr", "h5py", "PIL.Image"),
-    *("typer", "rich.console", "rich.progress", "rich.table"),
+    *("pyarrow.parquet", "duckdb", "pydantic", "numba", "yaml", "xarray", "zarr", "h5py"),
+    *("PIL.Image", "typer", "rich.console", "rich.progress", "rich.table"),
 )
 SLOW = ("tests/workflow/", "tests/slurm/")
 """Their tests would make each change cost minutes."""

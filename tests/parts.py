@@ -1,7 +1,7 @@
 """Tests that are long by nature, in parts: ``pytest.mark.long(part=...)``.
 
-``make test`` leaves them out, ``make test-all`` runs them all, and CI runs some, chosen by the
-commit: ``python tests/parts.py COMMIT`` prints their names.
+``make test`` leaves them out, ``make test-all`` runs them all, and CI runs one, chosen by the
+commit: ``python tests/parts.py COMMIT`` prints its name.
 """
 
 import random

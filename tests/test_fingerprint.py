@@ -59,7 +59,7 @@ def interpreter(version: str) -> str:
         return str(path)
     found = shutil.which(f"python{version}")
     if found is None or subprocess.run([found, "-c", ""], capture_output=True).returncode:
-        pytest.skip(f"python{version} is not installed")
+        pytest.skip(f"python{version} is not installed: install it, under that name")
     return found
 
 

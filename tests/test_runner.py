@@ -364,7 +364,7 @@ def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)])
     if mounted.returncode:
-        pytest.skip("this machine does not allow mounting")
+        pytest.skip("this machine does not allow mounting: run on one that does")
     try:
         done = forked.run(
             ["stp", "fetch", "enso", "--configfile", str(TINY)],

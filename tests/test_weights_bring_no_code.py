@@ -1,6 +1,7 @@
 """Files of torch may be pickles: whoever reads one runs nothing of it."""
 
 import hashlib
+import json
 import os
 import pickle
 
@@ -8,10 +9,12 @@ import pytest
 import torch
 
 from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.forecast import trained
 from stp.metrics.networks import state
 from stp.models import weights
 from stp.tracks.predictors import social_gan, trajectory_cvae
+from stp.train import given_weights
 from stp.train.checkpoint import Checkpoint
 from stp.upkeep import same
 
@@ -39,9 +42,19 @@ def go_on(path):
     Checkpoint(path, {}).load(print)
 
 
+def begin_with(path):
+    """Weights that a training begins with are raw files, whose checksums are locked."""
+    content, lock = path.read_bytes(), path.with_suffix(".json")
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    lock.write_text(json.dumps({"files": {path.name: entry}}))
+    runtime = {"raw_roots": [path.parent]}
+    given_weights.read(Job({}, {"weights": lock}, path.parent, path.parent / "state", runtime))
+
+
 READERS = {
     "published network": state.read_state,
     "state of a training": go_on,
+    "weights that a training begins with": begin_with,
     "trained model": lambda path: weights.load(path, {}),
     "model of forecasts": lambda path: trained.load(path, None),
     "comparison of artefacts": compare_with_another,

@@ -397,9 +397,9 @@ def compare(
 @command(
     context_settings={"ignore_unknown_options": True},
     epilog=examples(
-        "stp trace 0.8248",
-        "stp trace 0.8248 --model simvpv2 --on kth",
-        "stp trace 0.8248 -f json",
+        "stp trace 0.8478",
+        "stp trace 0.8478 --model simvpv2 --on kth",
+        "stp trace 0.8478 -f json",
     ),
 )
 def trace(

@@ -49,7 +49,7 @@ def test_files_have_the_format_of_duckdb_1_0(stores: list[Path]) -> None:
         assert struct.unpack("<Q", header[12:20])[0] == FORMAT_OF_1_0
 
 
-@pytest.mark.skipif(not OLD, reason="STP_OLD_DUCKDB names no folder with an older duckdb package")
+@pytest.mark.skipif(not OLD, reason="set STP_OLD_DUCKDB to a folder with duckdb 1.1.3 to run it")
 def test_an_older_duckdb_reads_every_table_and_view(stores: list[Path]) -> None:
     for store in stores:
         done = subprocess.run(

@@ -325,7 +325,9 @@ def write_grib(path: Path, fields: xr.Dataset) -> None:
                     eccodes.codes_release(message)
 
 
-@pytest.mark.skipif("cfgrib" not in xr.backends.list_engines(), reason="cfgrib is not installed")
+@pytest.mark.skipif(
+    "cfgrib" not in xr.backends.list_engines(), reason="cfgrib is not installed: pip install cfgrib"
+)
 def test_grib_whose_variables_have_different_levels(files: Files) -> None:
     plain = forecasts(STARTS)
     path = files.folder / "mine/a.grib2"

@@ -36,7 +36,7 @@ def made_up() -> Scenarios:
 @pytest.mark.long(part="learning")
 def test_it_is_interrupted_goes_on_in_another_process_and_finds_the_same(people, tmp_path):
     """Each with hashes of its own, on which the order of sets depends."""
-    pytest.importorskip("smac")
+    pytest.importorskip("smac", reason="smac is not installed: pip install smac")
     whole = calibrate.calibrate(social_force, people, None, **FIRST, folder=tmp_path / "whole")
     assert whole.tried[0]["final_error"] == whole.default_error
     assert whole.error < whole.default_error
@@ -58,7 +58,7 @@ def go_on(folder: Path, hashes: int, trials: int | None = None) -> list[dict[str
 
 
 def test_trials_of_another_search_are_refused(tmp_path: Path):
-    pytest.importorskip("smac")
+    pytest.importorskip("smac", reason="smac is not installed: pip install smac")
     (tmp_path / searches.Smac.TRIED).write_text('[{"a": 0.25}, 1.0]\n')
     with pytest.raises(StpError, match="asks for something else"):
         searches.Smac({"a": (0.0, 1.0)}, {"a": 0.5}, seed=0, folder=tmp_path, trials=3)

@@ -287,7 +287,7 @@ def test_a_finished_store_on_a_read_only_disk_serves(private):
             ["mount", "-o", options, str(private.shared), str(private.shared)], check=False
         )
         if mounted.returncode:
-            pytest.skip("this machine does not allow mounting")
+            pytest.skip("this machine does not allow mounting: run on one that does")
     try:
         before = private.receipts()
         said = private.make_table()

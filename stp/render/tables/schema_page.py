@@ -27,7 +27,7 @@ stp schema leaderboard                      # columns of a table or view, with w
 stp table short_term --on kth               # a table of the paper; without a name, which there are
 stp compare simvpv2 convlstm --on kth       # paired tests, wherever both were evaluated
 stp show simvpv2/kth                        # all that is known of one cell
-stp trace 0.8248 --model simvpv2            # from a printed number to artefacts, code and raw files
+stp trace 0.8478 --model simvpv2            # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
 
