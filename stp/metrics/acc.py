@@ -50,9 +50,15 @@ def anomaly_products(
     for n, t in np.ndindex(samples, leads):
         p, o, pp, po, oo = moments(predicted[n, t], observed[n, t], climatology(n, t), weights)
         if centred:
-            pp, po, oo = pp - p * p, po - p * o, oo - o * o
+            pp, po, oo = _variance(pp, p), po - p * o, _variance(oo, o)
         products[n, :, :, t] = np.stack([po, pp, oo], axis=-1)
     return products
+
+
+def _variance(square: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Mean square less the square of the mean; 0 where that is what rounding leaves."""
+    found = square - mean * mean
+    return np.where(found <= 1e-12 * square, 0.0, found)
 
 
 def correlation(products: np.ndarray) -> np.ndarray:

@@ -84,13 +84,21 @@ def moments(
     Returns:
         float64 (5, ...): of p', o', p'^2, p' o', o'^2, over the points where something was
         observed.
+
+    Raises:
+        ValueError: predicted and observed fields have different shapes.
     """
     *outer, height, width = observed.shape
+    if predicted.shape != observed.shape:
+        raise ValueError(f"shapes {predicted.shape} and {observed.shape} of one field each")
+    precision = np.result_type(predicted, observed, centre, np.float32)
     fields = (
-        np.ascontiguousarray(np.broadcast_to(f, observed.shape)).reshape(-1, height, width)
+        np.ascontiguousarray(np.broadcast_to(f, observed.shape), precision)
         for f in (predicted, observed, centre)
     )
-    sums = _sums(*fields, np.asarray(weights, np.float64))
+    sums = _sums(
+        *(field.reshape(-1, height, width) for field in fields), np.asarray(weights, np.float64)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((sums[1:] / sums[0]).reshape(5, *outer))
 

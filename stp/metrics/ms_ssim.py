@@ -67,10 +67,7 @@ def _similarity(
     found = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
-        *pair, down, across = _with_windows(x, y)
-        means = [
-            _mean_term(*each, down, across, *twice, is_last) for each in zip(*pair, strict=True)
-        ]
+        means = _mean_terms(*_with_windows(x, y), *twice, is_last)
         found *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
@@ -97,11 +94,11 @@ def _with_windows(x: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
         if not fits:
             margin = [(WINDOW // 2, WINDOW // 2) if a == axis else (0, 0) for a in range(3)]
             x, y = np.pad(x, margin), np.pad(y, margin)
-    return x, y, *windows
+    return np.ascontiguousarray(x), np.ascontiguousarray(y), *windows
 
 
 @compiled
-def _mean_term(
+def _mean_terms(
     x: np.ndarray,
     y: np.ndarray,
     down: tuple[float, ...],
@@ -109,10 +106,10 @@ def _mean_term(
     twice_c1: float,
     twice_c2: float,
     whole: bool,
-) -> float:
-    """Mean contrast-structure of two frames (H, W), or their mean SSIM.
+) -> np.ndarray:
+    """Mean contrast-structure of pairs of frames, or their mean SSIM, float64 (F,).
 
-    With the variances s and d of the sums and differences of the frames,
+    With the variances s and d of the sums and differences of two frames,
 
         (2 cxy + C2) / (vx + vy + C2) = (s - d + 2 C2) / (s + d + 2 C2)
 
@@ -120,57 +117,62 @@ def _mean_term(
     their means.
 
     Args:
-        x, y: the frames.
+        x, y: frames (F, H, W).
         down, across: the first six taps of the window, which is symmetric.
         twice_c1, twice_c2: the constants.
         whole: whether luminance has a part.
     """
-    height, width = x.shape
+    count, height, width = x.shape
     inside = width - WINDOW + 1
     # Sum, difference and their squares: of one row, of 11 rows blurred across, and blurred both
     # ways. Each of the 11 rows stands in two places, so that they always lie one after another.
     row = np.empty((4, width), x.dtype)
     rows = np.empty((4, 2 * WINDOW, inside), x.dtype)
     both = np.empty((4, inside), x.dtype)
-    sums = np.zeros(inside)
+    found = np.empty(count)
     a0, a1, a2, a3, a4, a5 = across
     d0, d1, d2, d3, d4, d5 = down
-    for h in range(height):
-        for w in range(width):
-            plus, minus = x[h, w] + y[h, w], x[h, w] - y[h, w]
-            row[0, w], row[1, w] = plus, minus
-            row[2, w], row[3, w] = plus * plus, minus * minus
-        here = h % WINDOW
-        for f in range(4):
-            r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+    for g in range(count):
+        sums = np.zeros(inside)
+        for h in range(height):
+            for w in range(width):
+                plus, minus = x[g, h, w] + y[g, h, w], x[g, h, w] - y[g, h, w]
+                row[0, w], row[1, w] = plus, minus
+                row[2, w], row[3, w] = plus * plus, minus * minus
+            here = h % WINDOW
+            for f in range(4):
+                r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+                for w in range(inside):
+                    near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
+                    far = (
+                        a2 * (r[w + 2] + r[w + 8])
+                        + a1 * (r[w + 1] + r[w + 9])
+                        + a0 * (r[w] + r[w + 10])
+                    )
+                    one[w] = near + far
+                    two[w] = near + far
+            if h < WINDOW - 1:
+                continue
+            first = here + 1
+            for f in range(4):
+                s, out = rows[f, first : first + WINDOW], both[f]
+                for w in range(inside):
+                    near = d5 * s[5, w] + d4 * (s[4, w] + s[6, w]) + d3 * (s[3, w] + s[7, w])
+                    far = (
+                        d2 * (s[2, w] + s[8, w])
+                        + d1 * (s[1, w] + s[9, w])
+                        + d0 * (s[0, w] + s[10, w])
+                    )
+                    out[w] = near + far
             for w in range(inside):
-                near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
-                far = (
-                    a2 * (r[w + 2] + r[w + 8])
-                    + a1 * (r[w + 1] + r[w + 9])
-                    + a0 * (r[w] + r[w + 10])
-                )
-                one[w] = near + far
-                two[w] = near + far
-        if h < WINDOW - 1:
-            continue
-        first = here + 1
-        for f in range(4):
-            r, out = rows[f, first : first + WINDOW], both[f]
-            for w in range(inside):
-                near = d5 * r[5, w] + d4 * (r[4, w] + r[6, w]) + d3 * (r[3, w] + r[7, w])
-                far = (
-                    d2 * (r[2, w] + r[8, w]) + d1 * (r[1, w] + r[9, w]) + d0 * (r[0, w] + r[10, w])
-                )
-                out[w] = near + far
-        for w in range(inside):
-            plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
-            s, d = both[2, w] - plus, both[3, w] - minus
-            term = (s - d + twice_c2) / (s + d + twice_c2)
-            if whole:
-                term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
-            sums[w] += term
-    return sums.sum() / ((height - WINDOW + 1) * inside)
+                plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
+                of_sum, of_difference = both[2, w] - plus, both[3, w] - minus
+                term = (of_sum - of_difference + twice_c2) / (of_sum + of_difference + twice_c2)
+                if whole:
+                    term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
+                sums[w] += term
+        found[g] = sums.sum() / ((height - WINDOW + 1) * inside)
+    return found
 
 
 def smallest_side(scales: int) -> int:

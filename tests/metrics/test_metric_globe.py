@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from stp.metrics.acc import anomaly_products, correlation
-from stp.metrics.globe import Area
+from stp.metrics.globe import Area, moments
 from stp.metrics.latitude import cosine_weights
 from stp.metrics.wrmse import weighted_squares
 
@@ -131,3 +131,44 @@ def test_what_was_not_observed_is_filled_with_the_mean_of_the_rest() -> None:
     expected = fields.copy()
     expected[1, 0, 0] = (6 + 3 * 7 + 3 * 8) / 7
     np.testing.assert_allclose(Area(weights, observed).filled(fields), expected)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_moments_are_weighted_means_of_what_was_observed(precision: type) -> None:
+    forecast, truth, climate = (a[0].astype(precision) for a in fields(2))
+    truth[:, 1, 2:5, :7] = np.nan
+    truth[1, 0] = np.nan  # nowhere
+    weights = cosine_weights(LATITUDES)
+    centre = climate[0]  # (C, H, W), of both lead times
+    there = np.where(np.isnan(truth), 0, weights[:, None])
+    p, o = (np.nan_to_num(a - centre.astype(np.float64)) for a in (forecast, truth))
+    with np.errstate(invalid="ignore"):
+        expected = [
+            (there * a).sum(axis=(-2, -1)) / there.sum(axis=(-2, -1))
+            for a in (p, o, p * p, p * o, o * o)
+        ]
+    found = moments(forecast, truth, centre, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert np.isnan(found[:, 1, 0]).all()
+    # Arrays that lie otherwise in memory, or cannot be written, as mapped files.
+    strided = np.asfortranarray(forecast)
+    frozen = truth.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(moments(strided, frozen, centre, weights), found)
+    forecast[0, 0, 3, 3] = np.inf
+    assert np.isposinf(moments(forecast, truth, centre, weights)[[0, 2], 0, 0]).all()
+    with pytest.raises(ValueError, match="shapes"):
+        moments(forecast[:1], truth, centre, weights)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_centred_acc_of_a_uniform_anomaly_has_no_value(precision: type) -> None:
+    """Rounding leaves a variance of any sign there."""
+    _, truth, climate = (a.astype(precision) for a in fields())
+    climate[:] = 281.3
+    weights = cosine_weights(LATITUDES)
+    for error in (0.1, 1.0, 1e4):
+        products = anomaly_products(
+            climate + precision(error), truth, lambda n, t: climate[n, t], weights, centred=True
+        )
+        assert np.isposinf(correlation(products)).all()
