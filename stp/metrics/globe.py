@@ -92,13 +92,12 @@ def moments(
     if predicted.shape != observed.shape:
         raise ValueError(f"shapes {predicted.shape} and {observed.shape} of one field each")
     precision = np.result_type(predicted, observed, centre, np.float32)
-    fields = (
+    p, o, c = (
         np.ascontiguousarray(np.broadcast_to(f, observed.shape), precision)
         for f in (predicted, observed, centre)
     )
-    sums = _sums(
-        *(field.reshape(-1, height, width) for field in fields), np.asarray(weights, np.float64)
-    )
+    grid = (-1, height, width)
+    sums = _sums(p.reshape(grid), o.reshape(grid), c.reshape(grid), weights.astype(np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((sums[1:] / sums[0]).reshape(5, *outer))
 

@@ -63,11 +63,12 @@ def _similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
-    twice = [x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03)]
+    c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
     found = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
-        means = _mean_terms(*_with_windows(x, y), *twice, is_last)
+        padded_x, padded_y, down, across = _with_windows(x, y)
+        means = _mean_terms(padded_x, padded_y, down, across, c1, c2, is_last)
         found *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
