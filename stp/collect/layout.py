@@ -495,7 +495,11 @@ RANKS = Table(
             "confidence all ranks are from rank_low to rank_high.",
         ),
         ("models", "BIGINT", "Models that are ranked together."),
-        ("clusters", "BIGINT", "Independent clusters (videos, months) behind the tests."),
+        (
+            "clusters",
+            "BIGINT",
+            "Independent clusters (videos, months) behind the tests, the fewest of them.",
+        ),
         ("reason", "VARCHAR", "Why there is no rank, or else no confidence set."),
     ),
 )
@@ -514,7 +518,11 @@ COMPARISONS = Table(
         ("other_variant", "VARCHAR", "Its variant."),
         *_CONVENTION_COLUMNS,
         *_ALIKE_COLUMNS,
-        ("difference", "DOUBLE", "Value of other minus value of model; means over seeds."),
+        (
+            "difference",
+            "DOUBLE",
+            "Value of other minus value of model, of the clips that both have; means over seeds.",
+        ),
         ("ci95_low", "DOUBLE", "Lower end of its 95 % interval, for this pair alone."),
         ("ci95_high", "DOUBLE", "Upper end of it."),
         ("p", "DOUBLE", "Two-sided p value of this pair alone."),
@@ -535,6 +543,7 @@ COMPARISONS = Table(
             "asks for: 0.05 / pairs, that of Holm's first step.",
         ),
         ("clusters", "BIGINT", "Independent clusters (videos, months) behind the test."),
+        ("n", "BIGINT", "Clips in these; where models have different ones, those of both."),
         ("reason", "VARCHAR", "Why there is no test."),
     ),
 )

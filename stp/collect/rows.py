@@ -290,6 +290,7 @@ class ComparisonRow(_Compared):
     better: str | None
     detectable: float | None
     clusters: int | None
+    n: int | None
     reason: str | None
 
 

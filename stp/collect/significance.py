@@ -6,10 +6,14 @@ made again with one cluster left out at a time, as scores are, from sums over cl
 (`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution. All
 pairs of the models that are ranked together are corrected for each other (Holm 1979). Of several
 seeds, means over seeds are compared: the clips vary, the trained models do not.
+
+Forecasts of different clips are compared on those that both have: their sums over clusters are made
+again from the scores of single clips (``sample_scores.parquet``).
 """
 
+import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.direction import LEVEL, Direction
+from stp.collect.sample_files import SAMPLE_SCORES, sample_file, schema_of
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.errors import StpError
 from stp.core.receipts import again
@@ -46,6 +51,8 @@ POWER = 0.8
 NO_SUMS = "no sums over clusters of clips"
 """Why a value cannot be tested: a distance between sets, or the store is not at hand."""
 NO_TEST_OF_SD = "a standard deviation has neither interval nor test"
+NOT_KEPT = "the scores of single clips are not kept"
+"""Why a value of some of the clips cannot be made."""
 
 
 class Asked(NamedTuple):
@@ -80,11 +87,13 @@ class Clusters(NamedTuple):
         names: of the G clusters.
         counts: their numbers of samples.
         lacks: what the forecasts lack of the value; empty if nothing.
+        samples: tells which samples these are; empty where their names are not at hand.
     """
 
     names: tuple[str, ...]
     counts: tuple[int, ...]
     lacks: str
+    samples: str = ""
 
 
 class LeftOut(NamedTuple):
@@ -175,8 +184,12 @@ class Sums(NamedTuple):
         return np.asarray((made[..., None, :] if made.ndim < means.ndim else made)[..., 0])
 
 
-def left_out(asked: Sequence[Asked]) -> list[LeftOut | str]:
+def left_out(asked: Sequence[Asked], samples: frozenset[str] | None = None) -> list[LeftOut | str]:
     """Make values again without each of their clusters.
+
+    Args:
+        asked: the values.
+        samples: names of those that they are made of; all unless given.
 
     Returns:
         for each value, those without each cluster, or why there are none.
@@ -192,9 +205,80 @@ def left_out(asked: Sequence[Asked]) -> list[LeftOut | str]:
             wanted[value.place] = None
     # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
     with ThreadPoolExecutor(THREADS) as threads:
-        answers = threads.map(lambda one: without_each(read_sums(*one)), places.values())
+        answers = threads.map(lambda one: _of_cell(one[0], one[1], samples), places.values())
         found = dict(zip(places, answers, strict=True))
-    return [_answer(value, found) for value in asked]
+    return [_answer(value, found, some=samples is not None) for value in asked]
+
+
+Common = Mapping[str, LeftOut | str]
+"""Values of the samples that a forecast has in common with others, or why there are none; by
+`Clusters.samples` of the others."""
+
+
+def in_common(rivals: Sequence[Sequence[tuple[Asked, LeftOut | str]]]) -> list[list[Common]]:
+    """Make values again of the samples that forecasts of different ones have in common.
+
+    Args:
+        rivals: values that are compared with each other, with what `left_out` says of each.
+
+    Returns:
+        for each of them; empty where all have the same samples.
+
+    Raises:
+        StpError: a file of a score artefact is damaged.
+    """
+    made: list[list[dict[str, LeftOut | str]]] = [[{} for _ in group] for group in rivals]
+    cells: dict[str, Cell] = {}
+    wanted: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+    for g, group in enumerate(rivals):
+        whose = {
+            one.clusters.samples: asked.cells[0]
+            for asked, one in group
+            if not isinstance(one, str) and one.clusters.samples
+        }
+        for i, (_, one) in enumerate(group):
+            mine = "" if isinstance(one, str) else one.clusters.samples
+            for theirs in set(whose) - {mine} if mine else ():
+                both = min(mine, theirs), max(mine, theirs)
+                wanted.setdefault(both, []).append((g, i, theirs))
+                cells |= {name: whose[name] for name in both}
+    names = {name: frozenset(_samples_of(cell)) for name, cell in cells.items()}
+    for (one, other), places in wanted.items():
+        if common := names[one] & names[other]:
+            again = left_out([rivals[g][i][0] for g, i, _ in places], common)
+            for (g, i, theirs), value in zip(places, again, strict=True):
+                made[g][i][theirs] = value
+    return [list(group) for group in made]
+
+
+def _of_cell(
+    cell: Cell, wanted: Iterable[Place], samples: frozenset[str] | None
+) -> dict[Place, LeftOut | str]:
+    """Values of a cell without each of their clusters, which know their samples."""
+    names = sorted(_samples_of(cell) if samples is None else samples)
+    which = hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
+    return {
+        place: one
+        if isinstance(one, str)
+        else one._replace(clusters=one.clusters._replace(samples=which))
+        for place, one in without_each(read_sums(cell, wanted, samples)).items()
+    }
+
+
+def _samples_of(cell: Cell) -> list[str]:
+    """Names of the samples of a cell; empty where their scores are not at hand.
+
+    Raises:
+        StpError: the file of their scores is damaged, or of another schema.
+    """
+    folder = cell.folder("scores")
+    if folder is None or not (folder / SAMPLE_SCORES).is_file():
+        return []
+    sample_file(folder)
+    table = _table(folder, SAMPLE_SCORES, columns=["clip", "variable"])
+    variables = table["variable"].to_pylist()  # all samples of one, then of the next
+    clips = table["clip"].to_pylist()
+    return [clip for clip, name in zip(clips, variables, strict=True) if name == variables[0]]
 
 
 class Tests(NamedTuple):
@@ -267,8 +351,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-def _answer(asked: Asked, found: dict[str, dict[Place, LeftOut | str]]) -> LeftOut | str:
-    """Join the seeds of a value."""
+def _answer(
+    asked: Asked, found: dict[str, dict[Place, LeftOut | str]], *, some: bool
+) -> LeftOut | str:
+    """Join the seeds of a value; of ``some`` of its samples, it is another one."""
     seeds = []
     for cell in asked.cells:
         one = found[str(cell.scores)][asked.place]
@@ -278,7 +364,7 @@ def _answer(asked: Asked, found: dict[str, dict[Place, LeftOut | str]]) -> LeftO
     if any(seed.clusters != seeds[0].clusters for seed in seeds):
         return "its seeds were scored on different clusters of clips"
     made = float(np.mean([seed.value for seed in seeds]))
-    if abs(made - asked.value) > CLOSE * max(1e-12, abs(asked.value)):
+    if not some and abs(made - asked.value) > CLOSE * max(1e-12, abs(asked.value)):
         return f"its sums over clusters give {made:.6g}"
     return LeftOut(seeds[0].clusters, made, np.mean([seed.values for seed in seeds], axis=0))
 
@@ -310,8 +396,15 @@ def without_each(found: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
     return made
 
 
-def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
+def read_sums(
+    cell: Cell, wanted: Iterable[Place], samples: frozenset[str] | None = None
+) -> dict[Place, Sums | str]:
     """Read the sums of a cell, from the artefact that has them; or say why there are none.
+
+    Args:
+        cell: was scored.
+        wanted: the values that are needed.
+        samples: names of those that are added up; all unless given.
 
     Raises:
         StpError: a file is damaged.
@@ -324,8 +417,8 @@ def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
         folder = cell.folder(kind)
         if not asked or folder is None or not (folder / "cluster_sums.parquet").is_file():
             continue
-        sums = _table(folder, "cluster_sums.parquet", sorted(asked))
-        rows = _table(folder, "scores.parquet", sorted(asked))
+        sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
+        rows = _table(folder, "scores.parquet", conventions=sorted(asked))
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
             metric = _metric(convention, kind)
@@ -333,9 +426,15 @@ def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
                 sums.filter(pc.equal(sums["convention"], convention)),
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
+            overall = series.get(convention, [])
+            some: _Held | None = held
+            if samples is not None:
+                some = _of_samples(held, folder, convention, overall, samples)
             merged: dict[int, _Held] = {}
             for place in asked[convention]:
-                found[place] = _of_place(metric, held, merged, series.get(convention, []), place)
+                found[place] = (
+                    NOT_KEPT if some is None else _of_place(metric, some, merged, overall, place)
+                )
         for convention in set(asked) - set(sums["convention"].unique().to_pylist()):
             overall = series.get(convention, [])
             for place in asked[convention]:
@@ -371,6 +470,47 @@ def _held(rows: pa.Table, leads: int | None) -> _Held:
     )
 
 
+def _of_samples(
+    held: _Held,
+    folder: Path,
+    convention: str,
+    overall: Sequence[ScoreRow],
+    samples: frozenset[str],
+) -> _Held | None:
+    """Sums over some of the samples, from the scores of each; None where these are not kept.
+
+    Args:
+        held: the sums over all.
+        folder: of the score artefact.
+        convention: theirs.
+        overall: a row for each series.
+        samples: their names.
+    """
+    _, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
+    parts = [n for n in schema.names if n == convention or n.startswith(convention + ".")]
+    if not parts:
+        return None
+    table = _table(folder, SAMPLE_SCORES, columns=["clip", "cluster", "variable", *parts])
+    table = table.filter(pc.is_in(table["clip"], pa.array(sorted(samples), pa.string())))
+    names, of = table["cluster"].to_pylist(), np.array(table["variable"].to_pylist(), object)
+    place = {name: number for number, name in enumerate(held.names)}
+    codes = np.array([place[name] for name in names], np.int64)
+    sums = np.full(held.sums.shape, np.nan)
+    for number, variable in enumerate(dict.fromkeys(row.variable for row in overall)):
+        # A convention of all variables together fills the first rows.
+        here = np.flatnonzero(of == (of[0] if variable is None else variable))
+        for k, name in enumerate(parts, number * len(parts)):
+            each = table[name].take(here).combine_chunks()
+            if len(each) and not each.null_count:  # else the forecasts lack the variable
+                values = each.flatten().to_numpy(zero_copy_only=False).reshape(len(here), -1)
+                sums[:, k] = 0
+                np.add.at(sums[:, k], codes[here], values)
+    counts = np.bincount(codes[of == of[0]], minlength=len(held.names))
+    there = slice(None) if held.blocks is not None else np.flatnonzero(counts)
+    names = tuple(np.array(held.names, object)[there].tolist())
+    return held._replace(names=names, counts=counts[there], sums=sums[there])
+
+
 def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
     """The rows over all lead times, a row for each series in their order; the file keeps it."""
     chosen = pc.and_(pc.is_null(rows["lead"]), pc.equal(rows["statistic"], "mean"))
@@ -390,11 +530,19 @@ def _metric(convention: str, kind: str) -> Metric:
     return found if isinstance(found, Metric) else Metric(needs_data)
 
 
-def _table(folder: Path, name: str, conventions: list[str]) -> pa.Table:
+def _table(
+    folder: Path,
+    name: str,
+    *,
+    columns: list[str] | None = None,
+    conventions: list[str] | None = None,
+) -> pa.Table:
+    """Read some columns or conventions of a file; all unless given."""
     try:
         return pq.read_table(
             folder / name,
-            filters=[("convention", "in", conventions)],
+            columns=columns,
+            filters=[("convention", "in", conventions)] if conventions else None,
             partitioning=None,
             page_checksum_verification=True,
         )

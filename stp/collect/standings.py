@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,13 +31,14 @@ from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
 from stp.plan.setting import Part
 
 if TYPE_CHECKING:
-    from stp.collect.significance import Clusters, LeftOut
+    from stp.collect.significance import Asked, Clusters, Common, LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
 OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
+OTHER_CLIPS = "they were scored on different clips; of those that both have"
 
 _TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
 _TYPES["BOOLEAN"] = pa.bool_()
@@ -78,12 +80,14 @@ class Entrant(NamedTuple):
         value: mean over seeds; None has a reason.
         reason: why there is no value.
         left_out: the value without each of its clusters, or why it cannot be tested.
+        common: the same of the clips that others have, too, where these have other ones.
     """
 
     name: str
     value: float | None
     reason: str | None
     left_out: "LeftOut | str"
+    common: "Common" = MappingProxyType({})
 
 
 class Place(NamedTuple):
@@ -95,7 +99,7 @@ class Place(NamedTuple):
             are significantly better stand before it, as many as are significantly worse behind it
             (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518).
         models: number of entrants that have a rank.
-        clusters: that the tests rest on.
+        clusters: that the tests rest on, the fewest of them.
         reason: why there is no rank, or else no confidence set.
     """
 
@@ -111,7 +115,8 @@ class Pair(NamedTuple):
     """The comparison of a second entrant with a first one, both by number.
 
     Attributes:
-        difference: second minus first value; None if one of them is missing.
+        difference: second minus first value, of the clips that both have; None if one of them is
+            missing.
         low, high: its 95 % interval.
         p: two-sided.
         corrected: p, corrected for all pairs of the contest (Holm).
@@ -119,6 +124,7 @@ class Pair(NamedTuple):
         detectable: the smallest difference that four of five such tests find at the level that
             ``better`` asks for.
         clusters: that the test rests on.
+        n: clips in these.
         reason: why there is no test.
     """
 
@@ -132,6 +138,7 @@ class Pair(NamedTuple):
     better: int | None = None
     detectable: float | None = None
     clusters: int | None = None
+    n: int | None = None
     reason: str | None = None
 
 
@@ -277,6 +284,7 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
                     better=None if pair.better is None else models[pair.better][0],
                     detectable=pair.detectable,
                     clusters=pair.clusters,
+                    n=pair.n,
                     reason=pair.reason,
                 )
             )
@@ -293,7 +301,7 @@ Contestants = dict[tuple[str, str], Entrant]
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
     """All that may be compared with each other, models by name."""
     # Metrics are imported here: a store of which all is known needs none.
-    from stp.collect.significance import Asked, left_out
+    from stp.collect.significance import Asked
 
     found: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
     sizes: dict[tuple[Group, tuple[str, str]], int] = {}
@@ -317,18 +325,42 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
                 asked[place, model] = Asked(
                     cells, place.convention, part, value, place.level, exactly=True
                 )
-    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
+    without, common = _answers(asked)
     answers: dict[Group, Contestants] = {}
     for place, models in found.items():
         for model in sorted(models):
             group = answers.setdefault(place._replace(clips=sizes.get((place, model))), {})
             if (place, model) in asked:
                 one = asked[place, model]
-                group[model] = Entrant(model[0], one.value, None, without[place, model])
+                group[model] = Entrant(
+                    model[0], one.value, None, without[place, model], common[place, model]
+                )
             else:
                 reasons = [row.reason for _, row in models[model] if row.value is None]
                 group[model] = Entrant(model[0], None, reasons[0], "no value")
     return answers
+
+
+_Value = tuple[Group, tuple[str, str]]
+
+
+def _answers(
+    asked: "dict[_Value, Asked]",
+) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
+    """What `left_out` and `in_common` say of values; those of a group are compared."""
+    from stp.collect.significance import in_common, left_out
+
+    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
+    groups: dict[Group, list[_Value]] = {}
+    for value in asked:
+        groups.setdefault(value[0], []).append(value)
+    rivals = [[(asked[value], without[value]) for value in its] for its in groups.values()]
+    common = {
+        value: one
+        for its, found in zip(groups.values(), in_common(rivals), strict=True)
+        for value, one in zip(its, found, strict=True)
+    }
+    return without, common
 
 
 def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
@@ -368,8 +400,11 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Pla
         elif its:
             lost = sum(pair.better not in (None, number) for pair in its)
             won = sum(pair.better == number for pair in its)
+            # Ranks are of all clips of each, tests of those that both have: the set has the rank.
             place = place._replace(
-                rank_low=1 + lost, rank_high=len(valued) - won, clusters=its[0].clusters
+                rank_low=min(rank, 1 + lost),
+                rank_high=max(rank, len(valued) - won),
+                clusters=min(pair.clusters or 0 for pair in its),
             )
         places[number] = place
     return places, pairs
@@ -379,9 +414,11 @@ class _Test(NamedTuple):
     """The paired test of two entrants; see `Pair`.
 
     Attributes:
+        values: that are compared, of the first and the second.
         error: the standard error of what p is of.
     """
 
+    values: tuple[float, float]
     low: float
     high: float
     p: float
@@ -405,7 +442,16 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
         for both, (low, high, p, error) in zip(
             combinations(numbers, 2), zip(*columns, strict=True), strict=True
         ):
-            tests[both] = _Test(low, high, p, error, clusters)
+            values = _value(entrants[both[0]]), _value(entrants[both[1]])
+            tests[both] = _Test(values, low, high, p, error, clusters)
+    untested = {}
+    for both in combinations(range(len(entrants)), 2):
+        if both not in tests:
+            made = _on_common(entrants[both[0]], entrants[both[1]], direction)
+            if isinstance(made, str):
+                untested[both] = made
+            else:
+                tests[both] = made
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     effects = {
         clusters: effect(clusters.counts, len(tests))
@@ -414,20 +460,21 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
     pairs = []
     for both in combinations(range(len(entrants)), 2):
         first, second = (entrants[number] for number in both)
-        if first.value is None or second.value is None:
-            pairs.append(Pair(*both, reason=_why_not(first, second)))
-            continue
-        pair = Pair(*both, second.value - first.value)
-        if both not in tests:
-            pairs.append(pair._replace(reason=_why_not(first, second) or OTHER_CLUSTERS))
+        if both in untested:
+            difference = None
+            if first.value is not None and second.value is not None:
+                difference = second.value - first.value
+            pairs.append(Pair(*both, difference, reason=untested[both]))
             continue
         test = tests[both]
+        one, other = test.values
         better = None
         if direction.known and corrected[both] < LEVEL:
-            wins = direction.loss(second.value) < direction.loss(first.value)
-            better = both[1] if wins else both[0]
+            better = both[1] if direction.loss(other) < direction.loss(one) else both[0]
         pairs.append(
-            pair._replace(
+            Pair(
+                *both,
+                other - one,
                 low=test.low,
                 high=test.high,
                 p=test.p,
@@ -435,9 +482,32 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
                 better=better,
                 detectable=effects[test.clusters] * test.error,
                 clusters=len(test.clusters.names),
+                n=sum(test.clusters.counts),
             )
         )
     return pairs
+
+
+def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test | str:
+    """Test two entrants of different clips on those that both have; or say why there is no test."""
+    from stp.collect.significance import tested
+
+    mine, theirs = first.left_out, second.left_out
+    if isinstance(mine, str) or isinstance(theirs, str):
+        why = _why_not(first, second)
+        assert why is not None
+        return why
+    one = first.common.get(theirs.clusters.samples, OTHER_CLUSTERS)
+    other = second.common.get(mine.clusters.samples, OTHER_CLUSTERS)
+    if isinstance(one, str) or isinstance(other, str):
+        why = one if isinstance(one, str) else str(other)
+        return why if why == OTHER_CLUSTERS else f"{OTHER_CLIPS}: {why}"
+    if one.clusters != other.clusters:
+        return OTHER_CLUSTERS
+    (low,), (high,), (p,), (error,) = (
+        column.tolist() for column in tested([one, other], direction)
+    )
+    return _Test((one.value, other.value), low, high, p, error, one.clusters)
 
 
 def _value(entrant: Entrant) -> float:

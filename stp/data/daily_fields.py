@@ -24,8 +24,12 @@ SAME = 1e-3
 """Degrees within which coordinates, stored in single or double precision, are equal."""
 HEIGHT = "z"
 """The variable that is geopotential, or a height made from it."""
-# Mean of the globe: wide enough for any weather, too narrow for other units.
-PLAUSIBLE = {"t": (180.0, 320.0, "K"), "q": (-1e-4, 0.05, "kg kg**-1")}
+# Mean of the globe, of winds without signs: wide enough for any weather, not for other units.
+PLAUSIBLE = {
+    **{"t": (180.0, 320.0, "K"), "q": (-1e-4, 0.05, "kg kg**-1")},
+    **{"u": (0.0, 45.0, "m s**-1"), "v": (0.0, 25.0, "m s**-1"), "w": (0.0, 0.5, "Pa s**-1")},
+}
+WINDS = ("u", "v", "w")
 SCALE_HEIGHT = (5000.0, 9000.0)
 """Metres in which pressure falls to 1/e: 5.9 km at 200 K, 8.8 km at 300 K."""
 
@@ -127,7 +131,7 @@ def read_surface(
     grid: Grid,
     *,
     shown_by: str,
-    between: tuple[float, float],
+    between: Mapping[str, tuple[float, float]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Read variables without levels that exist on land or in the ocean alone, and are 0 elsewhere.
 
@@ -137,7 +141,7 @@ def read_surface(
         variables: in the order of the channels.
         grid: that it must have.
         shown_by: a variable that is 0 only where there is nothing.
-        between: where its mean over the other points lies.
+        between: smallest and largest mean size of the values at the other points, by variable.
 
     Returns:
         float32 (C, rows, columns) in the units of the group, NaN where there is nothing; and bool
@@ -159,13 +163,19 @@ def read_surface(
 
     shown = field(shown_by)
     there = np.isfinite(shown) & (shown != 0)
-    mean = float(shown[there].mean(dtype=np.float64)) if there.any() else np.nan
-    if not between[0] <= mean <= between[1]:
-        raise StpError(
-            f"{name}: {shown_by} is {mean:.6g} in the mean over {int(there.sum())} points",
-            expected=f"{between[0]:g} to {between[1]:g}, and 0 where there is nothing",
-            remedy="fetch the official release: its units are others, or values are missing",
-        )
+
+    def check(variable: str, values: np.ndarray) -> None:
+        sizes, (low, high) = np.abs(values[there]), between[variable]
+        mean = float(sizes.mean(dtype=np.float64)) if there.any() else np.nan
+        if not low <= mean <= high:
+            raise StpError(
+                f"{name}: {variable} is {mean:.6g} in the mean over {int(there.sum())} points, "
+                "without signs",
+                expected=f"{low:g} to {high:g}, and 0 where there is nothing",
+                remedy="fetch the official release: its units are others, or values are missing",
+            )
+
+    check(shown_by, shown)
     fields = np.empty((len(variables), *there.shape), np.float32)
     for place, variable in enumerate(variables):
         values = shown if variable == shown_by else field(variable)
@@ -176,6 +186,7 @@ def read_surface(
                 expected="numbers there",
                 remedy="fetch the official parts again",
             )
+        check(variable, values)
         fields[place] = np.where(there, values, np.float32(np.nan))
     return fields, there
 
@@ -256,13 +267,14 @@ def _other_grid(name: str, what: str, grid: Grid) -> StpError:
 
 
 def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
-    """Refuse fields whose mean over the globe is that of other units; NaN alone says nothing.
+    """Refuse fields whose values over the globe are those of other units; NaN alone says nothing.
 
     Args:
         name: of where they are from, for errors.
         variable: ``z``, ``t``, ...; others than `PLAUSIBLE` and height pass.
         levels: in hPa, one for each channel.
-        fields: (..., C, H, W), in K, gpm, kg kg**-1; the first (C, H, W) are looked at.
+        fields: (..., C, H, W), in K, gpm, kg kg**-1, m s**-1 and Pa s**-1; the first (C, H, W) are
+            looked at.
 
     Raises:
         StpError: they are in other units.
@@ -271,14 +283,15 @@ def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndar
     for level, values in zip(levels, first, strict=True):
         if not np.isfinite(values).any():
             continue
-        mean = float(np.nanmean(values, dtype=np.float64))
         if variable == HEIGHT:
             fall = np.log(1000 / level)
             low, high, unit = SCALE_HEIGHT[0] * fall - 1000, SCALE_HEIGHT[1] * fall + 1000, "gpm"
         elif variable in PLAUSIBLE:
             low, high, unit = PLAUSIBLE[variable]
+            values = np.abs(values) if variable in WINDS else values
         else:
             continue
+        mean = float(np.nanmean(values, dtype=np.float64))
         if not low <= mean <= high:
             raise StpError(
                 f"{name}: {variable} at {level} hPa is {mean:.6g} {unit} in the mean",

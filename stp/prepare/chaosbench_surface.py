@@ -41,6 +41,26 @@ OCEAN = {
     **{"sometauy": "N m**-2", "somxl010": "m", "somxl030": "m", "sosaline": "PSU"},
     **{"sossheig": "m", "sosstsst": "degC", "sowaflup": "kg m**-2 s**-1", "sozotaux": "N m**-2"},
 }
+_TEMPERATURE, _WATER, _ENERGY = (180.0, 320.0), (0.0, 0.05), (1e4, 1e8)
+BETWEEN = {
+    **dict.fromkeys(("d2m", "skt", "stl1", "stl2", "stl3", "stl4", "t2m", "tsn"), _TEMPERATURE),
+    **dict.fromkeys(("e", "es", "evabs", "evaow", "evatc", "evavt", "ro", "sro", "ssro"), _WATER),
+    **dict.fromkeys(("sf", "smlt", "src", "tp"), _WATER),
+    **dict.fromkeys(("slhf", "sshf", "ssr", "ssrd", "str", "strd"), _ENERGY),
+    **dict.fromkeys(("asn", "fal", "ileadfra", "swvl1", "swvl2", "swvl3", "swvl4"), (0.0, 1.0)),
+    **{"lai_hv": (0.0, 10.0), "lai_lv": (0.0, 10.0), "pev": (0.0, 0.2), "rsn": (50.0, 600.0)},
+    **{"sd": (0.0, 10.0), "sde": (0.0, 30.0), "snowc": (0.0, 100.0), "sp": (5e4, 1.1e5)},
+    **{"u10": (0.0, 25.0), "v10": (0.0, 25.0), "iicethic": (0.0, 10.0)},
+    **dict.fromkeys(("iicevelu", "iicevelv"), (0.0, 2.0)),
+    **dict.fromkeys(("so14chgt", "so17chgt", "so20chgt", "so26chgt", "so28chgt"), (0.0, 2000.0)),
+    **dict.fromkeys(("sohtc300", "sohtc700", "sohtcbtm"), (1e8, 1e13)),
+    **{"sohefldo": (0.0, 1000.0), "sometauy": (0.0, 2.0), "sozotaux": (0.0, 2.0)},
+    **{"somxl010": (1.0, 1000.0), "somxl030": (1.0, 1000.0), "sosaline": (20.0, 45.0)},
+    **{"sossheig": (0.0, 5.0), "sosstsst": (0.0, 40.0), "sowaflup": (0.0, 1e-3)},
+}
+"""Smallest and largest mean size of the values of a day, over all land or ocean, in these units:
+wide enough for any weather, too narrow for most other units (mm for m, W m**-2 for J m**-2, K for
+degC)."""
 # CF standard names of those that have one without doubt
 STANDARD_NAMES = {
     **{"d2m": "dew_point_temperature", "skt": "surface_temperature", "sp": "surface_air_pressure"},
@@ -56,14 +76,11 @@ class Part(NamedTuple):
     Attributes:
         title: of the data.
         shown_by: the variable that is 0 nowhere but where there is no land, or no ocean.
-        low, high: means of it, over where it is, that are possible in its units.
         when: date -> what a field is of: "2022-01-01", or "2022-01".
     """
 
     title: str
     shown_by: str
-    low: float
-    high: float
     when: Callable[[str], str]
 
 
@@ -77,8 +94,8 @@ def month_before(day: str) -> str:
     return str(np.datetime64(day[:7], "M") - 1)
 
 
-ERA5_LAND = Part("ERA5-Land", "t2m", 180, 320, str)
-ORAS5 = Part("ORAS5", "sosaline", 20, 45, month_of)
+ERA5_LAND = Part("ERA5-Land", "t2m", str)
+ORAS5 = Part("ORAS5", "sosaline", month_of)
 """ORAS5 has means of months, which the release repeats on each of their days."""
 
 
@@ -167,7 +184,7 @@ class SurfaceStream:
                 self._variables,
                 self._grid,
                 shown_by=self._part.shown_by,
-                between=(self._part.low, self._part.high),
+                between=BETWEEN,
             )
             self._check_mask(folder.name, there)
             left.discard(when)

@@ -7,12 +7,11 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import globe_by_hand as by_hand
 import numpy as np
 import properscoring
 import pytest
-import torch
-from scipy.ndimage import correlate1d
-from torch.nn import functional
+from globe_by_hand import similarity, spectrum
 
 from stp.metrics import (
     acc,
@@ -252,37 +251,6 @@ def test_without_latitudes_there_is_a_reason(grid: dict[str, np.ndarray]) -> Non
 # Structural similarity
 
 
-def reference_similarity(x: np.ndarray, y: np.ndarray, scales: int) -> float:
-    """Equations S4 to S8 on one pair of fields, with torch's pooling, and scipy's windows."""
-    taps = np.exp(-0.5 * (np.arange(11) - 5) ** 2 / 1.5**2)
-    taps /= taps.sum()
-
-    def blurred(a: np.ndarray) -> np.ndarray:
-        for axis in (0, 1):
-            if a.shape[axis] >= 11:
-                a = correlate1d(a, taps, axis=axis).take(range(5, a.shape[axis] - 5), axis=axis)
-        return a
-
-    def halved(a: np.ndarray) -> np.ndarray:
-        padding = [size % 2 for size in a.shape]
-        return functional.avg_pool2d(torch.tensor(a[None]), 2, padding=padding)[0].numpy()
-
-    x, y = (255 * (a - a.min()) / (a.max() - a.min()) for a in (x.astype(float), y.astype(float)))
-    weights = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333][:scales])
-    if scales < 5:  # all five sum to 1.0001, as printed
-        weights /= weights.sum()
-    product, c1, c2 = 1.0, (0.01 * 255) ** 2, (0.03 * 255) ** 2
-    for scale, weight in enumerate(weights):
-        mx, my = blurred(x), blurred(y)
-        vx, vy = blurred(x * x) - mx * mx, blurred(y * y) - my * my
-        term = (2 * (blurred(x * y) - mx * my) + c2) / (vx + vy + c2)
-        if scale == scales - 1:
-            term *= (2 * mx * my + c1) / (mx * mx + my * my + c1)
-        product *= max(term.mean(), 0) ** weight
-        x, y = halved(x), halved(y)
-    return float(product)
-
-
 def smooth(shape: tuple[int, int], seed: int) -> np.ndarray:
     """Fields of many scales."""
     rng = np.random.default_rng(seed)
@@ -308,7 +276,7 @@ def test_ms_ssim_of_own_ranges_is_the_published_one(
     grid["lat"] = np.linspace(90, -90, shape[0])
     truth = smooth(shape, 0)[None, None, None]
     forecast = truth + smooth(shape, 1) + 50
-    expected = reference_similarity(forecast[0, 0, 0], truth[0, 0, 0], scales)
+    expected = similarity(forecast[0, 0, 0], truth[0, 0, 0], scales)
     assert 0.1 < expected < 0.95
     assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
 
@@ -348,18 +316,6 @@ def test_constant_fields_have_no_similarity_and_nan_stays(grid: dict[str, np.nda
 # Spectra
 
 
-def reference_spectrum(field: np.ndarray) -> np.ndarray:
-    """Equations S9 to S13 with bins by np.histogram: mean power in the last tenth of them."""
-    power = np.abs(np.fft.fft2(field)) ** 2
-    ky, kx = (np.fft.fftfreq(n, 1 / n) for n in field.shape)
-    k = np.hypot(ky[:, None], kx).ravel()
-    count = len(np.arange(0.5, k.max(), 1))
-    total, edges = np.histogram(k, count, (0.5, k.max()), weights=power.ravel())
-    cells = np.histogram(k, edges)[0]
-    kept = slice(int(count * 0.9), None)
-    return total[kept] / cells[kept]
-
-
 @pytest.mark.parametrize(
     ("shape", "bins"), [((121, 240), 14), ((61, 120), 7), ((33, 64), 4), ((32, 64), 4)]
 )
@@ -367,7 +323,7 @@ def test_the_finest_bins_are_the_published_ones(shape: tuple[int, int], bins: in
     field = smooth(shape, 0) + 5e4  # as high as geopotential
     found = finest_spectrum(field)
     assert found.shape == (bins,) and finest_bins(*shape) == bins
-    np.testing.assert_allclose(found, reference_spectrum(field), rtol=1e-7)
+    np.testing.assert_allclose(found, spectrum(field), rtol=1e-7)
     assert np.hypot(*(n // 2 for n in (121, 240))) == pytest.approx(134.164, abs=1e-3)
 
 
@@ -379,7 +335,7 @@ def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> 
     divergences = of(spectral_divergence.high_wavenumbers, forecast, truth)
     residuals = of(spectral_residual.high_wavenumbers, forecast, truth)
     for n, c, t in each(divergences):
-        o, p = (reference_spectrum(a[n, t, c]) for a in (truth, forecast))
+        o, p = (spectrum(a[n, t, c]) for a in (truth, forecast))
         o, p = o / o.sum(), p / p.sum()
         expected = sum(a * np.log(a / b) for a, b in zip(o, p, strict=True))
         assert divergences[n, c, t] == pytest.approx(expected, rel=1e-6)
@@ -396,7 +352,7 @@ def test_batches_have_the_spectra_of_their_mean_fields(grid: dict[str, np.ndarra
     found = of(metric, forecast, truth)
     halves = []
     for batch in (slice(0, 32), slice(32, 40)):
-        o, p = (reference_spectrum(a[batch].mean(axis=0)[0, 0]) for a in (truth, forecast))
+        o, p = (spectrum(a[batch].mean(axis=0)[0, 0]) for a in (truth, forecast))
         o, p = o / o.sum(), p / p.sum()
         halves.append((o * np.log(o / p)).sum())
     assert found.mean() == pytest.approx(np.mean(halves), rel=1e-9)
@@ -538,23 +494,54 @@ def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> N
     assert shares.sum() == pytest.approx(1)
 
 
+RMSE, ACC = wrmse.per_frame_of_members, acc.per_frame_without_validation_of_members
+SIMILARITY = ms_ssim.own_range_of_members
+DIVERGENCE = spectral_divergence.high_wavenumbers_of_members
+RESIDUAL = spectral_residual.high_wavenumbers_of_members
+
+
 @pytest.mark.parametrize(
-    ("of_members", "of_one"),
+    ("of_members", "of_one", "by_loop"),
     [
-        (wrmse.per_frame_of_members, wrmse.per_frame),
-        (acc.per_frame_without_validation_of_members, acc.per_frame_without_validation),
+        (RMSE, wrmse.per_frame, lambda p, o, mean, lat: by_hand.rmse(p, o, lat)),
+        (ACC, acc.per_frame_without_validation, by_hand.acc),
+        (SIMILARITY, ms_ssim.own_range, lambda p, o, mean, lat: similarity(p, o, 5)),
+        (DIVERGENCE, spectral_divergence.high_wavenumbers,
+         lambda p, o, mean, lat: by_hand.divergence(p, o)),
+        (RESIDUAL, spectral_residual.high_wavenumbers,
+         lambda p, o, mean, lat: by_hand.residual(p, o)),
     ],
-)
+    ids=["S14", "S16", "S17", "S18", "S19"],
+)  # fmt: skip
 def test_a_mean_over_members_is_not_the_score_of_their_mean(
-    of_members: Metric, of_one: Metric, grid: Any
+    of_members: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]
 ) -> None:
+    shape, count = (81, 85), 3
+    grid["lat"] = lat = np.linspace(90, -90, shape[0])
+    truth = (280 + smooth(shape, 0))[None, None, None].astype(np.float32)
+    noise = np.stack([(m + 1) * smooth(shape, 1 + m) for m in range(count)])
+    members = (truth[:, None] + noise[None, :, None, None]).astype(np.float32)
+    mean = climate(0, (1, *shape))[0][0].astype(float)
+    found = of(of_members, members, truth)[0, 0, 0]
+    each_member = [by_loop(one[0, 0].astype(float), truth[0, 0, 0].astype(float), mean, lat)
+                   for one in members[0]]  # fmt: skip
+    assert found == pytest.approx(np.mean(each_member), rel=1e-5)
+    of_mean = of(of_one, members.mean(axis=1), truth)[0, 0, 0]
+    assert abs(found / of_mean - 1) > 0.05
+    alone = of(of_members, members[:, 1:2], truth)[0, 0, 0]
+    assert alone == pytest.approx(each_member[1], rel=1e-5)
+
+
+def test_the_mean_of_members_has_their_mean_bias(grid: Any) -> None:
+    """Equation S15, which needs no convention of its own."""
     members, truth = fields(members=3)
-    found = of(of_members, members, truth)
-    each_member = [of(of_one, members[:, m], truth) for m in range(3)]
-    np.testing.assert_allclose(found, np.mean(each_member, axis=0), rtol=1e-12)
-    of_mean = of(of_one, members.mean(axis=1), truth)
-    assert np.abs(found - of_mean).min() > 1e-3
-    np.testing.assert_allclose(of(of_members, members[:, :1], truth), each_member[0])
+    found = of(bias.weighted, members.mean(axis=1), truth)
+    for n, c, t in each(found):
+        errors = [
+            over_globe(lambda i, j, p=p, o=o: float(p[i, j]) - float(o[i, j]), o)
+            for p, o in ((one[t, c], truth[n, t, c]) for one in members[n])
+        ]
+        assert found[n, c, t] == pytest.approx(np.mean(errors), rel=1e-4, abs=1e-5)
 
 
 # Coherence

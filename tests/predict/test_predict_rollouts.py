@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from kills import contents, run_until_it_ends
 from test_predict_samples import CELL, MCVD
 
 from stp.core.job import Interrupted, Job
@@ -265,3 +267,19 @@ def test_a_killed_rollout_in_parts_goes_on_to_the_same_bits(both: Both, tmp_path
     kept = xr.open_zarr(job.out / "predictions.zarr", consolidated=False)
     predicted = xr.open_zarr(tmp_path / "predicted" / "predictions.zarr", consolidated=False)
     xr.testing.assert_identical(kept, predicted.isel(sample=[0, 2, 4]))
+
+
+@pytest.mark.long(part="processes")
+@pytest.mark.parametrize("what", [CONVLSTM, SIMVP])  # whole, and in parts
+def test_a_rollout_that_is_killed_at_any_time_ends_in_the_same_bytes(both: Both, what):
+    stored, job = both(what)
+    job = replace(job, runtime={**job.runtime, "block_leads": 1, "checkpoint_every_s": 0})
+    whole = again(job, "whole", state=job.state.with_name("state-of-whole"))
+    roll_out(whole)
+    numbers = count()
+    out, killed = run_until_it_ends(lambda: again(job, f"killed{next(numbers)}"), roll_out)
+    assert len(killed) >= 3
+    assert_same(stored, out)
+    expected, found = contents(whole.out), contents(out)
+    assert found.keys() == expected.keys()
+    assert [name for name in found if found[name] != expected[name]] == []

@@ -1,10 +1,6 @@
 """ChaosBench's days are read from their stream, whatever their order; damage is named."""
 
-import multiprocessing
-import os
 import shutil
-import signal
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,16 +10,22 @@ import dask.threaded
 import numpy as np
 import pytest
 import xarray as xr
+from kills import contents, run_until_it_ends
 
 from stp.core.errors import StpError
 from stp.core.job import Job, silent
+from stp.data.daily_fields import Grid, check_units, read_surface
 from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
 from stp.fetch.generators import chaosbench as generator
 from stp.fetch.generators.chaosbench import Field
+from stp.fetch.generators.chaosbench_surface import surface as surface_fields
+from stp.fetch.generators.chaotic_waves import Atmosphere, truth
 from stp.metrics.climatology import Climatology
 from stp.prepare.chaosbench import ChaosbenchOptions, cut, run
+from stp.prepare.chaosbench_surface import BETWEEN, LAND, OCEAN
 from stp.prepare.climatology import Means, Window, write_climatology
+from stp.score.blocks import Blocks
 
 SHAPE = [4, 5, 8]  # z and t at 500 and 850 hPa, every 45 degrees
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019, "part_mb": 0.05}
@@ -324,29 +326,10 @@ def test_a_stream_of_land_or_ocean_that_ends_early_is_an_error(
         run(job)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of all files below a folder."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.move"}
-
-
-def run_until_killed(job: Job, changes: int) -> None:
-    """Prepare, and be killed before a change of files of the given number, as by the system."""
-    left = changes
-    dask.threaded.pools.clear()  # their threads stayed behind
+def run_afresh(job: Job) -> None:
+    """Prepare in a process that was forked: the threads of Dask's pools stayed behind."""
+    dask.threaded.pools.clear()
     dask.threaded.default_pool = None
-
-    def count(event: str, given: tuple[Any, ...]) -> None:
-        nonlocal left
-        if event in CHANGES and str(job.state.parent) in str(given[0]):
-            left -= 1
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count)
     run(job)
 
 
@@ -364,18 +347,10 @@ def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     run(whole)
     expected = contents(whole.out)
     shutil.rmtree(whole.state)
-    kills, changes, context = 0, 3, multiprocessing.get_context("fork")
-    while True:
-        process = context.Process(target=run_until_killed, args=(last := job(), changes))
-        process.start()
-        process.join()
-        if process.exitcode == 0:
-            break
-        assert process.exitcode == -signal.SIGKILL
-        kills, changes = kills + 1, 2 * changes + kills % 3
-        assert not (last.out / "index.parquet").exists()
-    assert kills >= 5
-    found = contents(last.out)
+    out, killed = run_until_it_ends(job, run_afresh)
+    assert len(killed) >= 5
+    assert not any((folder / "index.parquet").exists() for folder in killed)
+    found = contents(out)
     assert found.keys() == expected.keys()
     assert [name for name in found if found[name] != expected[name]] == []
 
@@ -398,12 +373,71 @@ def test_damage_of_land_is_named(make_job: Callable[..., Job], tmp_path: Path) -
 
     hole = np.where(np.arange(8) == 3, 0, land)
     for change, said in (
-        (lambda n, f: f - 273 * (f > 0), "t2m is 7 in the mean over 6 points"),
+        (lambda n, f: f - 273 * (f > 0), "t2m is 7 in the mean over 6 points, without signs"),
         (lambda n, f: hole if n == 5 else f, "ERA5-Land has 4 grid points, 2 of them different"),
         (lambda n, f: 0 * f, "t2m is nan in the mean over 0 points"),
     ):
         with pytest.raises(StpError, match=said):
             run(job_of(change))
+
+
+@pytest.mark.parametrize(
+    ("variable", "level", "size"),
+    [("u", 300, 30 * 3.6), ("v", 300, 9 * 3.6), ("w", 500, 3.6), ("q", 850, 6.0), ("t", 850, 12.0)],
+)
+def test_fields_on_levels_in_other_units_are_named(variable: str, level: int, size: float) -> None:
+    """Winds in km/h, vertical ones in hPa/h, humidity in g/kg; winds are about 0 in the mean."""
+    signs = np.where(np.arange(8) % 2 if variable in "uvw" else np.ones(8), 1, -1)
+    fields = np.broadcast_to(size * signs, (2, 1, 5, 8)).astype("f4")
+    with pytest.raises(StpError, match=f"here: {variable} at {level} hPa is {size:g}"):
+        check_units("here", variable, [level], fields)
+    check_units("here", variable, [level], np.full_like(fields, np.nan))
+    if variable in "uvw":
+        check_units("here", variable, [level], fields / np.float32(3.6) / 10)
+
+
+GRID = Grid(13, 24)
+
+
+def group_of(change: Callable[[str, np.ndarray], np.ndarray], *names: str) -> xr.Dataset:
+    """Land or ocean of a day of July, with a variable in other units."""
+    atmosphere = Atmosphere(GRID.lat, GRID.lon, np.array([500.0]))
+    days = np.array(["2022-07-01"], "datetime64[D]")
+    made = surface_fields(atmosphere, names, truth(2022, days, 0), days)
+    dims = ("latitude", "longitude")
+    fields = {name: (dims, change(name, values[0])) for name, values in made.items()}
+    return xr.Dataset(fields, {"latitude": GRID.lat, "longitude": GRID.lon})
+
+
+@pytest.mark.parametrize("variable", [*LAND, *OCEAN])
+def test_each_variable_of_land_and_ocean_has_a_range(variable: str) -> None:
+    shown = "t2m" if variable in LAND else "sosaline"
+    group = group_of(lambda name, values: values, *{shown: 0, variable: 0})
+    found, there = read_surface("here", group, [variable], GRID, shown_by=shown, between=BETWEEN)
+    assert found.shape == (1, 13, 24) and 0 < there.sum() < there.size
+
+
+@pytest.mark.parametrize(
+    ("variable", "factor", "offset"),
+    [
+        *(("tp", 1000, 0), ("sd", 1000, 0), ("sp", 0.01, 0), ("ssrd", 1 / 86400, 0)),
+        *(("swvl1", 100, 0), ("skt", 1, -273.15), ("stl4", 1, -273.15), ("u10", 100, 0)),
+        *(("sosstsst", 1, 273.15), ("sossheig", 100, 0), ("sowaflup", 86400, 0)),
+        *(("sohtc300", 1e-9, 0), ("sosaline", 1e-3, 0)),
+    ],
+)
+def test_land_and_ocean_in_other_units_are_named(
+    variable: str, factor: float, offset: float
+) -> None:
+    """mm, hPa, W m**-2, %, degrees Celsius, cm/s, kelvin, cm, mm a day, GJ and kg/kg."""
+
+    def change(name: str, values: np.ndarray) -> np.ndarray:
+        return values * factor + offset * (values != 0) if name == variable else values
+
+    shown = "t2m" if variable in LAND else "sosaline"
+    group = group_of(change, *{shown: 0, variable: 0})
+    with pytest.raises(StpError, match=f"here: {variable} is .* in the mean over .* without signs"):
+        read_surface("here", group, [variable], GRID, shown_by=shown, between=BETWEEN)
 
 
 def test_days_that_are_done_are_not_read_again(
@@ -465,6 +499,28 @@ def test_starts_of_the_paper() -> None:
     assert common[:3] == ["2022-01-01", "2022-01-15", "2022-02-01"] and common[-1] == "2022-11-15"
     months = {clip.clip[5:7] for clip in clips if clip.split == "djf"}
     assert months == {"12", "01", "02"}
-    assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)
+
+
+def blocks_of(options: ChaosbenchOptions, split: str) -> Blocks:
+    clips, places = cut(options, 45)
+    names = tuple(dict.fromkeys(clip.cluster for clip in clips if clip.split == split))
+    start, length = np.array([places[name] for name in names]).T
+    return Blocks(names, start, length, 1)
+
+
+def test_blocks_are_longer_than_the_last_lead_time_of_each_column() -> None:
+    """Of the columns of the suite; lead time 44 and weeks 5-6 have too few for an interval."""
+    daily = blocks_of(ChaosbenchOptions(), "test")
+    counts = {lead: int(daily.merged(lead).max()) + 1 for lead in (1, 7, 14, 28, 42, 44)}
+    assert counts == {1: 160, 7: 40, 14: 21, 28: 11, 42: 7, 44: 7}
+    # A start lasts until the next one: two weeks are longer than a week.
+    common = blocks_of(ChaosbenchOptions(), "common_starts")
+    assert [int(common.merged(lead).max()) + 1 for lead in (7, 14, 28)] == [21, 11, 10]
+    every16 = ChaosbenchOptions(stride={"train": 1, "val": 16, "test": 16})
+    assert (blocks_of(every16, "test").length == 16).all()
+    assert blocks_of(ChaosbenchOptions(cluster_days=8), "test").length.tolist() == [8] * 40
+    # The winter of one year and that of the next are far apart.
+    winter = blocks_of(ChaosbenchOptions(), "djf")
+    assert sorted(set(winter.length.tolist())) == [1, 276]

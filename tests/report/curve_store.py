@@ -136,7 +136,7 @@ def _significance(connection: duckdb.DuckDBPyConnection) -> None:
         f"WHERE {kth}"
     )
     connection.execute(
-        f"UPDATE comparisons SET ci95_low = {ends}, detectable = 0.01, clusters = 20, "
+        f"UPDATE comparisons SET ci95_low = {ends}, detectable = 0.01, clusters = 20, n = 40, "
         f"reason = NULL, better = CASE WHEN difference > 0 THEN other ELSE model END WHERE {kth}"
     )
     connection.execute(

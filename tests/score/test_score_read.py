@@ -4,13 +4,16 @@ import hashlib
 import json
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import globe_by_hand as by_hand
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from kills import contents, run_until_it_ends
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job, silent
@@ -29,6 +32,7 @@ SHAPE = [5, 5, 8]  # with the temperature of the land, which no centre forecasts
 NAMES = ["z500", "t850", "w500", "w850"]
 VARIABLES = {"z": [500], "t": [850], "w": [500, 850]}
 HORIZON, STARTS = 4, 4
+YEARS = [2019, 2020, 2021, 2022]
 CENTRE = {**WORLD, "centre": "ecmwf", "starts": ["2022-01-01", "2022-01-04"], "missing": 0.25}
 CELL = {
     **{"suite": "s", "dimension": "d", "model": "m", "variant": "default", "trained_on": "d"},
@@ -52,18 +56,23 @@ def lock(path: Path, root: Path) -> Path:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prepared: 9 days of each year, 4 test windows of 5 days."""
     folder = tmp_path_factory.mktemp("data")
-    years = {"years": [2019, 2020, 2021, 2022], "days": 9, "land": ["t2m"]}
-    chaosbench.generate(folder / "raw", {**WORLD, **years}, silent)
+    chaosbench.generate(
+        folder / "raw", {**WORLD, "years": YEARS, "days": 9, "land": ["t2m"]}, silent
+    )
+    return prepare_days(folder, SHAPE, {"variables": VARIABLES, "land": ["t2m"]})
+
+
+def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any]) -> Path:
+    """Prepare the raw days in a folder, into ``prepared`` beside them."""
     options = {
-        "variables": VARIABLES,
-        "land": ["t2m"],
+        **variables,
         "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
         "days_per_year": 9,
         "subsets": {},
         "cluster_days": 1,
     }
     recipe = {
-        **{"dataset": "d", "source": "synthetic", "release": "tiny", "shape": SHAPE, "context": 1},
+        **{"dataset": "d", "source": "synthetic", "release": "tiny", "shape": shape, "context": 1},
         **{"horizon": HORIZON, "units": "physical", "options": options},
     }
     out = folder / "prepared"
@@ -91,28 +100,44 @@ def make(tmp_path: Path, data: Path) -> Callable[..., Job]:
         number = len(list(tmp_path.glob("out-*")))
         out, state = tmp_path / f"out-{number}", tmp_path / f"state-{more.pop('state', number)}"
         out.mkdir()
-        ensemble = {"options": {"ensemble": True}} if archive and samples > 1 else {"options": {}}
-        rollout = {
-            **{"model": "m", "source": source, "shape": SHAPE, "context": 1, "horizon": HORIZON},
-            **{"lead_times": HORIZON, "split": "test", **ensemble},
-            "predict": {"samples": samples} if samples > 1 else {},
-        }
-        recipe = {
-            **{"cell": CELL, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
-            "bootstrap": {"resamples": 100, "seed": 0},
-            **({"statistic": "ensemble_mean"} if samples > 1 else {}),
-            **more.pop("recipe", {}),
-        }
-        inputs, runtime = {"data": data}, {"block_samples": 1, "checkpoint_every_s": 0}
-        if archive is not None:
-            inputs["archive"] = lock(tmp_path / f"lock-{number}.json", archive)
-            runtime["raw_roots"] = [str(archive)]
-        return Job(recipe, inputs, out, state, runtime, **more)
+        locked = None if archive is None else lock(tmp_path / f"lock-{number}.json", archive)
+        job = reading_job(source, data, archive, locked, SHAPE, samples=samples)
+        job.recipe.update(more.pop("recipe", {}))
+        return replace(job, out=out, state=state, **more)
 
     return make
 
 
-def by_hand(data: Path, forecasts: dict[str, np.ndarray], lead: int, channel: int) -> float:
+def reading_job(
+    source: str,
+    data: Path,
+    archive: Path | None,
+    locked: Path | None,
+    shape: list[int],
+    *,
+    samples: int,
+) -> Job:
+    """A job that scores forecasts that are read, without folders to write to."""
+    ensemble = {"options": {"ensemble": True}} if archive and samples > 1 else {"options": {}}
+    rollout = {
+        **{"model": "m", "source": source, "shape": shape, "context": 1, "horizon": HORIZON},
+        **{"lead_times": HORIZON, "split": "test", **ensemble},
+        "predict": {"samples": samples} if samples > 1 else {},
+    }
+    recipe = {
+        **{"cell": CELL, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
+        "bootstrap": {"resamples": 100, "seed": 0},
+        **({"statistic": "ensemble_mean"} if samples > 1 else {}),
+    }
+    inputs: dict[str, Path] = {"data": data}
+    runtime: dict[str, Any] = {"block_samples": 1, "checkpoint_every_s": 0}
+    if archive is not None and locked is not None:
+        inputs["archive"] = locked
+        runtime["raw_roots"] = [str(archive)]
+    return Job(recipe, inputs, data, data, runtime)
+
+
+def root_by_hand(data: Path, forecasts: dict[str, np.ndarray], lead: int, channel: int) -> float:
     """Root of the mean square error over starts and globe: start -> fields at the lead times."""
     clips = Prepared(data).clips("test")
     weights = np.cos(np.deg2rad(np.linspace(90, -90, 5)))
@@ -158,7 +183,7 @@ def test_scores_of_an_archive_are_those_computed_by_hand(
     assert found["of samples"] == STARTS
     for lead in (1, HORIZON):
         t850 = {s: g["t"].sel(level=850).to_numpy()[1:] for s, g in there.items()}
-        expected = by_hand(data, t850, lead, channel=1)
+        expected = root_by_hand(data, t850, lead, channel=1)
         np.testing.assert_allclose(value(job, "t850", lead)["value"], expected, rtol=1e-6)
     missing = value(job, "w850", None)
     assert np.isnan(missing["value"]) and missing["reason"]
@@ -173,7 +198,7 @@ def test_scores_of_the_mean_of_an_ensemble(
     groups = unpacked(archives["ensemble"], tmp_path)
     there = {start: g for start, g in groups.items() if g["z"].notnull().any()}
     mean = {s: g["t"].sel(level=850).mean("number").to_numpy()[1:] for s, g in there.items()}
-    expected = by_hand(data, mean, 2, channel=1)
+    expected = root_by_hand(data, mean, 2, channel=1)
     # Means of temperatures of 300 K are rounded to 3e-5 K, and errors are half a kelvin.
     np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
 
@@ -197,7 +222,7 @@ def test_a_mean_error_of_earlier_years_is_taken_off(
     test = {s: f[:HORIZON] - error for s, f in fields.items() if s.startswith("2022")}
     assert np.abs(error).max() > 0.01
     for lead in (1, HORIZON):
-        expected = by_hand(data, test, lead, channel=1)
+        expected = root_by_hand(data, test, lead, channel=1)
         np.testing.assert_allclose(value(job, "t850", lead)["value"], expected, rtol=1e-4)
 
 
@@ -225,12 +250,157 @@ def test_centres_together_are_all_their_members_or_their_mean(
     for job, members in ((together, 2), (one, 1)):
         found = run(job)
         assert found["samples"] == 3 and found["members"] == members
-        expected = by_hand(data, mean, 2, channel=1)
+        expected = root_by_hand(data, mean, 2, channel=1)
         np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
     wrong = make("multi_model", archive, samples=3)
     wrong.recipe["rollout"]["options"] = of
     with pytest.raises(StpError, match="3 members of a forecast, and 2 of ukmo, ecmwf"):
         run(wrong)
+
+
+# A day in the real layout: every main score of the suite, from the official names and grid to rows.
+
+REAL = {"degrees": 1.5, "levels": [500, 850], "variables": ["z", "t"], "first_year": 2019}
+START, LEAD, MEMBERS = "2022-01-01", 3, 3
+LATITUDES = np.linspace(90, -90, 121)
+SINGLE = [
+    *("wrmse.pooled", "wrmse.per_frame", "bias.weighted", "acc.per_frame_without_validation"),
+    *("ms_ssim.own_range", "spectral_divergence.high_wavenumbers"),
+    "spectral_residual.high_wavenumbers",
+]
+SEVERAL = [
+    *("crps.weighted", "crps.weighted_biased", "crpss.climatology", "spread.weighted"),
+    *("spread.weighted_skill_ratio", "rpss.terciles", "wrmse.per_frame_of_members"),
+    *("acc.per_frame_without_validation_of_members", "ms_ssim.own_range_of_members"),
+    "spectral_divergence.high_wavenumbers_of_members",
+    "spectral_residual.high_wavenumbers_of_members",
+]
+
+
+class Day(NamedTuple):
+    """Fields of one variable on the valid day, float64 (..., H, W), read from the raw groups.
+
+    Attributes:
+        forecast: the control forecast, and then the members.
+        observed: what happened.
+        past: the same date of the training years.
+    """
+
+    forecast: np.ndarray
+    observed: np.ndarray
+    past: np.ndarray
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Day]]:
+    """Scores of a control forecast and an ensemble at lead time 3, and the days by variable."""
+    folder = tmp_path_factory.mktemp("real")
+    chaosbench.generate(folder / "raw", {**REAL, "years": YEARS, "days": 9}, silent)
+    prepare_days(folder, [2, 121, 240], {"variables": {"z": [500], "t": [850]}})
+    past = [f"{year}-01-04" for year in YEARS[:2]]
+    days = unpacked(folder / "raw", folder / "days")
+    centre = {**REAL, "centre": "ecmwf", "starts": [START, START], "missing": 0}
+    runs = []
+    for name, more in (("one", {}), ("several", {"members": MEMBERS})):
+        chaosbench_centre.generate(folder / name, {**centre, **more}, silent)
+        runs.append(unpacked(folder / name, folder / f"{name}-unpacked")[START].isel(step=LEAD))
+        job = reading_job(
+            "centre_archive",
+            folder / "prepared",
+            folder / name,
+            lock(folder / f"{name}.json", folder / name),
+            [2, 121, 240],
+            samples=1 if name == "one" else MEMBERS,
+        )
+        job.recipe["conventions"] = SINGLE if name == "one" else SINGLE + SEVERAL
+        (folder / f"scores-of-{name}").mkdir()
+        run(replace(job, out=folder / f"scores-of-{name}", state=folder / f"state-of-{name}"))
+
+    def field(group: xr.Dataset, variable: str, level: int, factor: float = 1) -> np.ndarray:
+        of = group[variable].sel(level=level)
+        assert of.shape[-2:] == (121, 240) and (group["latitude"].values == LATITUDES).all()
+        # In single precision, as they are prepared: fine detail of heights is rounding.
+        return (of.to_numpy() * np.float32(factor)).astype(float)
+
+    found = {}
+    for variable, level, factor in (("z", 500, 9.81 / 9.80665), ("t", 850, 1.0)):
+        control, members = (field(group, variable, level) for group in runs)
+        found[f"{variable}{level}"] = Day(
+            np.concatenate([control[None], members]),
+            field(days["2022-01-04"], variable, level, factor),
+            np.stack([field(days[day], variable, level, factor) for day in past]),
+        )
+    return folder, found
+
+
+def scored(folder: Path, convention: str, variable: str) -> float:
+    rows = pd.read_parquet(folder / "scores.parquet")
+    here = (rows["convention"] == convention) & (rows["variable"] == variable)
+    (found,) = rows[here & (rows["lead"] == LEAD) & (rows["statistic"] == "mean")]["value"]
+    return float(found)
+
+
+@pytest.mark.parametrize("variable", ["z500", "t850"])
+def test_scores_of_a_day_in_the_real_layout_are_those_computed_by_hand(
+    real: tuple[Path, dict[str, Day]], variable: str
+) -> None:
+    folder, days = real
+    (control, *members), o, past = days[variable]
+    usual, lat = past.mean(axis=0), LATITUDES
+    for name, forecast in (("one", control), ("several", np.mean(members, axis=0))):
+        expected = {
+            "wrmse.pooled": by_hand.rmse(forecast, o, lat),
+            "wrmse.per_frame": by_hand.rmse(forecast, o, lat),
+            "bias.weighted": by_hand.mean(forecast - o, lat),
+            "acc.per_frame_without_validation": by_hand.acc(forecast, o, usual, lat),
+            "ms_ssim.own_range": by_hand.similarity(forecast, o, 5),
+            "spectral_divergence.high_wavenumbers": by_hand.divergence(forecast, o),
+            "spectral_residual.high_wavenumbers": by_hand.residual(forecast, o),
+        }
+        for convention, value in expected.items():
+            if (name, variable) == ("several", "z500") and convention.startswith("spectral"):
+                continue  # in the mean of members, fine detail of heights is rounding
+            found = scored(folder / f"scores-of-{name}", convention, variable)
+            assert found == pytest.approx(value, rel=1e-4, abs=1e-6), (name, convention)
+
+
+@pytest.mark.parametrize("variable", ["z500", "t850"])
+def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
+    real: tuple[Path, dict[str, Day]], variable: str
+) -> None:
+    folder, days = real
+    (_, *each), o, past = days[variable]
+    members, usual, lat = np.stack(each), past.mean(axis=0), LATITUDES
+    fair = by_hand.crps(members, o, lat, fair=True)
+    normal = by_hand.crps_of_normal(usual, past.std(axis=0), o, lat)
+    variance = by_hand.mean(members.var(axis=0, ddof=1), lat)
+    error = by_hand.rmse(members.mean(axis=0), o, lat)
+    rps = by_hand.rps(members, o, np.quantile(past, [1 / 3, 2 / 3], axis=0), lat)
+    expected = {
+        "crps.weighted": fair,
+        "crps.weighted_biased": by_hand.crps(members, o, lat, fair=False),
+        "crpss.climatology": 1 - fair / normal,
+        "spread.weighted": variance**0.5,
+        "spread.weighted_skill_ratio": ((MEMBERS + 1) / MEMBERS * variance) ** 0.5 / error,
+        "rpss.terciles": 1 - rps[0] / rps[1],
+        "wrmse.per_frame_of_members": np.mean([by_hand.rmse(m, o, lat) for m in members]),
+        "acc.per_frame_without_validation_of_members": np.mean(
+            [by_hand.acc(m, o, usual, lat) for m in members]
+        ),
+        "ms_ssim.own_range_of_members": np.mean([by_hand.similarity(m, o, 5) for m in members]),
+        "spectral_divergence.high_wavenumbers_of_members": np.mean(
+            [by_hand.divergence(m, o) for m in members]
+        ),
+        "spectral_residual.high_wavenumbers_of_members": np.mean(
+            [by_hand.residual(m, o) for m in members]
+        ),
+    }
+    assert set(expected) == set(SEVERAL)
+    for convention, value in expected.items():
+        found = scored(folder / "scores-of-several", convention, variable)
+        # A rounded tercile moves single points from one category to the next.
+        rel = 1e-3 if convention == "rpss.terciles" else 1e-4
+        assert found == pytest.approx(value, rel=rel, abs=1e-6), convention
 
 
 def test_blocks_of_lead_times_change_nothing(
@@ -258,6 +428,27 @@ def test_a_scoring_that_is_stopped_ends_in_the_same_rows(
     run(job)
     for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
         assert (job.out / name).read_bytes() == (whole.out / name).read_bytes()
+
+
+@pytest.mark.long(part="processes")
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_scoring_that_is_killed_at_any_time_ends_in_the_same_bytes(
+    make: Callable[..., Job], archives: dict[str, Path], members: int
+) -> None:
+    """While an archive is listed, a forecast put aside, a part of the scores saved, one stored."""
+    archive = archives["control" if members == 1 else "ensemble"]
+    recipe = {"keep": 1, "conventions": ["wrmse.pooled", "bias.weighted"]}
+
+    def job(state: str = "killed") -> Job:
+        return make("centre_archive", archive, samples=members, state=state, recipe=recipe)
+
+    whole = job("whole")
+    run(whole)
+    out, killed = run_until_it_ends(job, run)
+    assert len(killed) >= 5
+    expected, found = contents(whole.out), contents(out)
+    assert len(expected) > 4 and found.keys() == expected.keys()
+    assert [name for name in found if found[name] != expected[name]] == []
 
 
 def test_kept_forecasts_say_what_they_lack(
@@ -296,7 +487,7 @@ def test_climatology_is_the_mean_of_the_day(make: Callable[..., Job], data: Path
     starts = Prepared(data).clips("test").index["clip"]
     # 9 days of January: the valid day is the place in the climatology
     wanted = {s: means.to_numpy()[int(s[-2:]) : int(s[-2:]) + HORIZON, 1] for s in starts}
-    expected = by_hand(data, wanted, 3, channel=1)
+    expected = root_by_hand(data, wanted, 3, channel=1)
     np.testing.assert_allclose(value(job, "t850", 3)["value"], expected, rtol=1e-6)
 
 
@@ -308,7 +499,7 @@ def test_probabilistic_climatology_has_a_member_for_each_training_year(
     frames = Prepared(data).frames.read(0, 18).reshape(2, 9, *SHAPE)[:, :, 1].mean(axis=0)
     starts = Prepared(data).clips("test").index["clip"]
     wanted = {s: frames[int(s[-2:]) : int(s[-2:]) + HORIZON] for s in starts}
-    expected = by_hand(data, wanted, 3, channel=1)
+    expected = root_by_hand(data, wanted, 3, channel=1)
     np.testing.assert_allclose(value(job, "t850", 3)["value"], expected, rtol=1e-5)
     with pytest.raises(StpError, match="2 training years and 3 members"):
         run(make("probabilistic_climatology", samples=3))

@@ -36,7 +36,8 @@ class _Kind(NamedTuple):
 _ICE = _Kind(-0.5, 1, 0)
 _KINDS = {
     **dict.fromkeys(("asn", "fal", "ileadfra"), _Kind(0.4, 0.1, 0)),
-    **dict.fromkeys(("sd", "sde", "sf", "smlt", "snowc", "src", "tp", "iicethic"), _ICE),
+    **dict.fromkeys(("sd", "sde", "snowc", "iicethic"), _ICE),
+    **dict.fromkeys(("sf", "smlt", "src", "tp"), _Kind(-5e-3, 1e-2, 0)),
     **dict.fromkeys(("lai_hv", "lai_lv"), _Kind(2, 0.5, 0)),
     **dict.fromkeys(("e", "es", "evabs", "evaow", "evatc", "evavt", "pev"), _Kind(-2e-3, 1e-3)),
     **dict.fromkeys(("ro", "sro", "ssro"), _Kind(1e-3, 1e-3, 0)),

@@ -47,10 +47,11 @@ def draw(scores: Scores, case: str) -> Figure:
                     for at, one in sorted(of.items(), key=lambda item: item[0][1] or 0)
                     if (at[0], at[2]) == (variable, lead) and at[1] is not None
                 ]
+                if not shares:  # an ensemble may lack a variable
+                    continue
                 edges = [rank / len(shares) for rank in range(len(shares) + 1)]
                 heights = [share * len(shares) for share in shares]
-                if shares:
-                    place.stairs(heights, edges, color=colour, label=f"lead time {lead}")
+                place.stairs(heights, edges, color=colour, label=f"lead time {lead}")
             place.set_ylim(bottom=0)
         row[0].set_ylabel(model, rotation=0, ha="right", va="center", labelpad=14)
     for place, variable in zip(axes[0], variables, strict=True):
@@ -58,6 +59,7 @@ def draw(scores: Scores, case: str) -> Figure:
     for place in axes[-1]:
         place.set_xticks([0, 1], ["lowest", "highest"])
         place.set_xlabel("rank of the observation")
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    named = (place.get_legend_handles_labels() for place in axes.flat)
+    handles, labels = max(named, key=lambda both: len(both[1]))
     figure.legend(handles, labels, loc="lower center", ncols=LEADS, frameon=False)
     return figure

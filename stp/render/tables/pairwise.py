@@ -32,11 +32,13 @@ class Pair:
 
     Attributes:
         a, b: values, means over seeds.
-        low, high: 95 % interval of b - a.
+        difference: b - a, where it is tested that of the clips that both have.
+        low, high: its 95 % interval.
         p, corrected: of the difference, alone and corrected for all pairs of the models that are
             ranked together.
         detectable: the smallest difference that four of five such tests would find.
         clusters: that the test rests on.
+        n: clips in these.
         better: the model that is significantly better, or empty.
         reason: why there is no test.
     """
@@ -49,12 +51,14 @@ class Pair:
     a: float
     b: float
     source: str
+    difference: float
     low: float | None = None
     high: float | None = None
     p: float | None = None
     corrected: float | None = None
     detectable: float | None = None
     clusters: int | None = None
+    n: int | None = None
     better: str = ""
     reason: str = ""
 
@@ -73,6 +77,7 @@ COLUMNS = (
     "better",
     "detectable",
     "clusters",
+    "n",
     "source",
     "reason",
 )
@@ -85,6 +90,7 @@ TYPES = {
     "p_corrected": pa.float64(),
     "detectable": pa.float64(),
     "clusters": pa.int64(),
+    "n": pa.int64(),
 }
 """Of columns that may have no value at all."""
 
@@ -149,7 +155,7 @@ def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
             pair.column,
             pair.a,
             pair.b,
-            pair.b - pair.a,
+            pair.difference,
             pair.low,
             pair.high,
             pair.p,
@@ -157,6 +163,7 @@ def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
             pair.better,
             pair.detectable,
             pair.clusters,
+            pair.n,
             pair.source,
             pair.reason,
         )
@@ -188,7 +195,8 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         else ["Bytes: own."],
         sections=sections,
         legend=[
-            f"difference: {b} - {a}, with its 95 % interval over clusters of clips.",
+            f"difference: {b} - {a}, of the n clips that both have, with its 95 % interval over "
+            "clusters of clips.",
             "p: of a paired t test over clusters, corrected for all pairs of the models that are "
             f"ranked together (Holm); the better value stands out below {LEVEL:g}.",
             "detectable: the smallest difference that four of five such tests would find.",
@@ -209,7 +217,7 @@ def _section(
             heading(pair.column, pair.direction),
             Item(digits(pair.a), rank=int(pair.better == a)),
             Item(digits(pair.b), rank=int(pair.better == b)),
-            f"{pair.b - pair.a:+.4g}",
+            f"{pair.difference:+.4g}",
         ]
         line += _test_of(pair) if tested else []
         lines.append([*line, *([pair.source] if with_source else [])])
@@ -223,18 +231,19 @@ def _section(
     )
 
 
-_TESTED = ("95 % interval", "p", "better", "detectable", "clusters")
+_TESTED = ("95 % interval", "p", "better", "detectable", "clusters", "n")
 
 
 def _test_of(pair: Pair) -> list[str]:
     if pair.low is None or pair.high is None or pair.detectable is None or pair.corrected is None:
-        return ["", "", "not tested", "", ""]
+        return ["", "", "not tested", "", "", ""]
     return [
         f"[{pair.low:+.4g}, {pair.high:+.4g}]",
         f"{pair.corrected:.3g}",
         pair.better or "alike",
         f"{pair.detectable:.3g}",
         str(pair.clusters),
+        str(pair.n),
     ]
 
 
@@ -345,17 +354,20 @@ def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
         a=one.value,
         b=other.value,
         source=first.source,
+        difference=other.value - one.value,
     )
     if test is None or test.p is None:
         why = test.reason if test else None
         return replace(pair, reason=why or "these values are not ranked together")
     return replace(
         pair,
+        difference=pair.difference if test.difference is None else test.difference,
         low=test.low,
         high=test.high,
         p=test.p,
         corrected=test.corrected,
         detectable=test.detectable,
         clusters=test.clusters,
+        n=test.n,
         better={None: "", both.one: a, both.other: b}[test.better],
     )

@@ -91,7 +91,7 @@ def contests(
         StpError: a file of the store is damaged.
     """
     # Metrics are imported here, since not every table needs them.
-    from stp.collect.significance import Asked, left_out
+    from stp.collect.significance import Asked, in_common, left_out
 
     asked = {}
     for i, column in (place for league in wanted for place in league):
@@ -99,10 +99,11 @@ def contests(
         assert entry.value is not None
         asked[i, column] = Asked(rows[i].cells, entry.convention, entry.part, entry.value)
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
-    for league in wanted:
+    rivals = [[(asked[place], without[place]) for place in league] for league in wanted]
+    for league, common in zip(wanted, in_common(rivals), strict=True):
         entrants = [
-            Entrant(rows[i].model, rows[i].entries[column].value, None, without[i, column])
-            for i, column in league
+            Entrant(rows[i].model, rows[i].entries[column].value, None, without[i, column], shared)
+            for (i, column), shared in zip(league, common, strict=True)
         ]
         first, column = league[0]
         entry = rows[first].entries[column]

@@ -86,7 +86,7 @@
       ["p", !tested ? "none" : `${number(pair.p_corrected, 2)}, corrected by Holm over all pairs of models here; `
         + `${number(pair.p, 2)} alone`],
       ["Detectable", !tested ? "–" : `a difference of ${number(pair.detectable)} would be found in four of five such tests, corrected for all pairs`],
-      ["Clusters", pair.clusters ?? "–"],
+      ["Clusters", pair.clusters === null ? "–" : `${pair.clusters}, of ${pair.n} samples`],
       ["Verdict", `${VERDICTS[pair.verdict].sign} ${tested ? `${a.label} is ` : ""}${VERDICTS[pair.verdict].text}`
         .replace("is no significant", "shows no significant")],
       pair.reason ? ["Why", pair.reason] : null,
@@ -108,7 +108,7 @@
   function again(one, row, a, b) {
     const column = evaluations.columnOf(one, row);
     const query = stp.queryOf("model, variant, other, other_variant, difference, ci95_low, ci95_high, p, p_corrected, "
-      + "better, detectable, clusters, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
+      + "better, detectable, clusters, n, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
       "level", "threshold", "leads", "model", "variant", "other", "other_variant"].map((key) => [key, row[key]])));
     const heading = column && [column.variable, column.metric].filter((text) => text).join(" ");
     const comparable = a.variant === "default" && b.variant === "default";
@@ -200,6 +200,7 @@
         {key: "detectable", title: "Smallest detectable", numeric: true},
         {key: "verdict", title: "Model is", cell: (row) => `${VERDICTS[row.verdict].sign} ${VERDICTS[row.verdict].text}`},
         {key: "clusters", title: "Clusters", numeric: true},
+        {key: "n", title: "Samples", numeric: true},
         {key: "reason", title: "Why not tested"},
       ],
       rows: rows.map((row) => ({...seen(row, row.model, row.variant), raw: row})),
