@@ -28,12 +28,19 @@ WITH shares AS (
         AND threshold IS NOT NULL AND value IS NOT NULL
     GROUP BY ALL
 ),
+even AS (
+    SELECT
+        *,
+        1 / count(*) OVER (
+            PARTITION BY model, variant, trained_on, tested_on, subset, seed, scale, variable, weeks
+        ) AS flat
+    FROM shares
+),
 uneven AS (
     SELECT
-        * EXCLUDE (threshold, share),
-        list_sum([abs(one - 1 / count(*)) FOR one IN list(share ORDER BY threshold)]) AS unevenness,
-        count(*) - 1 AS members
-    FROM shares
+        * EXCLUDE (threshold, share, flat),
+        sum(abs(share - flat) ORDER BY threshold) AS unevenness, count(*) - 1 AS members
+    FROM even
     GROUP BY ALL
 )
 SELECT
