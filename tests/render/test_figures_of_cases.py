@@ -21,6 +21,7 @@ from stp.render.figures import (
     waves,
 )
 from stp.render.figures.kinds import KINDS, render
+from stp.render.figures.panels import beside
 from stp.render.figures.reading import Value, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
 
@@ -405,6 +406,12 @@ def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None
     manifest, results = curves(tmp_path).results()
     with pytest.raises(StpError, match="single forecasts"):
         render("gain", manifest, results, tmp_path / "a.png", "kth")
+
+
+def test_long_names_of_a_legend_have_fewer_beside_each_other() -> None:
+    assert beside(["UNet", "FNO"]) == 5
+    assert beside(["UNet", "ResNet [variant direct_interpolated]"]) == 3
+    assert beside(["x" * 200]) == 1
 
 
 # Scales that are lost, fronts of errors and spectra, ranks of the observation

@@ -75,7 +75,7 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
     if not columns:
         return in_words(f"{title}: no ensemble has single forecasts with values by lead time"), []
     models = [pair.name for pair in pairs]
-    figure, axes = panels(len(columns), 1.85, extra=0.45 + legend_height(len(models)))
+    figure, axes = panels(len(columns), 1.85, extra=0.45 + legend_height(models))
     figure.suptitle(f"{title}: ensembles over single forecasts")
     is_printed = False
     last = max(lead for pair in pairs for at in pair.ensemble.values() for lead in at)
