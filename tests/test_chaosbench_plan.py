@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,8 +18,10 @@ from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
 from stp.plan.dataset import Release
+from stp.plan.manifests import manifest
 from stp.prepare.chaosbench import SEASONS, ChaosbenchOptions, count
 from stp.prepare.planned import Lists
+from stp.render.figures.planned import figures
 from stp.run import runner
 from stp.run.costs.estimate import Costs
 
@@ -28,6 +31,11 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def paper() -> Plan:
     return Plan.load(ROOT / "config" / "chaosbench.yaml")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Plan:
+    return Plan.load(ROOT / "config" / "chaosbench-demo.yaml")
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
@@ -155,10 +163,60 @@ def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
     assert list(autoregressive) == leads, "rows exist for forecast lead times only"
 
 
-def test_variants_that_differ_in_forecasts_alone_share_trainings() -> None:
+def test_the_demo_trains_what_its_findings_compare(demo: Plan) -> None:
+    """Losses of spectra for a front, Task 2 of four networks, and what Table S7 measured of FNO."""
+    trained = {
+        (made.cell.model, made.cell.variant): made.models[0].recipe
+        for made in demo.cells
+        if made.models
+    }
+    losses = [
+        trained["unet", name]["train"]["loss"] for name in ("default", "spectral_weak", "spectral")
+    ]
+    assert losses == ["mse", {"spectral": {"weight": 0.01}}, {"spectral": {"weight": 0.1}}]
+    assert "figures/s2s_control/front/chaosbench.png" in figures(demo)
+    for model in ("lagged_ae", "resnet", "unet", "fno"):
+        train = trained[model, "task2_steps5"]["train"]
+        assert (train["targets"], train["horizon"]) == (["t_850", "z_500", "q_700"], 5)
+    options = {name: trained["fno", name]["options"] for name in ("scrambled", "concatenate")}
+    assert options["scrambled"]["output"] == "scrambled"
+    assert options["concatenate"]["join"] == "concatenate"
+
+
+def test_the_printed_fno_stands_beside_ours_and_beside_the_scrambled_one(demo: Plan) -> None:
+    names = manifest(demo, "s2s_control").published_names
+    assert names.models["fno"] == names.variants["fno:scrambled"] == "FNO"
+    assert "fno:concatenate" not in names.variants
+
+
+def test_untouched_starts_are_of_another_year_and_of_networks_as_they_are(demo: Plan) -> None:
+    """20 of 2023, scored by the same trainings as the starts of the test."""
+    planned = Counter(clip.split for clip in count(demo.data("chaosbench").recipe, Lists(())).clips)
+    dataset = demo.config.datasets["chaosbench"]
+    counts = {split: getattr(dataset.counts, split) for split in ("train", "val", "test")}
+    assert planned == {**counts, "untouched": dataset.subsets["untouched"].clips}
+    options = build(ChaosbenchOptions, demo.data("chaosbench").recipe["options"], "options")
+    assert len(options.days) == dataset.counts.frames
+    networks = {
+        subset: {
+            made.cell.model: made.models
+            for made in demo.cells
+            if made.cell.subset == subset and made.cell.variant == "default" and made.models
+        }
+        for subset in ("test", "untouched")
+    }
+    assert networks["untouched"] == networks["test"] and len(networks["test"]) == 6
+    tested = {made.cell.model for made in demo.cells if made.cell.subset == "untouched"}
+    assert tested == {"persistence", *networks["test"]}
+
+
+def test_variants_that_differ_in_forecasts_alone_share_trainings(demo: Plan) -> None:
     """Interpolated or not, the ten networks are the same; others see levels alone."""
-    plan = Plan.load(yaml.safe_load((ROOT / "config" / "chaosbench-demo.yaml").read_text()))
-    made = {one.cell.variant: one for one in plan.cells if one.cell.model == "resnet"}
+    made = {
+        one.cell.variant: one
+        for one in demo.cells
+        if (one.cell.model, one.cell.subset) == ("resnet", "test")
+    }
     direct, between = made["direct"], made["direct_interpolated"]
     assert len(direct.models) == 10 and direct.models == between.models
     recipes = {name: (one.predictions or one.scores).forecast for name, one in made.items()}
@@ -212,6 +270,51 @@ def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
     once = 22.144 * (3 * 13_469 + 2_147) * 500
     assert amounts["default"] == pytest.approx(once, rel=0.01)
     assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
+
+
+def kept_mb(recipe: dict[str, Any]) -> float:
+    """MB that a training step keeps of one more clip for the backward pass, on no device."""
+
+    def of(clips: int) -> int:
+        kept: dict[int, int] = {}
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            storage = tensor.untyped_storage()
+            kept[storage._cdata] = storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            loss = model.loss(torch.zeros(clips, 2, *recipe["shape"], device="meta"), 0)
+        assert loss.requires_grad
+        return sum(kept.values())
+
+    with torch.device("meta"):
+        model = create(recipe).train()
+    return (of(2) - of(1)) / 1e6  # without the weights, which are kept as well
+
+
+def test_a_training_names_memory_of_its_gpu_and_hours_of_computing_and_of_reading(
+    paper: Plan,
+) -> None:
+    """Activations of 32 clips of 60 variables, and four times the weights."""
+    costs = Costs(paper)
+    networks = {
+        made.cell.model: made.models[0]
+        for made in paper.cells
+        if made.models and made.cell.variant == "default"
+    }
+    for name, training in networks.items():
+        cost, parameters = costs.of(training), costs.workload.of(training).weights_mb
+        expected = 4 * parameters + 32 * kept_mb(training.recipe)
+        assert cost.gpu_mb == pytest.approx(expected, rel=0.02), name
+        assert "counted on the module, not measured" in cost.basis
+        start = costs.constants.start_s.train + costs.constants.start_s.gpu
+        assert cost.seconds == start + max(cost.computing_s, cost.reading_s)
+    # Two days of 7 MB a clip, at 500 MB/s, of 500 epochs
+    hours = 500 * 2 * (13_469 + 2_147) * 60 * 121 * 240 * 4 / 500e6 / 3600
+    assert costs.of(networks["unet"]).reading_s / 3600 == pytest.approx(hours, rel=0.01)
+    assert costs.of(networks["unet"]).computing_s < costs.of(networks["unet"]).reading_s
+    assert costs.of(networks["climax"]).computing_s > costs.of(networks["climax"]).reading_s
 
 
 @pytest.mark.parametrize("name", ["chaosbench", "chaosbench-demo"])

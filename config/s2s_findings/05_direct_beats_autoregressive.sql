@@ -40,7 +40,7 @@ wanted AS (
 SELECT
     w.side, w.part, w.needed,
     w.forecast || CASE w.variant WHEN 'default' THEN '' ELSE ', ' || w.variant END AS model,
-    'ChaosBench' AS tested, w.variable || ' ' || w.score AS metric, c.value,
+    'ChaosBench' AS tested, w.variable || ' ' || coalesce(c.measured, w.score) AS metric, c.value,
     w.against || CASE w.variant WHEN 'direct' THEN ', autoregressive' ELSE '' END AS against,
     c.other,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,

@@ -32,8 +32,8 @@ wanted AS (
 )
 SELECT
     'ours' AS side, w.part, w.needed, w.forecast || ', 5 steps' AS model,
-    'ChaosBench' AS tested, w.variable || ' ' || w.score AS metric, c.value, '1 step' AS against,
-    c.other,
+    'ChaosBench' AS tested, w.variable || ' ' || coalesce(c.measured, w.score) AS metric,
+    c.value, '1 step' AS against, c.other,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE WHEN c.forecast IS NULL THEN 'not evaluated' ELSE c.remark END AS remark,

@@ -33,7 +33,8 @@ wanted AS (
 )
 SELECT
     w.side, w.part, w.needed, w.forecast || ', task 2' AS model, 'ChaosBench' AS tested,
-    w.variable || ' ' || w.score AS metric, c.value, 'task 1' AS against, c.other,
+    w.variable || ' ' || coalesce(c.measured, w.score) AS metric, c.value,
+    'task 1' AS against, c.other,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE

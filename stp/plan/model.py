@@ -28,7 +28,7 @@ class Size(Strict):
             predicts as many frames at once as it was shown; ``lead``: one evaluation gives the
             next frame, and none is spent on the context; ``told``: likewise one lead time that the
             network is told, and a training step takes one of each clip.
-        activations_mb: memory of what a CPU keeps for the backward pass.
+        activations_mb: memory of what is kept for the backward pass.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
     """
 

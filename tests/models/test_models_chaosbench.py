@@ -118,6 +118,21 @@ def test_the_released_fno_moves_values_to_other_places():
     assert (one == other).double().mean() < 0.1
 
 
+def test_an_fno_learns_to_repeat_what_it_is_shown_and_a_scrambled_one_does_not():
+    errors = {}
+    for output in ("fields", "scrambled"):
+        model = make("fno", (3, 6, 8), channels=[16, 16], output=output).train()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        for _ in range(100):
+            frames = torch.randn(16, 1, 3, 6, 8)  # others in each step: none to learn by heart
+            optimizer.zero_grad()
+            loss = (model(frames, 1) - frames).square().mean()
+            loss.backward()
+            optimizer.step()
+        errors[output] = loss.item()
+    assert errors["fields"] < 0.1 and errors["scrambled"] > 0.5, errors
+
+
 def test_concatenation_gives_layers_twice_the_channels():
     model = make("fno", (2, 6, 8), join="concatenate")
     assert model.layers[1].local.in_channels == 16

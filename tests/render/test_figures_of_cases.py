@@ -21,6 +21,7 @@ from stp.render.figures import (
     waves,
 )
 from stp.render.figures.kinds import KINDS, render
+from stp.render.figures.panels import beside
 from stp.render.figures.reading import Value, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
 
@@ -337,7 +338,7 @@ def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
     assert notes == ["dashed: as published, of other data: not comparable"]
 
 
-def test_means_are_over_the_lead_times_that_all_forecasts_have(tmp_path: Path) -> None:
+def test_means_are_over_the_lead_times_that_most_forecasts_have(tmp_path: Path) -> None:
     store = of_centre(tmp_path / "one", "short_term", "convlstm", 1.0, 2.0, 9.0)
     values = {"mean": 0.2, "variable": "t850", "leads": [3.0, 5.0]}
     store.scored("persistence", "kth", {"wrmse.pooled": values}, leads=2, seed=None)
@@ -350,8 +351,26 @@ def test_means_are_over_the_lead_times_that_all_forecasts_have(tmp_path: Path) -
     assert points(line_of(axes, "convlstm")) == near((1.5, 1))
     assert points(line_of(axes, "Centre (published)")) == near((2.0, 1))
     assert notes == [
-        "means over the lead times that all forecasts of a panel have (2)",
+        "means over the lead times that most forecasts of a panel have (2)",
         "upright marks: as published, of other data: not comparable",
+    ]
+
+
+def test_a_forecast_of_few_lead_times_does_not_shorten_the_means_of_others(tmp_path: Path) -> None:
+    store = of_centre(tmp_path / "one", "short_term", "convlstm", 1.0, 2.0, 9.0)
+    for variant, leads_of in (("steps5", [2.0, 4.0, 6.0]), ("direct", [5.0])):
+        values = {"mean": 0.2, "variable": "t850", "leads": leads_of}
+        given = {"leads": 3, "seed": 0, "variant": variant}
+        store.scored("convlstm", "kth", {"wrmse.pooled": values}, **given)
+    figure, notes = lead_means.draw(read(*store.results()), "kth")
+    (axes,) = figure.axes
+    direct = "convlstm [variant direct]"
+    shown = {str(line.get_label()): points(line) for line in axes.get_lines()}
+    assert shown["convlstm [variant default]"] == near((4.0, 0))
+    assert shown["convlstm [variant steps5]"] == near((4.0, 1)) and direct not in shown
+    assert notes == [
+        "means over the lead times that most forecasts of a panel have (3)",
+        f"no point where some of these are missing: {direct}",
     ]
 
 
@@ -368,10 +387,31 @@ def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: P
     assert notes == ["dashed: as published, of other data: not comparable"]
 
 
+def test_an_ensemble_of_trainings_is_divided_by_one_of_them(tmp_path: Path) -> None:
+    """The model itself, and no other variant of it, whatever the paper calls that one."""
+    ensemble = of_centre(tmp_path / "many", "long_term", "mcvd", 0.5, 1.5)
+    control = of_centre(tmp_path / "single", "short_term", "unet", 1.0, 4.0)
+    of_variants = ((ensemble, "trainings5", [0.5, 1.0]), (control, "scrambled", [9.0, 9.0]))
+    for store, variant, values in of_variants:
+        given = {"wrmse.pooled": {"mean": 0.2, "variable": "t850", "leads": values}}
+        store.scored("unet", "kth", given, leads=2, seed=0, variant=variant)
+    in_print(ensemble, [])
+    in_print(control, [])
+    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    (axes,) = figure.axes
+    assert points(line_of(axes, "unet")) == near((1, 0.5), (2, 0.25)) and notes == []
+
+
 def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None:
     manifest, results = curves(tmp_path).results()
     with pytest.raises(StpError, match="single forecasts"):
         render("gain", manifest, results, tmp_path / "a.png", "kth")
+
+
+def test_long_names_of_a_legend_have_fewer_beside_each_other() -> None:
+    assert beside(["UNet", "FNO"]) == 5
+    assert beside(["UNet", "ResNet [variant direct_interpolated]"]) == 3
+    assert beside(["x" * 200]) == 1
 
 
 # Scales that are lost, fronts of errors and spectra, ranks of the observation

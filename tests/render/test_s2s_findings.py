@@ -17,6 +17,7 @@ from stp.render.tables.findings import (
     NOTHING,
     OURS,
     PUBLISHED,
+    Comparison,
     Finding,
     judge,
     pick,
@@ -87,17 +88,22 @@ def found(path: Path, number: int) -> Finding:
     return finding
 
 
+def found_ours(path: Path, number: int) -> list[Comparison]:
+    return [row for row in found(path, number).evidence if row.side == OURS]
+
+
 @pytest.mark.parametrize(
     ("number", "verdict", "counts"),
     [
         (1, "holds", [(12, 0)]),
         (2, "holds", [(3, 0), (3, 0), (9, 0)]),
         (3, "holds", [(12, 0), (12, 0)]),
-        (4, "does not hold", [(18, 6)]),
+        (4, "does not hold", [(18, 6), (45, 0)]),
         (5, "holds", [(8, 0), (8, 0)]),
         (6, NOTHING, []),
         (7, "holds", [(7, 5), (9, 3)]),
         (8, "does not hold", [(9, 0), (9, 0), (8, 1)]),
+        (11, NOTHING, []),
     ],
 )
 def test_what_the_printed_numbers_say(
@@ -304,6 +310,86 @@ def test_a_front_of_errors_and_spectra(scored: Callable[[str], list[tuple[object
     ]
 
 
+def test_three_scales_stand_in_where_a_grid_is_too_small_for_five(
+    base: Path, tmp_path: Path
+) -> None:
+    """Of all forecasts of a test alike, and findings say so; one that lacks a value gets none."""
+    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    five, three = "ms_ssim.own_range", "ms_ssim.own_range_three_scales"
+    rows = [
+        *(("small", "fno", five, None), ("small", "fno", three, 0.9)),
+        *(("small", "unet", five, None), ("small", "unet", three, 0.8)),
+        *(("large", "fno", five, 0.7), ("large", "fno", three, 0.9)),
+        *(("large", "unet", five, None), ("large", "unet", three, 0.8)),
+    ]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE made AS FROM by_lead LIMIT 0")
+        connection.executemany(
+            "INSERT INTO made BY NAME SELECT 'chaosbench' AS suite, 's2s_control' AS dimension, "
+            "'chaosbench' AS trained_on, 'test' AS subset, 'default' AS variant, 't850' AS "
+            "variable, 44 AS lead, 0 AS seed, 'x' AS scale, ? AS tested_on, ? AS model, "
+            "? AS convention, ? AS value",
+            rows,
+        )
+        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+        found = connection.execute(
+            "SELECT tested_on, forecast, convention, value FROM s2s_day_44 WHERE side = 'ours' "
+            "ORDER BY ALL"
+        ).fetchall()
+    assert found == [
+        *(("large", "fno", five, 0.7), ("large", "unet", five, None)),
+        *(("small", "fno", three, 0.9), ("small", "unet", three, 0.8)),
+    ]
+    (better,) = [row for row in found_ours(path, 8) if row.outcome is not None]
+    assert (better.metric, better.against) == ("t850 MS-SSIM of three scales", "unet")
+
+
+def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
+    """Of weeks 1 and 2: CRPSS of a column, and ranks averaged over the days of the week."""
+    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    names = ("ukmo", "ncep", "cma", "ecmwf")
+    ensembles = [(f"{name}_ensemble", "default", 0.5, [0.3, 0.3, 0.4]) for name in names]
+    networks = [("vae", "default", 0.4), ("resnet", "trainings5", 0.3)]
+    ensembles += [(*network, [0.7, 0.1, 0.2]) for network in networks]
+    common = (
+        "'chaosbench' AS suite, 's2s_ensemble' AS dimension, 'chaosbench' AS trained_on, "
+        "'chaosbench' AS tested_on, 'test' AS subset, v AS variable, 'x' AS scale, 9 AS n, "
+        "'synthetic' AS source, 'demo' AS protocol, false AS comparable, ? AS model, ? AS variant"
+    )
+    of_variables = "FROM (VALUES ('t850'), ('z500'), ('q700')) AS t(v)"
+    with duckdb.connect(str(path)) as connection:
+        for name in ("by_lead", "overall"):
+            connection.execute(f"CREATE TABLE made_{name} AS FROM {name} LIMIT 0")
+        for model, variant, crpss, shares in ensembles:
+            connection.execute(
+                f"INSERT INTO made_overall BY NAME SELECT {common}, 'crpss.climatology' AS "
+                f"convention, l AS leads, ? AS value {of_variables}, "
+                "(VALUES ('1-7'), ('8-14'), ('15-28')) AS o(l)",
+                [model, variant, crpss],
+            )
+            for rank, share in enumerate(shares):  # even on the first day, if the others are not
+                connection.execute(
+                    f"INSERT INTO made_by_lead BY NAME SELECT {common}, 'rank_histogram.weighted' "
+                    f"AS convention, d AS lead, ? AS threshold, CASE WHEN d IN (1, 8) THEN 1 / 3 "
+                    f"ELSE ? END AS value {of_variables}, (VALUES (1), (2), (8), (9)) AS o(d)",
+                    [model, variant, rank, share],
+                )
+        for name in ("by_lead", "overall"):
+            connection.execute(f"DROP VIEW {name}; ALTER TABLE made_{name} RENAME TO {name}")
+        rows = connection.execute(
+            "SELECT weeks, members, crpss, round(unevenness, 9) FROM s2s_sampled "
+            "WHERE forecast = 'vae' AND variable = 't850' ORDER BY weeks"
+        ).fetchall()
+    # (0.7 - 1/3 + 1/3 - 0.1 + 1/3 - 0.2) / 2
+    assert rows == [("1", 2, 0.4, 0.366666667), ("2", 2, 0.4, 0.366666667)]
+    behind = found(path, 11)
+    assert behind.verdicts[OURS] == "holds"
+    assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (48, 0)]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE overall SET value = 0.1 WHERE model = 'cma_ensemble'")
+    assert found(path, 11).verdicts[OURS] == "does not hold"
+
+
 def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: Path) -> None:
     """RMSE of 1 for networks and 2 for persistence; 3 for levels alone, and 0.5 at day 44."""
     path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
@@ -325,6 +411,14 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
     beaten = found(path, 9)
     assert beaten.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0)]
+    with duckdb.connect(str(path)) as connection:  # of another year, one network is behind
+        connection.execute(
+            "INSERT INTO by_lead SELECT * REPLACE ('untouched' AS subset, CASE model WHEN 'vae' "
+            "THEN 3 ELSE value END AS value) FROM by_lead WHERE subset = 'test'"
+        )
+    beaten = found(path, 9)
+    assert beaten.verdicts[OURS] == "does not hold"
+    assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0), (15, 3)]
     helped = found(path, 10)
     assert helped.verdicts[OURS] == "does not hold"
     assert [(part.yes, part.no) for part in helped.parts[OURS]] == [(3, 0), (3, 0), (0, 3)]

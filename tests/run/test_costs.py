@@ -27,7 +27,7 @@ from stp.profiling.steps import measure_plan
 from stp.run import runner
 from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
-from stp.run.costs.estimate import Costs
+from stp.run.costs.estimate import Cost, Costs
 from stp.run.costs.facts import Facts
 from stp.run.costs.steps import Steps, unmeasured
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines
@@ -269,6 +269,28 @@ def test_a_training_without_a_gpu_needs_memory_for_the_backward_pass():
     # each process of two has half of the batch, but a Python of its own
     both = memory(runtime={"gpus": 0, "ranks": 2})
     assert memory(runtime={"gpus": 0}) + 1000 < both < 2 * memory(runtime={"gpus": 0})
+
+
+def test_memory_of_a_gpu_is_that_of_weights_and_activations():
+    def cost(model="simvpv2", **runtime) -> Cost:
+        plan = scale(PAPER, runtime=runtime)
+        return Costs(plan).of(artefact(plan, "train", model, "moving_mnist"))
+
+    # four times 46,769,665 weights of float32, and 293 MB for each of 16 clips
+    weights = 4 * 46_769_665 * 4 / 1e6
+    assert cost().gpu_mb == round(weights + 16 * 293)
+    assert "activations of a batch in float32, counted on the module" in cost().basis
+    assert "activations of a batch in float32, assumed" in cost("tau").basis
+    assert cost(micro_batch=4).gpu_mb == round(weights + 4 * 293)
+    assert cost(gpus=2).gpu_mb == round(weights + 8 * 293)
+    assert cost(gpus=0).gpu_mb is None and "GPU memory" not in cost(gpus=0).basis
+
+
+def test_activations_of_another_width_are_not_those_of_the_published_one():
+    narrow = {"models": {"simvpv2": {"size": {"gmacs": 1.0}}}}
+    plan = scale(PAPER, **narrow)
+    work = Costs(plan).workload.of(artefact(plan, "train", "simvpv2", "moving_mnist"))
+    assert not work.is_counted and work.activations_mb < 16 * 293
 
 
 def test_seeds_cost_alike_and_are_computed_once():

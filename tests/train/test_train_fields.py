@@ -12,6 +12,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_write import create_array
 from stp.models.create import create
+from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
 from stp.train.gradient_descent import GradientDescent
 from stp.train.losses import crps, spectral, wrmse
@@ -144,6 +145,30 @@ def test_losses_refuse_options_and_data_that_do_not_fit(tmp_path):
         spectral.loss(frames, frames, finest=0)
     with pytest.raises(StpError, match="members is 1"):
         crps.loss(frames[:, None], frames, flat, members=1)
+
+
+@pytest.mark.parametrize("loss", ["wrmse", {"wrmse": {"root": False}}, "spectral"])
+def test_a_training_for_another_loss_is_another_training(tmp_path, globe, loss):
+    weights = []
+    for name, one in (("plain", "mse"), ("other", loss)):
+        work = job(tmp_path / name, globe, unet(loss=one, horizon=1))
+        assert np.isfinite(run(work)["selection"]["val_mse"])
+        weights.append(torch.load(work.out / "model.pt", weights_only=True)["state_dict"])
+    plain, other = weights
+    assert all(tensor.isfinite().all() for tensor in other.values())
+    assert any(not torch.equal(plain[name], tensor) for name, tensor in other.items())
+
+
+def test_points_where_a_variable_does_not_exist_count_as_forecasts_of_its_mean(tmp_path, globe):
+    """As values of 0, once normalised; scores leave these points out."""
+    data = Prepared(globe)
+    loss = loss_of(create(unet()).train(), TrainOptions.from_recipe({"loss": "mse"}), 1, "u", data)
+    clips = torch.randn(4, 2, 3, 8, 8)
+    missing, filled = clips.clone(), clips.clone()
+    missing[:, :, 2, :4], filled[:, :, 2, :4] = torch.nan, 0
+    shown = Normalisation().apply_(missing)
+    assert torch.equal(shown, filled)
+    assert loss(shown, 0).item() == loss(filled, 0).item() != loss(clips, 0).item()
 
 
 # Targets and horizons

@@ -3,12 +3,14 @@
 import hashlib
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
-from moving_bar import job, recipe
+from moving_bar import job, recipe, write_data
 
 from stp.core.errors import StpError
+from stp.models.climax import VARIABLES
 from stp.models.create import create
 from stp.train.run import run
 
@@ -57,6 +59,31 @@ def test_a_training_begins_with_them(tmp_path, data):
     for name, tensor in result(tmp_path)["state_dict"].items():
         assert torch.allclose(tensor, weights[name], atol=1e-6)
     assert extras["weights"]["use"] == "initialise" and extras["steps"] == 5
+
+
+def test_published_weights_of_climax_begin_a_training(tmp_path):
+    """Names of a Lightning module, all variables, another grid; two of three channels are known."""
+    frames = np.random.default_rng(0).normal(size=(38, 3, 8, 8)).astype(np.float32)
+    attrs = {"units": "physical", "context": 1, "horizon": 4, "stored_scale": 1.0}
+    data = write_data(tmp_path / "data", frames=frames, **attrs)
+    channels = ["geopotential_500", None, "temperature_850"]
+    options = {"patch": 2, "width": 8, "depth": 1, "heads": 2}
+    slow = {
+        **{**recipe(epochs=1, lr=1e-9, schedule="constant"), "model": "climax"},
+        **{"options": {**options, "variables": channels}, "shape": [3, 8, 8]},
+        **{"context": 1, "horizon": 4},
+    }
+    released = made_up({**slow, "options": options, "shape": [len(VARIABLES), 4, 8]})
+    content = {f"net.{name}": tensor for name, tensor in released.items()}
+    extras = run(given(tmp_path, data, content, "initialise", slow))
+    assert extras["weights"]["use"] == "initialise"
+    found = result(tmp_path)["state_dict"]
+    assert torch.allclose(found["blocks.0.attn.qkv.weight"], released["blocks.0.attn.qkv.weight"])
+    for channel, name in enumerate(channels):
+        tokens = [weights[f"token_embeds.{place}.proj.weight"] for weights, place in (
+            (found, channel), (released, VARIABLES.index(name) if name else channel)
+        )]  # fmt: skip
+        assert torch.allclose(*tokens, atol=1e-6) == (name is not None)
 
 
 def test_a_model_of_ours_brings_its_normalisation(tmp_path, data):

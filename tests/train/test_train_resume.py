@@ -50,8 +50,13 @@ def start(folder, data, what, **runtime):
 
 
 @pytest.mark.timeout(300)
-def test_killed_in_the_middle_of_an_epoch(tmp_path, data):
-    what = recipe()
+@pytest.mark.parametrize(
+    "make_recipe",  # and those of ChaosBench that draw codes, or lead times and what is dropped
+    [recipe, *(partial(chaosbench_recipe, model) for model in ("vae", "climax"))],
+    ids=["convlstm", "vae", "climax"],
+)
+def test_killed_in_the_middle_of_an_epoch(tmp_path, data, make_recipe):
+    what = make_recipe()
     process = start(tmp_path / "killed", data, what, slow_step_s=1.0, **OFTEN)
     try:
         # until the second epoch has begun: two of its five steps, a second each

@@ -35,7 +35,7 @@ def draw(shown: SampleForecasts, styles: dict[str, Style]) -> Figure:
     leads = spread(len(shown.truth), LEADS)
     forecasts = [one for one in shown.forecasts if one.label in styles]
     names = ["truth", *(one.label for one in forecasts)]
-    height = 0.5 + 1.6 * len(shown.variables) + legend_height(len(names))
+    height = 0.5 + 1.6 * len(shown.variables) + legend_height(names)
     figure = new_figure(TEXT_WIDTH, height)
     figure.suptitle(f"{shown.title}, {shown.clip}")
     places = figure.subplots(

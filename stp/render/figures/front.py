@@ -40,7 +40,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         return in_words(f"{scores.title(case)}: no trained network has values by lead time"), []
     names = [line.model for line in lines]
     figure, axes = panels(
-        len(variables) * len(leads), 1.85, len(leads), extra=0.45 + legend_height(len(names))
+        len(variables) * len(leads), 1.85, len(leads), extra=0.45 + legend_height(names)
     )
     figure.suptitle(scores.title(case))
     places = iter(axes)

@@ -27,12 +27,12 @@ class Pair:
 
     Attributes:
         name: of the ensemble.
-        printed: what the paper calls both.
+        printed: what the paper calls both; None where it has no such ensemble.
         ensemble, control: column -> lead time, from 1 -> value.
     """
 
     name: str
-    printed: str
+    printed: str | None
     ensemble: dict[str, dict[int, float]]
     control: dict[str, dict[int, float]]
 
@@ -75,7 +75,7 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
     if not columns:
         return in_words(f"{title}: no ensemble has single forecasts with values by lead time"), []
     models = [pair.name for pair in pairs]
-    figure, axes = panels(len(columns), 1.85, extra=0.45 + legend_height(len(models)))
+    figure, axes = panels(len(columns), 1.85, extra=0.45 + legend_height(models))
     figure.suptitle(f"{title}: ensembles over single forecasts")
     is_printed = False
     last = max(lead for pair in pairs for at in pair.ensemble.values() for lead in at)
@@ -90,7 +90,7 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
             if ratio:
                 no_ends = [None] * len(ratio)
                 curve(place, list(ratio), list(ratio.values()), no_ends, style, pair.name)
-            printed = _ratio(*(of.get(pair.printed, {}) for of in theirs))
+            printed = _ratio(*(of.get(pair.printed or "", {}) for of in theirs))
             if printed:
                 is_printed = True
                 label = f"{pair.printed} (published)"
@@ -104,8 +104,18 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
 
 
 def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
-    """Ensembles whose single forecasts are there; two of a model have one name in the paper."""
-    single = {printed_name(controls, line): line for line in controls.lines(case)}
+    """Ensembles whose single forecasts are there.
+
+    Those of an ensemble of trainings are of the model itself. Ensembles and single forecasts of a
+    centre are two models, which have one name in the paper.
+    """
+    trained: dict[str, Line] = {}
+    named: dict[str | None, Line] = {}
+    for line in controls.lines(case):
+        key = line.cells[0].key
+        if key.variant == "default":
+            trained[key.model] = line
+            named[printed_name(controls, line)] = line
     of_ensembles, of_single = by_lead(ensembles, case), by_lead(controls, case)
 
     def values(
@@ -120,16 +130,14 @@ def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
             for column in scores.columns(case)
         }
 
-    return [
-        Pair(
-            line.model,
-            name,
-            values(ensembles, line, of_ensembles),
-            values(controls, single[name], of_single),
-        )
-        for line in ensembles.lines(case)
-        if (name := printed_name(ensembles, line)) and name in single
-    ]
+    pairs = []
+    for line in ensembles.lines(case):
+        name = printed_name(ensembles, line)
+        single = trained.get(line.cells[0].key.model) or (named.get(name) if name else None)
+        if single is not None:
+            of_line = values(ensembles, line, of_ensembles)
+            pairs.append(Pair(line.model, name, of_line, values(controls, single, of_single)))
+    return pairs
 
 
 def _ratio(values: dict[int, float], others: dict[int, float]) -> dict[int, float]:

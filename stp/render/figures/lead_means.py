@@ -1,5 +1,7 @@
 """Means over lead times, a panel for each curve: forecasts side by side in one number."""
 
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from statistics import fmean
 
@@ -23,9 +25,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column with values by lead time, and a point for each forecast.
 
     A forecast may lack lead times, as a network that is trained for some of them. So that means
-    can be compared, only lead times count that all forecasts of the panel have. Lead times of one
-    start depend on each other, so there are no intervals. A line stands between forecasts without
-    and with a trained network.
+    can be compared, the lead times count that most forecasts of the panel have, and a forecast that
+    lacks one of these has no point. Lead times of one start depend on each other, so there are no
+    intervals. A line stands between forecasts without and with a trained network.
 
     Returns:
         the figure, and what must be said below it.
@@ -49,19 +51,21 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     untrained = sum(line.cells[0].key.seed is None for line in lines.values())
     figure, axes = panels(len(of_columns), 0.55 + ROW * len(lines), extra=0.35)
     figure.suptitle(f"{title}: means over lead times")
-    counts, is_printed = set(), False
+    counts, is_printed, without = set(), False, dict[str, None]()
     for place, (column, values) in zip(axes, of_columns.items(), strict=True):
         place.set_title(scores.heading(case, column))
-        common = set.intersection(*(set(at) for at in values.values()))
+        common = _common(values.values())
         counts.add(len(common))
         heights = {model: height for height, model in enumerate(lines)}
         for model, at in values.items():
-            if common:
+            if common <= set(at):
                 mean = fmean(at[lead] for lead in common)
                 place.plot([mean], [heights[model]], label=model, **point(scores.styles[model]))
+            else:
+                without[model] = None
         for name, at in printed_by_lead(scores, case, column).items():
             ours = named.get(name, "")
-            if ours in values and common and common <= set(at):
+            if ours in values and common <= set(at):
                 is_printed = True
                 place.plot(
                     [fmean(at[lead] for lead in common)],
@@ -77,11 +81,20 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         place.set_ylim(len(lines) - 0.5, -0.5)
         at_left = place.get_subplotspec().is_first_col()  # type: ignore[union-attr]
         place.set_yticks(range(len(lines)), list(lines) if at_left else [])
-    notes = [f"means over the lead times that all forecasts of a panel have ({_range(counts)})"]
+    notes = [f"means over the lead times that most forecasts of a panel have ({_range(counts)})"]
+    if without:
+        notes.append(f"no point where some of these are missing: {'; '.join(without)}")
     if is_printed:
         comparable = all(line.row.comparable for line in lines.values())
         notes.append(about_printed(comparable).replace("dashed", "upright marks"))
     return figure, notes
+
+
+def _common(values: Collection[Iterable[int]]) -> set[int]:
+    """The lead times that more than half of the forecasts have; all of them if there are none."""
+    having = Counter(lead for leads in values for lead in leads)
+    most = {lead for lead, count in having.items() if 2 * count > len(values)}
+    return most or set(having)
 
 
 def _values(

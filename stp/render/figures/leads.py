@@ -65,9 +65,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         f"{name} (published)" for of in printed.values() for name in of if name not in named
     )
     dress = _with_others(scores, others)
-    across = 4 if others else 5  # names of others are long
-    below = legend_height(len(models) + len(others), across)
-    figure, axes = panels(len(drawn), 1.85, extra=0.45 + below)
+    figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height([*models, *others]))
     figure.suptitle(scores.title(case))
     trained = forecast_recipe(lines[0].cells[0]).get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), step_of(lines[0].cells[0]))
@@ -97,7 +95,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         absent.append(f"vertical line: the last lead time of the training ({trained})")
     if any(printed.values()):
         absent.append(about_printed(all(line.row.comparable for line in lines)))
-    legend(figure, dress, [*models, *others], across=across)
+    legend(figure, dress, [*models, *others])
     return figure, absent
 
 

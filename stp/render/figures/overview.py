@@ -53,7 +53,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         if model in scores.baselines
     }
     named = [model for model in ranking.models if shown[model] is not OTHER]
-    height = 1.9 * len(rows) + 0.3 + legend_height(len(named))
+    height = 1.9 * len(rows) + 0.3 + legend_height(named)
     figure = new_figure(TEXT_WIDTH, height)
     widest = max(len(row) for row in rows)
     places = figure.subplots(len(rows), 1, squeeze=False)[:, 0]

@@ -1,6 +1,6 @@
 """What figures with panels share: their places, curves with bands, legends, words instead."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -21,6 +21,9 @@ from stp.page.figure_style import (
     save,
 )
 from stp.render.figures.reading import read
+
+HANDLE, LETTER = 0.4, 0.05
+"""Inches of a legend: of a line with the gap behind the name, and of a letter, about."""
 
 
 def panels(
@@ -95,27 +98,33 @@ def legend(
     models: Iterable[str],
     *,
     lines: bool = True,
-    across: int = 5,
 ) -> None:
     """Name the models below the panels, each with its line or its point."""
     handles = []
-    for name in dict.fromkeys(models):
+    names = list(dict.fromkeys(models))
+    for name in names:
         style = styles[name]
         line = {"color": style.colour, "linestyle": style.line, "marker": style.marker}
         handles.append(Line2D([], [], label=name, **(line if lines else point(style))))
     figure.legend(
         handles=handles,
         loc="lower center",
-        ncols=min(across, len(handles)),
+        ncols=min(beside(names), len(handles)),
         frameon=False,
         handlelength=2.6,
         columnspacing=1.4,
     )
 
 
-def legend_height(models: int, across: int = 5) -> float:
-    """Inches that a legend of so many models takes, so many beside each other."""
-    return 0.15 * -(-models // across) + 0.1
+def legend_height(models: Collection[str]) -> float:
+    """Inches that a legend of these models takes."""
+    return 0.15 * -(-len(models) // beside(models)) + 0.1
+
+
+def beside(models: Iterable[str]) -> int:
+    """How many names of a legend fit beside each other: as many as the longest lets, at most 5."""
+    longest = max(map(len, models), default=0)
+    return max(1, min(5, int(TEXT_WIDTH / (HANDLE + LETTER * longest))))
 
 
 def plain_ticks(axis: Axis) -> None:

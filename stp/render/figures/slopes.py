@@ -55,7 +55,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     counts = {len(columns) for columns in drawn.values()}
     across = min(max(counts), 4 if 4 in counts else 3)
     down = sum(-(-len(columns) // across) for columns in drawn.values())
-    height = 1.55 * down + 0.4 + legend_height(len(set(models)))
+    height = 1.55 * down + 0.4 + legend_height(set(models))
     figure = new_figure(TEXT_WIDTH, height)
     places = figure.subplots(down, across, squeeze=False)
     for unused in places.ravel():

@@ -50,7 +50,7 @@ def draw(scores: Scores, case: str) -> Figure:
     truth = next(iter(found.values())).observed
     count, last = truth.shape
     leads = [1] if last == 1 else [1, last]
-    figure = new_figure(TEXT_WIDTH, 4.3 + legend_height(len(lines) + 1))
+    figure = new_figure(TEXT_WIDTH, 4.3 + legend_height(["truth", *found]))
     figure.suptitle(scores.title(case))
     upper, lower = figure.subplots(
         2, len(leads), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2)

@@ -46,9 +46,8 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     if len(ranking.models) < 2 or not ranking.places or not devices:
         return in_words("Speed against quality needs at least two ranked models with a duration.")
     means = dict(zip(ranking.models, ranking.means.tolist(), strict=True))
-    figure, places = panels(
-        len(devices), 2.7, columns=2, extra=0.3 + legend_height(len(ranking.models))
-    )
+    below = legend_height(ranking.models)
+    figure, places = panels(len(devices), 2.7, columns=2, extra=0.3 + below)
     for axes, (device, found) in zip(places, devices.items(), strict=True):
         shared = set.intersection(*(set(cases) for cases in found.values()))
         axes.set_title(f"{device} ({len(shared)} case{'s' if len(shared) != 1 else ''})")

@@ -18,8 +18,10 @@ from stp.run.costs.steps import Steps
 from stp.run.costs.work import Work, Workload
 
 TORCH_STAGES = ("train", "predict", "features")
-COPIES = 5
-"""Of the weights in training: weights, gradients, two moments of Adam, the best weights."""
+GPU_COPIES = 4
+"""Of the weights on a GPU in training: weights, gradients, two moments of Adam."""
+COPIES = GPU_COPIES + 1
+"""Of the weights in training, with the best weights."""
 MEMORY_HEADROOM = 1.25
 """Headroom of a memory request: a job that vanishes near its limit counts as out of memory."""
 ROUND_MB = 100
@@ -37,7 +39,9 @@ class Cost:
         seconds: wall time.
         bytes: that it leaves in the store.
         files: that it leaves in the store, at most.
-        basis: where the time comes from.
+        basis: where the time comes from, and the memory of GPUs.
+        gpu_mb: memory that a training takes on each of its GPUs; None for all other jobs.
+        computing_s, reading_s: wall time of computing, and of reading meanwhile, without the start.
     """
 
     gpus: int
@@ -47,6 +51,9 @@ class Cost:
     bytes: int
     files: int
     basis: str
+    gpu_mb: int | None = None
+    computing_s: float = 0.0
+    reading_s: float = 0.0
 
 
 class Start(Strict):
@@ -170,6 +177,11 @@ SCORING = (
     "forecasts that are made faster than they are scored: predicted values x conventions at "
     "{rate:g} M/s and thread"
 )
+GPU_MEMORY = (
+    "GPU memory of a training: weights, gradients, two moments of Adam, and activations of a batch "
+    "in float32, {how}"
+)
+COUNTED, ASSUMED = "counted on the module, not measured", "assumed by multiply-adds"
 READING = "networks that compute faster than frames are read: {rate:g} MB/s, assumed"
 
 
@@ -247,7 +259,9 @@ class Costs:
 
     def _of(self, artefact: Artefact) -> Cost:
         work = self.workload.of(artefact)
-        seconds, basis = self._seconds(artefact, work)
+        seconds, computing, reading, basis = self._seconds(artefact, work)
+        gpu_mb = self._gpu_mb(artefact, work)
+        of_gpu = GPU_MEMORY.format(how=COUNTED if work.is_counted else ASSUMED)
         return Cost(
             gpus=self.plan.gpus(artefact),
             threads=self._threads(artefact),
@@ -255,24 +269,28 @@ class Costs:
             seconds=seconds,
             bytes=round(work.bytes),
             files=self._files(artefact),
-            basis="; ".join([basis, *work.unknown]),
+            basis="; ".join([basis, *work.unknown, *([of_gpu] if gpu_mb else [])]),
+            gpu_mb=gpu_mb,
+            computing_s=computing,
+            reading_s=reading,
         )
 
     def _files(self, artefact: Artefact) -> int:
         own: int = getattr(self.constants.files, artefact.stage)
         return own + (self.constants.files.predict if artefact.is_rollout else 0)
 
-    def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, str]:
-        """Wall time of a job, and its basis."""
+    def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, float, float, str]:
+        """Wall time of a job, of its computing and of its reading, and what it rests on."""
         gpus, threads = self.plan.gpus(artefact), self.processors(artefact)
         start: float = getattr(self.constants.start_s, artefact.stage)
         start += self.constants.start_s.predict if artefact.is_rollout else 0
         start += self.constants.start_s.gpu if gpus else 0
+        reading = work.reading_mb / self.constants.rates.read_mb
         measured = self._measured.get((artefact.work, gpus, threads))
         if measured:
             rate, jobs = measured
             basis = MEASURED.format(kind=artefact.work, jobs=jobs)
-            return start + work.amount / rate, basis
+            return start + work.amount / rate, work.amount / rate, reading, basis
         rate = getattr(self.constants.rates, work.rate)
         basis = WORDS[work.rate].format(rate=rate)
         if work.rate == "gpu_gmacs":
@@ -293,13 +311,18 @@ class Costs:
                 device=step.device,
                 date=step.date,
             ) + (SHARING.format(ranks=ranks) if ranks > 1 else "")
-        reading = work.reading_mb / self.constants.rates.read_mb
         if reading > computing:  # frames are read ahead, so the slower of the two counts
             basis = READING.format(rate=self.constants.rates.read_mb)
         scoring = work.scored_mvalues / (self.constants.rates.score_mvalues * threads)
         if scoring > max(computing, reading):  # the slower of the two counts here, too
             basis = SCORING.format(rate=self.constants.rates.score_mvalues)
-        return start + max(computing, reading, scoring), basis
+        return start + max(computing, reading, scoring), computing, reading, basis
+
+    def _gpu_mb(self, artefact: Artefact, work: Work) -> int | None:
+        """Memory of each GPU of a training: processes share a batch, and each has all weights."""
+        if not work.trained or not self.plan.gpus(artefact):
+            return None
+        return round(GPU_COPIES * work.weights_mb + work.activations_mb / self.plan.ranks(artefact))
 
     def _memory_mb(self, artefact: Artefact, work: Work) -> int:
         """Memory of a job: of Snakemake, and of each process that computes."""

@@ -97,8 +97,9 @@ class Facts:
                     layers.append(settings.datasets[dataset].size)
                 for layer in layers:
                     own = layer.model_dump(exclude_unset=True)
-                    if "gmacs" in own:  # of another width, so are its parts
-                        known.pop("once_gmacs", None)
+                    if "gmacs" in own:  # of another width, so is all that goes with it
+                        for part in ("once_gmacs", "activations_mb"):
+                            known.pop(part, None)
                     known |= own
             known = {key: value for key, value in known.items() if value is not None}
             default = self.unknown.size

@@ -13,8 +13,9 @@ from stp.run.costs.summary import (
     lines,
 )
 
-WIDE = 110
-"""Characters from which a list of jobs has fingerprints."""
+WIDE = 140
+"""Characters from which a list of jobs has all columns."""
+FURTHER = ("GPU memory", "computing", "reading")
 COLUMNS = (
     "jobs", "done", "GPU hours", "CPU hours", "longest job", "storage", "files at most",
 )  # fmt: skip
@@ -78,7 +79,7 @@ def listing(found: list[Entry], width: int) -> Table:
 
     Args:
         found: the jobs.
-        width: characters of a line; a narrow table has no fingerprints, and folds long names.
+        width: characters of a line; a narrow table has fewer columns, and folds long names.
     """
     table = Table(title=f"{len(found)} jobs", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("job", overflow="fold")
@@ -86,9 +87,12 @@ def listing(found: list[Entry], width: int) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     is_wide = width >= WIDE
     if is_wide:
+        for heading in FURTHER:
+            table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("fingerprint", no_wrap=True)
     else:
-        table.caption = f"with fingerprints: a terminal of {WIDE} characters, or --json"
+        also = f"{', '.join(FURTHER)} and fingerprints"
+        table.caption = f"{also}: a terminal of {WIDE} characters, or --json"
     for entry in found:
         absent = "-" if entry.has_code else "no code"
         fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
@@ -99,6 +103,14 @@ def listing(found: list[Entry], width: int) -> Table:
             size_text(entry.cost.memory_mb * 1e6),
             duration(entry.cost.seconds),
             size_text(entry.cost.bytes),
-            *([fingerprint] if is_wide else []),
+            *([*_further(entry), fingerprint] if is_wide else []),
         )
     return table
+
+
+def _further(entry: Entry) -> list[str]:
+    """What `FURTHER` names, of jobs that it is known of."""
+    cost = entry.cost
+    times = (cost.computing_s, cost.reading_s)
+    memory = size_text(cost.gpu_mb * 1e6) if cost.gpu_mb else ""
+    return [memory, *(duration(seconds) if seconds else "" for seconds in times)]

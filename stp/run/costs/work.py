@@ -55,7 +55,8 @@ class Work:
         bytes: that it leaves.
         batch_mb: float32 frames that it holds in memory.
         weights_mb: weights of its network.
-        activations_mb: kept for the backward pass on a CPU.
+        activations_mb: kept for the backward pass, of the clips that are computed at once.
+        is_counted: whether these were counted on the module, and not assumed.
         published: 10^9 multiply-adds per second that its network achieves on a GPU.
         scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
         block_mb: float32 frames that are scored at a time.
@@ -72,6 +73,7 @@ class Work:
     batch_mb: float = 0.0
     weights_mb: float = 0.0
     activations_mb: float = 0.0
+    is_counted: bool = False
     published: float | None = None
     scored_mvalues: float = 0.0
     block_mb: float = 0.0
@@ -156,6 +158,7 @@ class Workload:
             activations = self.per_gmac * gmacs + self.per_mb * clip_mb
         else:
             activations *= gmacs / max(size.gmacs, 1e-9)
+        at_once = min(batch, self.plan.config.scale.runtime.get("micro_batch") or batch)
         dataset = self.plan.config.datasets[name]
         whole = recipe["context"] + recipe["horizon"]
         # Of a network that is told the lead time, a training reads one day of the future.
@@ -168,7 +171,8 @@ class Workload:
             bytes=size.parameters * FLOAT * (1 + len(train.get("snapshots", ()))),
             batch_mb=batch * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
-            activations_mb=batch * activations,
+            activations_mb=at_once * activations,
+            is_counted=size.activations_mb is not None,
             published=size.gpu_gmacs_per_s,
             trained=seen,
             validated=validated,
