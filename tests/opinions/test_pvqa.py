@@ -177,6 +177,11 @@ def _mos(raw: Path, value: Callable[[str], str]) -> None:
     path.write_text("\n".join([header, value(first), *rest]))
 
 
+def _surplus(raw: Path, folder: str) -> None:
+    """A video that nobody rated."""
+    shutil.copy(raw / "pvqa" / folder / "KTH_001.mp4", raw / "pvqa" / folder / "KTH_099.mp4")
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -194,6 +199,16 @@ def _mos(raw: Path, value: Callable[[str], str]) -> None:
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", ",Test", ",test"),
             "is 'test'",
             marks=pytest.mark.long(part="suites"),
+        ),
+        (
+            lambda raw: replaced(raw / "pvqa" / "Ratings.csv", "KITTI_003", "KITTY_003"),
+            r"Ratings\.csv: KITTY_003 has no opinion score",
+        ),
+        (lambda raw: _surplus(raw, "Predicted_Videos"), "Predicted_Videos: KTH_099 has no opinion"),
+        (lambda raw: _surplus(raw, "True_Videos"), "True_Videos: KTH_099 has no opinion score"),
+        (
+            lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "Split002", "Split001"),
+            "two columns 'Split001'",
         ),
         (lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(), "KTH_001"),
         (
