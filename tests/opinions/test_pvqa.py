@@ -88,6 +88,23 @@ def test_families_of_splits(data: Path):
         database.splits("nowhere")
 
 
+def test_without_generators_their_splits_have_no_value_and_say_why(raw: Path, tmp_path: Path):
+    copy = tmp_path / "raw"
+    shutil.copytree(raw, copy)
+    (copy / "pvqa" / "Tags.csv").unlink()
+    data = tmp_path / "data"
+    assert prepare(copy, data)["splits"] == {
+        **{"published": 4, "random": 20, "source": 9, "generator": 0}
+    }
+    numbers, tests = prepared.open_database(data, 4).splits("generator")
+    assert numbers.shape == (0,) and tests.shape == (0, 60)
+    folder = predicted(data, tmp_path / "sharp", "sharpness", split="generator")
+    table, reason = quality.read(folder)
+    assert len(table) == 0
+    assert reason == "no splits 'generator': the model that made each video is not known"
+    assert set(scored(data, folder).values()) == {reason}
+
+
 def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_path: Path):
     fitted = {"predict": {"regression": "logistic"}}
     error = scored(data, predicted(data, tmp_path / "mse", "video_mse", **fitted))
