@@ -43,7 +43,7 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}`` or ``{"source", "generator", "options", "files"}``; see ``fetch``."""
+"""``{"source", "files": [...]}``, perhaps with ``"generator"`` and ``"options"``; see ``fetch``."""
 OWN = (".part", ".part.version", UNPACKED)
 """Endings of files of ours beside raw files."""
 _SHOWN = 10
@@ -364,7 +364,8 @@ def run_generator(
 
     ``stp.fetch.generators.<generator>.generate(folder, options, report)`` writes into a folder
     beside ``out``, which gets its name when everything is there. Files that are ``given``, by their
-    names, take the place of generated ones. If another process was faster, its equal files are kept.
+    names, take the place of generated ones. If another process was faster, its equal files are
+    kept.
 
     Raises:
         StpError: no such generator, wrong options, or the disk refuses.

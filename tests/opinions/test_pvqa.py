@@ -115,7 +115,7 @@ def test_without_generators_their_splits_have_no_value_and_say_why(raw: Path, tm
 
 @pytest.mark.sample_bytes
 def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tmp_path: Path):
-    """The file has the names of the generator; a measure that knows opinions is found in its splits."""
+    """The file has the names of the generator; in its splits, what is known is learnt."""
     declared = yaml.safe_load((CONFIG_FOLDER / "datasets" / "pvqa.yaml").read_text())["releases"]
     (said,) = declared["synthetic-released-splits"]["files"]
     path = raw_mirror / said["path"]
