@@ -34,6 +34,7 @@ from stp.metrics.networks.state import read_state
 from stp.models.compute import settle
 from stp.opinions import regression
 from stp.opinions.prepared import open_database
+from stp.options.quality import COMPONENTS
 from stp.predict import opinions
 from stp.prepare import opinions as preparing
 
@@ -156,7 +157,7 @@ def splits_of_random(kind: str) -> None:
     observed = random.uniform(20, 80, VIDEOS)
     for _ in range(100):
         test, training = np.split(random.permutation(VIDEOS), [VIDEOS // 5])
-        regression.predict(kind, gram, training, observed[training], test, opinions.COMPONENTS)
+        regression.predict(kind, gram, training, observed[training], test, COMPONENTS)
 
 
 if __name__ == "__main__":

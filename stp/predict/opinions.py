@@ -19,9 +19,6 @@ from stp.opinions.quality import QUALITY, QUALITY_COLUMNS
 from stp.opinions.splits import share_of_training
 from stp.options.quality import FITTED, QualityOptions
 
-COMPONENTS = 240
-"""Principal components, unless the setting says otherwise."""
-
 
 def run(job: Job) -> Extras:
     """Write ``quality.parquet``: video, split, predicted and observed opinion.
@@ -60,7 +57,7 @@ def run(job: Job) -> Extras:
             remedy="choose another regression for this measure",
         )
     percent = recipe.get("training", 100)
-    count = recipe.get("components", COMPONENTS)
+    count = recipe.get("components", options.components)
     gram = regression.products(values)
     rows = []
     for done, (number, is_test) in enumerate(zip(numbers, splits, strict=True), start=1):

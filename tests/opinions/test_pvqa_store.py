@@ -55,7 +55,8 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "kinds": {"opinions": kind_facts("opinions")},
         "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
         "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
-        "published_names": {"models": {}, "datasets": {"pvqa": "PVQA"}},
+        # As if sharpness were a measure of the paper's Table 4.
+        "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
     }
     about = {
         **{"suite": "pvqa", "dimension": "quality_measures", "subset": "published"},
@@ -115,6 +116,18 @@ def test_families_are_those_of_scipy(base: Path):
     assert row["srocc"] == pytest.approx(np.median(each)) and row["splits"] == len(splits)
     assert row["videos"] == np.median([len(one) for one in splits])
     assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
+
+
+def test_table_4_has_printed_values_beside_ours(base: Path):
+    rows = asked(base, "FROM pvqa_stochastic")
+    ours = asked(base, "FROM pvqa_families WHERE family = 'stochastic'").set_index("model")
+    found = rows[rows["model"].notna()].set_index("model")
+    assert set(found.index) == set(ours.index)
+    assert found.loc["sharpness", "srocc"] == ours.loc["sharpness", "srocc"]
+    assert found.loc["sharpness", ["printed_model", "printed"]].tolist() == ["VMAF", 0.3758]
+    assert found.drop("sharpness")["printed"].isna().all()
+    others = rows[rows["model"].isna()].set_index("printed_model")["printed"]
+    assert len(others) == 5 and others["Baseline (SSA) - ResNet-50"] == 0.7011
 
 
 def test_halves_of_the_raters_agree_as_prepared_data_say(base: Path, data: Path):
