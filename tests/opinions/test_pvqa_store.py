@@ -300,6 +300,66 @@ def test_findings_follow_from_the_rows(
     assert all(row.remark for row in judged.evidence if row.outcome is None)
 
 
+OTHERS = (
+    *("video_mse", "video_ssim", "gradient_difference"),
+    *("squeezenet_lpips", "squeezenet_cosine", "squeezenet_mse"),
+)
+BASELINES = ("source_dataset", "resolution", "sharpness")
+OURS_OF_ALL = ("quality_measures", "squeezenet_mcs_rfd", 100)
+
+
+def scores_of(values: dict[tuple[str, str, int], float]) -> list[str]:
+    """Statements that leave these median SROCC alone, by dimension, measure and training."""
+    row = "SELECT * REPLACE ('{}' AS dimension, '{}' AS model, {} AS training, {} AS value)"
+    return [
+        "CREATE TABLE one AS FROM pvqa_scores WHERE model = 'sharpness'",
+        "DROP VIEW pvqa_scores",
+        "CREATE TABLE pvqa_scores AS FROM one LIMIT 0",
+        *(
+            f"INSERT INTO pvqa_scores {row.format(*key, value)} FROM one"
+            for key, value in values.items()
+        ),
+    ]
+
+
+def of_others(value: float, *models: str) -> dict[tuple[str, str, int], float]:
+    return {("quality_measures", model, 100): value for model in models}
+
+
+@pytest.mark.parametrize(
+    ("number", "values", "verdict"),
+    [
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES), "holds"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES)
+            | of_others(0.9, "squeezenet_ssa"), "does not hold"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES)
+            | of_others(0.9, "source_dataset"), "does not hold"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS), "not enough data"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs", "squeezenet_rfd"), "holds"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs")
+            | of_others(0.9, "squeezenet_rfd"), "does not hold"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs"), "not enough data"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 10): 0.6} | of_others(0.5, *OTHERS),
+         "holds"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 10): 0.4,
+             ("quality_training", "squeezenet_mcs_rfd", 80): 0.8} | of_others(0.5, *OTHERS),
+         "does not hold"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 80): 0.8} | of_others(0.5, *OTHERS),
+         "not enough data"),
+    ],
+)  # fmt: skip
+def test_findings_of_measures_follow_from_their_scores(
+    edited: Callable[..., Path],
+    number: int,
+    values: dict[tuple[str, str, int], float],
+    verdict: str,
+):
+    judged = found(edited(*scores_of(values)), number)
+    assert judged.verdicts[OURS] == verdict
+    # Figures 7 and 10 have no printed numbers.
+    assert judged.verdicts[PUBLISHED] == ("holds" if number == 1 else "not enough data")
+
+
 def test_how_many_stochastic_videos_a_split_has_is_said(edited: Callable[..., Path]):
     path = edited(OURS_IS_BEST, *FULL_REFERENCE)
     many = asked(path, "FROM pvqa_families WHERE family = 'stochastic'")["videos"].iloc[0]

@@ -176,8 +176,12 @@ def test_printed_values_of_table_5_stand_beside_the_regressions():
     told = scale["dimensions"]["quality_regressions"]
     told["models"].append("resnet50_mcs_rfd")
     some = ["linear", "polynomial", "svr_linear", "svr_rbf"]
-    on = {"trained_on": "pvqa", "subset": "published", "models": ["resnet50_mcs_rfd"]}
-    told["cells"].append({**on, "variant": some})
+    on = {"trained_on": "pvqa", "subset": "published"}
+    told["cells"] = [
+        on,
+        {**on, "models": ["squeezenet_mcs_rfd"], "variant": "ridge"},
+        {**on, "models": ["resnet50_mcs_rfd"], "variant": some},
+    ]
     made = manifest(Plan.load(scale), "quality_regressions")
     values = read_published(made.published)
     printed = {}
