@@ -140,7 +140,7 @@ def look(root: Path, data: Path, network: str, weights: Path) -> None:
 
 
 def by_size(data: Path, network: str, weights: Path | None) -> dict[str, float]:
-    """CPU seconds of one video, mean of up to three of each size; without weights, of random ones."""
+    """CPU seconds of one video, mean of up to three of each size; weights may be random."""
     taken: dict[str, list[float]] = {}
     with settle("cpu", 1, "float32") as compute, torch.inference_mode():
         state = read_state(weights) if weights else draw(PAPERS[network](), 0).state_dict()
