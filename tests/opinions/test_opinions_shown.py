@@ -58,9 +58,9 @@ def test_natural_videos_below_the_largest_size_are_enlarged(rows: list[dict[str,
 def test_printed_values_stand_beside(
     rows: list[dict[str, Any]], printed: dict[tuple[str, str], str]
 ):
-    lines = sources(rows, printed, 100)
-    assert len(lines) == 1 + 9 and sum(int(line.split()[1]) for line in lines[1:]) == len(rows)
-    assert {line.split()[0]: line.split()[2] for line in lines[1:]}["UCF"] == "50"
+    found = {words[0]: words[1:] for words in map(str.split, sources(rows, printed, 100)[2:])}
+    assert len(found) == 9 and sum(int(ours) for ours, _ in found.values()) == len(rows)
+    assert found["UCF"][1] == "50" and found["Caltech"][1] == "14"
     text = "\n".join(groups(rows, printed, 120))
     for value in ("76.68 ± 3.79", "46.97 ± 10.88", "197", "6e-09", "greater"):
         assert value in text
