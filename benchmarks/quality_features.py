@@ -23,8 +23,12 @@ CASES = {
     "SqueezeNet, 64 x 64": (3, 3, 512),
     "SqueezeNet, 128 x 160": (7, 9, 512),
     "SqueezeNet, 240 x 320": (14, 19, 512),
+    "ResNet-50, 64 x 64": (2, 2, 2048),
     "ResNet-50, 128 x 160": (4, 5, 2048),
     "ResNet-50, 240 x 320": (8, 10, 2048),
+    "VGG-19, 64 x 64": (2, 2, 512),
+    "Inception-v3, 64 x 64": (1, 1, 2048),
+    "Inception-v3, 240 x 320": (6, 8, 2048),
 }
 """Height, width and channels of the last maps."""
 

@@ -2,9 +2,12 @@
 
 Videos of the four sizes are made and prepared first, which is not measured. Each stage runs as its
 job does, in a process of its own on one thread: CPU time, and peak memory of the process. Synthetic
-features are random numbers, as many as SqueezeNet gives. The results are printed as JSON.
+features are random numbers, as many as SqueezeNet gives. The networks of the paper have random
+weights, which take as long; they look at a few videos of each size. The results are printed as
+JSON.
 
     python benchmarks/quality_splits.py --weights results/weights
+    python benchmarks/quality_splits.py --videos 20 --networks        # those of the paper alone
 """
 
 import argparse
@@ -24,16 +27,22 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from torch import nn
 
 from stp.core.file_identity import identify
 from stp.core.job import Job, silent
 from stp.features import videos
 from stp.fetch.generators import pvqa
+from stp.metrics.networks.inception import Inception
 from stp.metrics.networks.maps import open_looker
+from stp.metrics.networks.random_weights import draw
+from stp.metrics.networks.resnet import ResNet50
 from stp.metrics.networks.state import read_state
+from stp.metrics.networks.trunks import vgg_layers
 from stp.models.compute import settle
 from stp.opinions import regression
 from stp.opinions.prepared import open_database
+from stp.options.quality import COMPONENTS
 from stp.predict import opinions
 from stp.prepare import opinions as preparing
 
@@ -41,6 +50,12 @@ REGRESSIONS = ("linear", "ridge", "nested")
 VIDEOS = 300
 CONTEXT, HORIZON = 4, 16
 PARTS = ("mcs", "rfd")
+PAPERS: dict[str, Callable[[], nn.Module]] = {
+    "vgg19": lambda: nn.ModuleDict({"features": nn.Sequential(*vgg_layers(2, 2, 4, 4, 4))}),
+    "resnet50": ResNet50,
+    "inception": Inception,
+}
+"""The networks of the paper."""
 FILES = {"squeezenet": "squeezenet1_1_features.pth", "alexnet": "alexnet_features.pth"}
 
 
@@ -48,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--weights", type=Path, required=True, help="folder of weights")
+    parser.add_argument("--weights", type=Path, default=Path(), help="folder of weights")
     parser.add_argument("--videos", type=int, default=VIDEOS, help="default: 300")
     parser.add_argument("--networks", nargs="*", default=list(FILES), help="default: both")
     options = parser.parse_args()
@@ -65,6 +80,8 @@ def main() -> None:
                 about[f"100 splits, {kind}"] = apart(predict, root, data, name, kind)
             found[name] = about
             print(json.dumps({name: about}), file=sys.stderr, flush=True)
+        for name in PAPERS:
+            found[f"{name}, CPU s per video, by size"] = apart(by_size, data, name, None)
     print(json.dumps(found, indent=1))
 
 
@@ -122,11 +139,12 @@ def look(root: Path, data: Path, network: str, weights: Path) -> None:
     videos.run(Job(recipe, {"data": data}, out, out, runtime))
 
 
-def by_size(data: Path, network: str, weights: Path) -> dict[str, float]:
-    """CPU seconds of one video, mean of up to three of each size."""
+def by_size(data: Path, network: str, weights: Path | None) -> dict[str, float]:
+    """CPU seconds of one video, mean of up to three of each size; weights may be random."""
     taken: dict[str, list[float]] = {}
     with settle("cpu", 1, "float32") as compute, torch.inference_mode():
-        looker = open_looker(network, read_state(weights), compute.device)
+        state = read_state(weights) if weights else draw(PAPERS[network](), 0).state_dict()
+        looker = open_looker(network, state, compute.device)
         for video in open_database(data, CONTEXT).videos():
             height, width = video.predicted.shape[1:3]
             own = taken.setdefault(f"{width} x {height}", [])
@@ -156,7 +174,7 @@ def splits_of_random(kind: str) -> None:
     observed = random.uniform(20, 80, VIDEOS)
     for _ in range(100):
         test, training = np.split(random.permutation(VIDEOS), [VIDEOS // 5])
-        regression.predict(kind, gram, training, observed[training], test, opinions.COMPONENTS)
+        regression.predict(kind, gram, training, observed[training], test, COMPONENTS)
 
 
 if __name__ == "__main__":

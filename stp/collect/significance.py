@@ -29,6 +29,7 @@ from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.errors import StpError
 from stp.core.receipts import again
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
+from stp.metrics.perceptual import LearnedMetric
 from stp.plan.manifest import Cell
 from stp.plan.setting import Part, lead_range
 from stp.score.aggregate import Leads, values
@@ -421,9 +422,10 @@ def read_sums(
         rows = _table(folder, "scores.parquet", conventions=sorted(asked))
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
-            metric = _metric(convention, kind)
+            own = sums.filter(pc.equal(sums["convention"], convention))
+            metric = _metric(convention, kind, own["components"][0].as_py())
             held = _held(
-                sums.filter(pc.equal(sums["convention"], convention)),
+                own,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
             overall = series.get(convention, [])
@@ -520,13 +522,16 @@ def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
     return found
 
 
-def _metric(convention: str, kind: str) -> Metric:
+def _metric(convention: str, kind: str, components: int) -> Metric:
     """How values of a convention are computed from means.
 
-    Those that look through a network would load it only to say so; they are means over samples of
-    one statistic, and each value is compared with what its sums give.
+    Args:
+        components: number of its statistics. The value of one that looks through a network is the
+            mean of the only one; to find this out, libraries of networks would be loaded.
     """
-    found = None if kind == "perceptual" else find(convention)
+    found = None if kind == "perceptual" and components == 1 else find(convention)
+    if isinstance(found, LearnedMetric):
+        return found.of_means
     return found if isinstance(found, Metric) else Metric(needs_data)
 
 

@@ -43,7 +43,6 @@ from stp.opinions.regression import AFFINE
 from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
-from stp.predict.opinions import COMPONENTS
 from stp.score.predictions import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
@@ -174,6 +173,7 @@ class Measure:
             POOLED: [pooled(part, channels, self.horizon) for part in self.parts],
         }
         mos, kind = self.database.mos, self.options.regression
+        count = self.options.components
         return FittedQuality(
             self.network,
             self.options.parts,
@@ -181,7 +181,7 @@ class Measure:
             self.horizon,
             len(self.database),
             self.source,
-            {name: fit(own, mos, splits, kind, COMPONENTS) for name, own in parts.items()},
+            {name: fit(own, mos, splits, kind, count) for name, own in parts.items()},
         )
 
     def save(self, path: Path) -> dict[str, object]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,7 +43,7 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}`` or ``{"source", "generator", "options"}``; see ``fetch``."""
+"""``{"source", "files": [...]}``, perhaps with ``"generator"`` and ``"options"``; see ``fetch``."""
 OWN = (".part", ".part.version", UNPACKED)
 """Endings of files of ours beside raw files."""
 _SHOWN = 10
@@ -115,6 +116,7 @@ def fetch(
     name: str,
     roots: Sequence[Path],
     lock: Path,
+    beside: Sequence[Path] = (),
     registered: Path | None = None,
     accept_incomplete: bool = False,
     report: Report = silent,
@@ -126,13 +128,14 @@ def fetch(
     Each file is taken from the first of ``roots`` that has it (in place, never copied), else
     unpacked or downloaded into the first root. Files that need a registration or a manual step end
     in one error that lists all of them; nothing is downloaded before that is clear. A generated
-    release is generated instead, into the first root, unless that exists.
+    release is generated instead, into the first root, unless that exists; files that it declares
+    are copied there from ``beside``, in the place of generated ones.
 
     Files that were read before, and have not changed since, are not read again; ``check`` reads
     everything.
 
     Args:
-        release: ``source``, and either ``files`` or ``generator`` with ``options``. An entry of
+        release: ``source``, and ``files`` or ``generator`` with ``options``. An entry of
             ``files`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``,
             ``md5_uncompressed`` (of the content of a gzip file), ``licence``, ``access``
             ("open", "registration" or "manual") and ``instructions``. With ``many: true`` its
@@ -148,6 +151,7 @@ def fetch(
         roots: folders of the same layout in order of preference: the user's raw folder, the only
             one that is written to, and perhaps a mirror. A generated release has one root, its
             own, so that generated files never stand in for official ones.
+        beside: of a generated release: folders that the files it declares are in.
         lock: the lock file; written if it is not there, else every file has to agree with it, and
             it with what is declared.
         registered: a lock file with the bytes of the official release, which are then the only
@@ -171,7 +175,8 @@ def fetch(
         require_agreement(locked, lock, release.get("files", ()))
     if release.get("generator") and not roots[0].exists():
         options = release.get("options", {})
-        run_generator(release["generator"], options, roots[0], report, watch)
+        given = _given(release, title, beside)
+        run_generator(release["generator"], options, roots[0], report, watch, given)
 
     incomplete: list[str] = []
     there = _resolve(release, roots, locked)
@@ -332,18 +337,35 @@ def _read(
         yield file, result
 
 
+def _given(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
+    """Files that a generated release declares, by name; their bytes are as declared.
+
+    Raises:
+        StpError: some are missing or others.
+    """
+    files = [_File(one["path"], one, find(one["path"], roots)) for one in release.get("files", ())]
+    if missing := [file.missing for file in files if file.path is None]:
+        raise missing_error(title, missing, [], roots[0])
+    given = {file.name: file.path for file in files if file.path is not None}
+    for file in files:
+        verified(given[file.name], file.declared)
+    return given
+
+
 def run_generator(
     generator: str,
     options: Mapping[str, Any],
     out: Path,
     report: Report = silent,
     watch: Watch = unwatched,
+    given: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
     """Generate a stand-in for a dataset below ``out``, a new raw root.
 
     ``stp.fetch.generators.<generator>.generate(folder, options, report)`` writes into a folder
-    beside ``out``, which gets its name when everything is there. If another process was faster,
-    its equal files are kept.
+    beside ``out``, which gets its name when everything is there. Files that are ``given``, by their
+    names, take the place of generated ones. If another process was faster, its equal files are
+    kept.
 
     Raises:
         StpError: no such generator, wrong options, or the disk refuses.
@@ -362,6 +384,9 @@ def run_generator(
             shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
             unfinished.mkdir(parents=True)
             watch(lambda: module.generate(unfinished, dict(options), report))
+            for name, path in given.items():
+                (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, unfinished / name)
             try:
                 unfinished.rename(out)
             except OSError:

@@ -1,11 +1,13 @@
 """What `stp data` and `stp show` say of opinions: videos, raters and splits."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
+from stp.collect.published import read_published
 from stp.core import store
 from stp.core.receipts import require_receipt
 from stp.inspect.about import Leakage, markdown_row
@@ -17,6 +19,10 @@ from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 
 NOT_PREPARED = "known when it is prepared"
+OPINIONS = "opinions"
+"""The dimension of printed values that are of the database, not of a measure."""
+SOURCES = {"UCF": "UCF-101"}
+"""Names of videos -> what Table 1 calls their source, where it differs."""
 OVERLAP = "splits of a family overlap by design: a video is in several tests"
 
 
@@ -60,72 +66,178 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
         )
     yield found.reason
     yield ""
-    yield from groups(plan.store / plan.data(name).folder, width)
+    folder = plan.store / plan.data(name).folder
+    rows = open_database(folder, 0).table.to_pylist()
+    printed = printed_of(plan, name)
+    yield from sources(rows, printed, width)
+    yield ""
+    yield from groups(rows, printed, width)
 
 
-def groups(folder: Path, width: int) -> Iterator[str]:
-    """Opinions of groups of videos, and whether their means differ, as Table 2 of the paper.
+Printed = dict[tuple[str, str], str]
+"""Printed name and metric -> the number as printed."""
+
+
+def printed_of(plan: Plan, name: str) -> Printed:
+    """What the paper of the suite prints of a database: its Tables 1 and 2, and its text."""
+    known = plan.config.datasets[name].published_name
+    return {
+        (one.model, one.metric): one.raw
+        for one in read_published(plan.config.suite.published_file)
+        if one.dimension == OPINIONS and one.tested_on == known
+    }
+
+
+def sources(rows: list[dict[str, Any]], printed: Printed, width: int) -> list[str]:
+    """Videos of each source dataset, as Table 1 of the paper.
 
     Args:
-        folder: of the prepared data.
+        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
+        printed: values of the paper.
         width: of the terminal.
     """
-    rows = open_database(folder, 0).table.to_pylist()
+    shown = [
+        (name, number(many), printed.get((SOURCES.get(name, name), "videos"), ""))
+        for name, many in sorted(Counter(row["dataset"] for row in rows).items())
+    ]
+    return table(("source dataset", "videos", "printed"), shown, width, left=1)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Opinions of a group of videos.
+
+    Attributes:
+        title: what tables call it.
+        published_name: what Table 2 calls it; empty of groups that it does not have.
+        mos: of its videos.
+    """
+
+    title: str
+    published_name: str
+    mos: np.ndarray
+
+    @property
+    def moments(self) -> Moments:
+        """Mean, deviation and number."""
+        return Moments(float(self.mos.mean()), float(self.mos.std()), len(self.mos))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two groups whose means are compared.
+
+    Attributes:
+        first, second: the groups.
+        alternative: of Welch's test.
+        published_name: of its p value, where the paper prints one.
+    """
+
+    first: Group
+    second: Group
+    alternative: Literal["two-sided", "greater"] = "two-sided"
+    published_name: str = ""
+
+    @property
+    def p(self) -> float:
+        """Of Welch's t test."""
+        pair = self.first.moments, self.second.moments
+        return p_value(*pair, alternative=self.alternative, equal_variances=False)
+
+
+def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
+    """The groups of Table 2, those of two videos or more.
+
+    A damage is compared with the videos that have it not; blur and shape with each other.
+    """
     natural = [row for row in rows if row["tags"] == "natural"]
     damaged = [row for row in rows if row["tags"] != "natural"]
     largest = max(row["height"] * row["width"] for row in rows)
 
-    def tagged(word: str) -> list[dict[str, Any]]:
-        return [row for row in damaged if word in (row["tags"] or "").split()]
+    def group(
+        title: str, among: list[dict[str, Any]], has: Callable[[dict[str, Any]], bool], name: str
+    ) -> Group:
+        return Group(title, name, np.array([row["mos"] for row in among if has(row)]))
 
-    pairs = [
-        ("natural", natural, "predicted", damaged),
-        (
-            "enlarged, natural",
-            [row for row in natural if row["height"] * row["width"] < largest],
-            "not enlarged, natural",
-            [row for row in natural if row["height"] * row["width"] == largest],
+    def words(row: dict[str, Any]) -> list[str]:
+        return (row["tags"] or "").split()
+
+    def tagged(word: str, name: str = "") -> Group:
+        return group(word, damaged, lambda row: word in words(row), name)
+
+    def others(word: str) -> Group:
+        return group(f"not {word}", damaged, lambda row: word not in words(row), "")
+
+    def is_small(row: dict[str, Any]) -> bool:
+        return bool(row["height"] * row["width"] < largest)
+
+    def family(word: str) -> Group:
+        name = f"{word.capitalize()} Prediction"
+        return group(word, damaged, lambda row: row["family"] == word, name)
+
+    found = [
+        Pair(
+            group("natural", natural, bool, "Natural Videos"),
+            group("predicted", damaged, bool, "Predicted Videos"),
         ),
-        ("blur", tagged("blur"), "shape", tagged("shape")),
-        *(
-            (
-                word,
-                tagged(word),
-                "all others predicted",
-                [r for r in damaged if r not in tagged(word)],
-            )
-            for word in ("disappearance", "color")
+        Pair(
+            group("enlarged, natural", natural, is_small, "Upsampled Natural Videos"),
+            group(
+                "not enlarged, natural",
+                natural,
+                lambda row: not is_small(row),
+                "Non-upsampled Natural Videos",
+            ),
+            published_name="t-test upsampled vs not p",
         ),
-        (
-            "stochastic",
-            [row for row in damaged if row["family"] == "stochastic"],
-            "deterministic",
-            [row for row in damaged if row["family"] == "deterministic"],
+        Pair(tagged("blur", "Blur"), tagged("shape", "Shape Distortion")),
+        Pair(tagged("disappearance"), others("disappearance")),
+        Pair(tagged("color"), others("color")),
+        Pair(
+            family("stochastic"),
+            family("deterministic"),
+            "greater",
+            "t-test stochastic vs deterministic p",
         ),
     ]
-    shown = [line for pair in pairs if (line := _compared(*pair))]
-    if not shown:
+    return [one for one in found if min(len(one.first.mos), len(one.second.mos)) > 1]
+
+
+def groups(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
+    """Opinions of groups of videos, and whether their means differ, as Table 2 of the paper.
+
+    Arguments are those of `sources`.
+    """
+    pairs = pairs_of(rows)
+    if not pairs:
         yield "groups of videos: not known, since no video has tags (Tags.csv)"
         return
-    header = ("group", "videos", "opinion", "other group", "videos", "opinion", "p")
-    yield from table(header, shown, width, left=1)
+    shown = []
+    for one in (group for pair in pairs for group in (pair.first, pair.second)):
+        mean, deviation, many = (
+            printed.get((one.published_name, metric), "") for metric in ("MOS", "MOS sd", "videos")
+        )
+        ours = one.moments
+        opinion = f"{ours.mean:.2f} ± {ours.deviation:.2f}"
+        beside = f"{mean} ± {deviation}" if mean else ""
+        shown.append((one.title, number(ours.n), many, opinion, beside))
+    yield from table(("group", "videos", "printed", "opinion", "printed"), shown, width, left=1)
     yield ""
-    yield "opinions: mean ± standard deviation (divided by n); p: Welch's t test, two-sided"
-
-
-def _compared(
-    first: str, some: list[dict[str, Any]], second: str, others: list[dict[str, Any]]
-) -> tuple[str, ...] | None:
-    """A row of two groups; None if one has fewer than two videos."""
-    if min(len(some), len(others)) < 2:
-        return None
-    of = [
-        Moments(float(values.mean()), float(values.std()), len(values))
-        for values in (np.array([row["mos"] for row in group]) for group in (some, others))
+    tests = [
+        (
+            f"{pair.first.title}, {pair.second.title}",
+            pair.alternative,
+            f"{pair.p:.2g}",
+            printed.get((pair.published_name, "value"), ""),
+        )
+        for pair in pairs
     ]
-    p = p_value(*of, alternative="two-sided", equal_variances=False)
-    texts = [(number(one.n), f"{one.mean:.2f} ± {one.deviation:.2f}") for one in of]
-    return first, *texts[0], second, *texts[1], f"{p:.2g}"
+    yield from table(("groups", "alternative", "p", "printed"), tests, width, left=1)
+    yield ""
+    yield (
+        "opinions: mean ± standard deviation (divided by n); p: Welch's t test; greater: the first "
+        "mean is larger"
+    )
 
 
 def size_text(dataset: Dataset) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Metric, needs_data
 
 Embed = Callable[[np.ndarray], np.ndarray]
 """Clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D)."""
@@ -37,10 +37,13 @@ class LearnedMetric(NamedTuple):
     Attributes:
         weights: name in config/weights.yaml.
         build: reads the weights, and makes the metric.
+        of_means: how values follow from means of its statistics, for which no weights are needed;
+            by default they are these means.
     """
 
     weights: str
     build: Callable[[Weights], Metric]
+    of_means: Metric = Metric(needs_data)
 
 
 class SetDistance(NamedTuple):

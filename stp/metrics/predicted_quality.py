@@ -14,7 +14,7 @@ from stp.core.errors import StpError
 from stp.data.pixels import pixels
 from stp.metrics.comparison import Comparison
 from stp.metrics.fitted_quality import MOST_ARE_FAR, OBSERVED, OFFICIAL, mean_rated, read
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Metric, needs_data
 from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.perceptual import LearnedMetric, Weights
 from stp.metrics.scale import NO_RANGE, unit_range
@@ -23,6 +23,17 @@ from stp.models.compute import settle
 
 def _finish(means: np.ndarray) -> np.ndarray:
     return mean_rated(means[..., 0, :], means[..., 1, :])
+
+
+OF_MEANS = Metric(
+    needs_data,
+    finish=_finish,
+    components=("rated", "quality"),
+    leads="pool",
+    no_value=MOST_ARE_FAR,
+    with_context=True,
+    independent_leads=False,
+)
 
 
 def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
@@ -84,21 +95,13 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
                 into[:, 0] = 0 if estimate.value is None else (1, estimate.value)
         return made
 
-    return Metric(
-        statistics,
-        finish=_finish,
-        components=("rated", "quality"),
-        leads="pool",
-        no_value=MOST_ARE_FAR,
-        with_context=True,
-        independent_leads=False,
-        on_data=partial(_of_clips, network=network),
-    )
+    return OF_MEANS._replace(statistics=statistics, on_data=partial(_of_clips, network=network))
 
 
 def _measure(network: str, *, is_official: bool = True) -> LearnedMetric:
     name = f"quality_{network}" if is_official else f"quality_{network}_synthetic"
-    return LearnedMetric(name, partial(build, network=network, is_official=is_official))
+    made = partial(build, network=network, is_official=is_official)
+    return LearnedMetric(name, made, OF_MEANS)
 
 
 squeezenet = _measure("squeezenet")

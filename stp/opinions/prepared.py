@@ -21,6 +21,13 @@ from stp.core.errors import StpError
 VIDEOS, OPINIONS, RATINGS = "videos.zarr", "opinions.parquet", "ratings.parquet"
 SPLITS = "splits.parquet"
 REMEDY = "prepare the data again"
+FAMILIES = {
+    "published": "there is no TrainTestSplit.csv",
+    "random": "there are no videos",
+    "source": "there are no videos",
+    "generator": "the model that made each video is not known",
+}
+"""Families of splits, and why there are none of one where that is so."""
 
 OPINION_COLUMNS = pa.schema(
     [
@@ -131,22 +138,21 @@ class Database:
             ) from None
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of a family.
+        """The splits of a family; there may be none, see `FAMILIES`.
 
         Returns:
             their numbers, (S,), and which videos are in the test, bool (S, V).
 
         Raises:
-            StpError: there are none.
+            StpError: no such family is known.
         """
         path = self.folder / SPLITS
         table = read(path, SPLIT_COLUMNS)
-        known = sorted(set(table["family"].to_pylist()))
-        if family not in known:
+        if family not in FAMILIES:
             raise StpError(
                 f"{path}: no splits {family!r}",
-                expected=f"one of {', '.join(known)}",
-                remedy="name another subset; splits by generator need its name of each video",
+                expected=f"one of {', '.join(FAMILIES)}",
+                remedy="name another subset",
             )
         chosen = table.filter(pa.array([one == family for one in table["family"].to_pylist()]))
         numbers = chosen["split"].to_numpy()

@@ -7,6 +7,8 @@ from stp.core.options import build, require, whole
 
 LEARNT = ("linear", "ridge", "nested", "polynomial", "svr_linear", "svr_rbf", "network")
 FITTED = ("logistic", "logistic_on_test")
+COMPONENTS = 240
+"""Principal components, unless a measure or the setting says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,14 @@ class QualityOptions:
             (``logistic``) or to the test videos themselves (``logistic_on_test``).
         parts: of what a network sees that the measure is made from; see `stp.features.videos`. All
             of what a measure says where it has no network.
+        components: most principal components, unless the setting says otherwise.
         seed: of shares of the training videos.
         threads: CPU threads.
     """
 
     regression: str = "linear"
     parts: tuple[str, ...] = ()
+    components: int = COMPONENTS
     seed: int = 0
     threads: int = 1
 
@@ -33,6 +37,7 @@ class QualityOptions:
         known = (*LEARNT, *FITTED)
         ok = self.regression in known
         require(ok, "predict.regression", self.regression, " or ".join(known))
+        require(whole(self.components, 1), "predict.components", self.components, "from 1")
         require(whole(self.seed, 0), "predict.seed", self.seed, "a whole number from 0")
         require(whole(self.threads, 1), "predict.threads", self.threads, "from 1")
 

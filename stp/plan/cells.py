@@ -88,6 +88,11 @@ class Plan:
         """List the folders that are searched for a release's files, in order."""
         if raw.generated:
             return [self.raw_folder / raw.generated]
+        return self.given_roots
+
+    @property
+    def given_roots(self) -> list[Path]:
+        """The folders of raw files that were not generated, in the order of the search."""
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:

@@ -72,6 +72,9 @@ class Archive(Strict):
 class Release(Strict):
     """Immutable raw bytes under a name: declared files, or a generator with its options.
 
+    A generated release may declare files, each by its checksum. They are copied from a raw folder,
+    in the place of what is generated under the same names.
+
     Attributes:
         archives: from which some of the files are unpacked; where the bytes of a file come from
             does not change them, so archives do not belong to the identity of a release.
@@ -101,6 +104,14 @@ class Release(Strict):
     note: str = ""
     behind_paper: bool = False
     raw_gb: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _files_beside_generated_ones_are_known(self) -> Self:
+        if self.generator and (self.archives or not all(file.sha256 for file in self.files)):
+            raise PydanticCustomError(
+                "given", "files of a generated release need a sha256, and no archives"
+            )
+        return self
 
     @property
     def is_papers(self) -> bool:

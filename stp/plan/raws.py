@@ -54,7 +54,8 @@ class Raws:
             code = self.code.of(f"stp.fetch.generators.{release.generator}")
             reads = self.code.checksums(release.reads, f"{where}.reads")
             made_by = [name, title, code.fingerprint, release.options]
-            identity = digest([*made_by, *([reads] if reads else [])])
+            given = {file.path: file.sha256 for file in release.files}
+            identity = digest([*made_by, *(one for one in (reads, given) if one)])
             lock = f"raw/{name}/{title}-{identity}.lock.json"
             generated = f"generated/{name}/{title}-{identity}"
         else:

@@ -14,13 +14,10 @@ from stp.data.raw_files import RawFiles
 from stp.opinions import logistic, regression, seen
 from stp.opinions.measures import Unavailable
 from stp.opinions.measures.own_values import read as read_own
-from stp.opinions.prepared import Database, open_database
+from stp.opinions.prepared import FAMILIES, Database, open_database
 from stp.opinions.quality import QUALITY, QUALITY_COLUMNS
 from stp.opinions.splits import share_of_training
 from stp.options.quality import FITTED, QualityOptions
-
-COMPONENTS = 240
-"""Principal components, unless the setting says otherwise."""
 
 
 def run(job: Job) -> Extras:
@@ -43,7 +40,11 @@ def run(job: Job) -> Extras:
     options = QualityOptions.from_recipe(recipe["predict"])
     database = open_database(job.inputs["data"], recipe["context"])
     numbers, splits = database.splits(recipe["split"])
-    values = _values(job, database, options)
+    values = (
+        _values(job, database, options)
+        if len(numbers)
+        else Unavailable(f"no splits {recipe['split']!r}: {FAMILIES[recipe['split']]}")
+    )
     if isinstance(values, Unavailable):
         _write(job.out, [], values.reason)
         counts = {"videos": len(database), "splits": len(numbers), "features": 0}
@@ -56,7 +57,7 @@ def run(job: Job) -> Extras:
             remedy="choose another regression for this measure",
         )
     percent = recipe.get("training", 100)
-    count = recipe.get("components", COMPONENTS)
+    count = recipe.get("components", options.components)
     gram = regression.products(values)
     rows = []
     for done, (number, is_test) in enumerate(zip(numbers, splits, strict=True), start=1):

@@ -29,6 +29,7 @@ from stp.prepare.output import attributes
 
 NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
 RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
+FOLDERS = PREDICTED, TRUE = "Predicted_Videos", "True_Videos"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ def run(job: Job) -> Extras:
     )
     scores = source.scores() if options.mos == "file" else _scores(made, source)
     names = sorted(scores)
+    if ratings is not None:
+        source.same("Ratings.csv", ratings.video.tolist(), names, all_of_them=False)
+    for folder in FOLDERS:
+        source.same(folder, source.in_folder(folder), names, all_of_them=False)
     tags = source.tags(names)
     sizes = _videos(job, raw, source, names)
     rated = {} if made is None else dict(zip(made.video.tolist(), made.count.tolist(), strict=True))
@@ -144,11 +149,17 @@ class Source:
         """Is there such a file?"""
         return self.at(name) in self.raw.names
 
+    def in_folder(self, folder: str) -> list[str]:
+        """Names of the videos in a folder."""
+        at = f"{self.at(folder)}/"
+        files = (Path(name) for name in self.raw.names if name.startswith(at))
+        return [file.stem for file in files if file.suffix == ".mp4"]
+
     def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
         """The rows of a CSV file.
 
         Raises:
-            StpError: it cannot be read, or lacks a column or a field.
+            StpError: it cannot be read, lacks a column or a field, or has a column twice.
         """
         path = self.raw.find(self.at(name))
         expected = f"a CSV file in UTF-8 with the columns {', '.join(needed)}"
@@ -162,8 +173,11 @@ class Source:
                 f"{path}: cannot be read ({error})", expected=expected, remedy=REMEDY
             ) from None
         lacking = [column for column in needed if column not in header]
-        if lacking or not found:
-            what = f"no column {', '.join(lacking)}" if lacking else "no rows"
+        twice = [column for column in header if header.count(column) > 1]
+        if lacking or twice or not found:
+            what = "no rows"
+            if lacking or twice:
+                what = f"no column {', '.join(lacking)}" if lacking else f"two columns {twice[0]!r}"
             raise StpError(f"{path}: {what}", expected=expected, remedy=REMEDY)
         for number, row in enumerate(found, start=2):
             if None in row or any(value is None for value in row.values()):
@@ -278,7 +292,7 @@ class Source:
         return np.asarray(fields.T == "Test")
 
     def same(self, file: str, found: Iterable[str], names: list[str], *, all_of_them: bool) -> None:
-        """Refuse a file about other videos.
+        """Refuse a file, or a folder, of other videos.
 
         Raises:
             StpError: it has an unknown video, or lacks one.
@@ -353,14 +367,14 @@ def _videos(
     length = recipe["context"] + recipe["horizon"]
     shapes = {}
     for number, name in enumerate(names, start=1):
-        frames = source.video("Predicted_Videos", name)
+        frames = source.video(PREDICTED, name)
         if frames is None:
             raise StpError(
-                f"{source.at('Predicted_Videos')}/{name}.mp4: missing",
+                f"{source.at(PREDICTED)}/{name}.mp4: missing",
                 expected="a video of each opinion score",
                 remedy="fetch it, or take the row out of MOS.csv",
             )
-        _check(frames, length, f"Predicted_Videos/{name}.mp4")
+        _check(frames, length, f"{PREDICTED}/{name}.mp4")
         shapes[name] = frames.shape
         job.report("videos measured", number, len(names))
     about = {"shape": [3], **recipe}
@@ -386,10 +400,10 @@ def _videos(
             for of in ("predicted", "true")
         ]
         for row, name in enumerate(of_size):
-            frames = source.video("Predicted_Videos", name)
-            truth = source.video("True_Videos", name)
+            frames = source.video(PREDICTED, name)
+            truth = source.video(TRUE, name)
             if truth is not None:
-                _check(truth, length, f"True_Videos/{name}.mp4", shape)
+                _check(truth, length, f"{TRUE}/{name}.mp4", shape)
             assert frames is not None
             for writer, values in zip(writers, (frames, truth), strict=True):
                 writer.append(np.zeros((1, *shape), np.uint8) if values is None else values[None])

@@ -223,16 +223,17 @@ def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
     )
 
 
-def _sight_of_generator(plan: Plan, raw: Raw) -> Sight:
-    """What the generator of a release may read."""
+def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
+    """What its generator may read, and where the files are that a generated release declares."""
     code = plan.code(f"stp.fetch.generators.{raw.declared.generator}")
-    return Sight(
+    sight = Sight(
         what=f"fetch of {raw.dataset} ({raw.release})",
         modules=list(code.modules),
         folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
         declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
         entries=[f"config/datasets/{raw.dataset}.yaml: releases.{raw.release}"],
     )
+    return {"watch": sight.watch, "beside": plan.given_roots}
 
 
 @contextlib.contextmanager
@@ -416,7 +417,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
         try:
             _fetching("raw").fetch(
                 **_release(plan, raw),
-                **({"watch": _sight_of_generator(plan, raw).watch} if raw.generated else {}),
+                **(_of_generator(plan, raw) if raw.generated else {}),
                 accept_incomplete=accept_incomplete,
                 report=lines.report,
                 manners=_manners(plan),

@@ -134,7 +134,8 @@ def _write_quality(job: Job, options: ScoreOptions, table: pa.Table, videos: pa.
             expected=f"some of its {len(place)} videos",
             remedy="predict this cell again",
         )
-    rows = videos.take([place[name] for name in table["video"].to_pylist()])
+    # Typed, since there may be none: a measure without values.
+    rows = videos.take(pa.array([place[name] for name in table["video"].to_pylist()], pa.int64()))
     kinds = {key: pa.int64() if key == "seed" else pa.string() for key in CELL_KEYS}
     columns = {
         **{

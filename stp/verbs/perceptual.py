@@ -311,9 +311,10 @@ def quality(
     opened = rating.open_measure(load_plan(configfile), measure, variant)
     if save is not None:
         about = opened.save(save)
-        print(f"wrote {save}; declare it in config/weights.yaml:", file=sys.stderr)
         kind = "" if opened.is_official else "_synthetic"
-        print(f"quality_{opened.network}{kind}:\n  files:\n    - file: {save.name}")
+        entry = f"quality_{opened.network}{kind}"
+        print(f"wrote {save}; add to the entry {entry} of config/weights.yaml:", file=sys.stderr)
+        print(f"  files:\n    - file: {save.name}")
         print(f"      bytes: {about['bytes']}\n      sha256: {about['sha256']}")
         return
     asked = None if cell is None else rating.find_cell(database, cell)

@@ -281,6 +281,29 @@ def test_a_generated_release_is_made_once_and_locked(folders: Folders) -> None:
         fetch(release, **arguments)
 
 
+def test_declared_files_take_the_place_of_generated_ones(folders: Folders) -> None:
+    root, name = folders.raw / "generated" / "toy", "mnist/t10k-labels-idx1-ubyte.gz"
+    there = gzip.compress(b"labels of others", mtime=0)
+    declared = {"path": name, "sha256": hashlib.sha256(there).hexdigest(), "instructions": "ask"}
+    release = {"source": "synthetic", "generator": "moving_mnist", "files": [declared]}
+    release["options"] = {"test_images": 1700}
+    arguments = {**folders.arguments(), "name": "synthetic", "roots": [root]}
+    arguments["beside"] = [folders.raw, folders.mirror]
+    with pytest.raises(StpError, match="missing") as caught:
+        fetch(release, **arguments)
+    assert caught.value.remedy.startswith("ask") and not root.exists()
+    path = folders.put(name, gzip.compress(b"others", mtime=0), mirror=True)
+    with pytest.raises(StpError, match="not the expected ones"):
+        fetch(release, **arguments)
+    path.write_bytes(there)
+    fetch(release, **arguments)
+    lock = json.loads(folders.lock.read_text())["files"]
+    assert (root / name).read_bytes() == there and len(lock) == 4
+    assert lock[name]["sha256"] == declared["sha256"]
+    path.unlink()  # it was copied
+    fetch(release, **arguments)
+
+
 def test_a_release_without_files_is_refused(folders: Folders) -> None:
     with pytest.raises(StpError, match="no raw files are declared"):
         folders.fetch()

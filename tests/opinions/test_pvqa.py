@@ -4,17 +4,25 @@ import csv
 import json
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from opinion_files import locked, prepare
+from scipy.stats import spearmanr
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.fetch.generators.pvqa import COUNTS
 from stp.opinions import prepared, quality
+from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
+from stp.prepare import opinions as preparing
 from stp.score import opinions as score
 
 CELL = dict.fromkeys(
@@ -86,6 +94,71 @@ def test_families_of_splits(data: Path):
     assert (sources.sum(axis=0) == 1).all()
     with pytest.raises(StpError, match="no splits 'nowhere'"):
         database.splits("nowhere")
+
+
+def test_without_generators_their_splits_have_no_value_and_say_why(raw: Path, tmp_path: Path):
+    copy = tmp_path / "raw"
+    shutil.copytree(raw, copy)
+    (copy / "pvqa" / "Tags.csv").unlink()
+    data = tmp_path / "data"
+    assert prepare(copy, data)["splits"] == {
+        **{"published": 4, "random": 20, "source": 9, "generator": 0}
+    }
+    numbers, tests = prepared.open_database(data, 4).splits("generator")
+    assert numbers.shape == (0,) and tests.shape == (0, 60)
+    folder = predicted(data, tmp_path / "sharp", "sharpness", split="generator")
+    table, reason = quality.read(folder)
+    assert len(table) == 0
+    assert reason == "no splits 'generator': the model that made each video is not known"
+    assert set(scored(data, folder).values()) == {reason}
+
+
+@pytest.mark.sample_bytes
+def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tmp_path: Path):
+    """The file has the names of the generator; in its splits, what is known is learnt."""
+    declared = yaml.safe_load((CONFIG_FOLDER / "datasets" / "pvqa.yaml").read_text())["releases"]
+    (said,) = declared["synthetic-released-splits"]["files"]
+    path = raw_mirror / said["path"]
+    found = {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
+    assert found == {key: said[key] for key in found} and said in declared["official"]["files"]
+    names = sorted(f"{of}_{n:03d}" for of, many in COUNTS.items() for n in range(1, many + 1))
+    files = SimpleNamespace(names=[said["path"]], find=lambda name: raw_mirror / name)
+    splits = preparing.Source(files, "pvqa").published(names)
+    assert splits.shape == (100, 300) and set(splits.sum(axis=1)) == {60}
+    assert (splits.sum(axis=0).min(), splits.sum(axis=0).max()) == (8, 32)
+
+    data = tmp_path / "data"
+    data.mkdir()
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(300, 50))
+    mos = 50 + 2 * known.sum(axis=1) + 3 * rng.normal(size=300)
+    rated = [{"video": name, "mos": value} for name, value in zip(names, mos, strict=True)]
+    prepared.write(data / prepared.OPINIONS, prepared.OPINION_COLUMNS, rated)
+    rows = [
+        {"family": "published", "split": number, "video": name, "is_test": bool(test)}
+        for number, split in enumerate(splits, start=1)
+        for name, test in zip(names, split, strict=True)
+    ]
+    prepared.write(data / prepared.SPLITS, prepared.SPLIT_COLUMNS, rows)
+    medians = {}
+    for what, features in (("known", known), ("noise", rng.normal(size=known.shape))):
+        folder, out = tmp_path / f"raw_{what}", tmp_path / what
+        folder.mkdir()
+        out.mkdir()
+        columns = {f"f{n}": values for n, values in enumerate(features.T)}
+        pd.DataFrame({"video": names, **columns}).to_csv(folder / "features.csv", index=False)
+        recipe = {"model": what, "context": 4, "split": "published", "predict": {}}
+        inputs = {"data": data, "archive": locked(folder)}
+        predict.run(Job(recipe, inputs, out, out, {"raw_roots": [str(folder)]}))
+        table = quality.read(out)[0].to_pandas()
+        assert len(table) == 100 * 60
+        medians[what] = np.median(
+            [
+                spearmanr(one["predicted"], one["observed"]).statistic
+                for _, one in table.groupby("split")
+            ]
+        )
+    assert medians["known"] > 0.95 and abs(medians["noise"]) < 0.15
 
 
 def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_path: Path):
@@ -177,6 +250,11 @@ def _mos(raw: Path, value: Callable[[str], str]) -> None:
     path.write_text("\n".join([header, value(first), *rest]))
 
 
+def _surplus(raw: Path, folder: str) -> None:
+    """A video that nobody rated."""
+    shutil.copy(raw / "pvqa" / folder / "KTH_001.mp4", raw / "pvqa" / folder / "KTH_099.mp4")
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -194,6 +272,16 @@ def _mos(raw: Path, value: Callable[[str], str]) -> None:
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", ",Test", ",test"),
             "is 'test'",
             marks=pytest.mark.long(part="suites"),
+        ),
+        (
+            lambda raw: replaced(raw / "pvqa" / "Ratings.csv", "KITTI_003", "KITTY_003"),
+            r"Ratings\.csv: KITTY_003 has no opinion score",
+        ),
+        (lambda raw: _surplus(raw, "Predicted_Videos"), "Predicted_Videos: KTH_099 has no opinion"),
+        (lambda raw: _surplus(raw, "True_Videos"), "True_Videos: KTH_099 has no opinion score"),
+        (
+            lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "Split002", "Split001"),
+            "two columns 'Split001'",
         ),
         (lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(), "KTH_001"),
         (

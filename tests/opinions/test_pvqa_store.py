@@ -55,7 +55,8 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "kinds": {"opinions": kind_facts("opinions")},
         "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
         "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
-        "published_names": {"models": {}, "datasets": {"pvqa": "PVQA"}},
+        # As if sharpness were a measure of the paper's Table 4.
+        "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
     }
     about = {
         **{"suite": "pvqa", "dimension": "quality_measures", "subset": "published"},
@@ -115,6 +116,18 @@ def test_families_are_those_of_scipy(base: Path):
     assert row["srocc"] == pytest.approx(np.median(each)) and row["splits"] == len(splits)
     assert row["videos"] == np.median([len(one) for one in splits])
     assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
+
+
+def test_table_4_has_printed_values_beside_ours(base: Path):
+    rows = asked(base, "FROM pvqa_stochastic")
+    ours = asked(base, "FROM pvqa_families WHERE family = 'stochastic'").set_index("model")
+    found = rows[rows["model"].notna()].set_index("model")
+    assert set(found.index) == set(ours.index)
+    assert found.loc["sharpness", "srocc"] == ours.loc["sharpness", "srocc"]
+    assert found.loc["sharpness", ["printed_model", "printed"]].tolist() == ["VMAF", 0.3758]
+    assert found.drop("sharpness")["printed"].isna().all()
+    others = rows[rows["model"].isna()].set_index("printed_model")["printed"]
+    assert len(others) == 5 and others["Baseline (SSA) - ResNet-50"] == 0.7011
 
 
 def test_halves_of_the_raters_agree_as_prepared_data_say(base: Path, data: Path):
@@ -285,6 +298,66 @@ def test_findings_follow_from_the_rows(
     assert judged.verdicts[OURS] == verdict
     assert judged.verdicts[PUBLISHED] == "holds"
     assert all(row.remark for row in judged.evidence if row.outcome is None)
+
+
+OTHERS = (
+    *("video_mse", "video_ssim", "gradient_difference"),
+    *("squeezenet_lpips", "squeezenet_cosine", "squeezenet_mse"),
+)
+BASELINES = ("source_dataset", "resolution", "sharpness")
+OURS_OF_ALL = ("quality_measures", "squeezenet_mcs_rfd", 100)
+
+
+def scores_of(values: dict[tuple[str, str, int], float]) -> list[str]:
+    """Statements that leave these median SROCC alone, by dimension, measure and training."""
+    row = "SELECT * REPLACE ('{}' AS dimension, '{}' AS model, {} AS training, {} AS value)"
+    return [
+        "CREATE TABLE one AS FROM pvqa_scores WHERE model = 'sharpness'",
+        "DROP VIEW pvqa_scores",
+        "CREATE TABLE pvqa_scores AS FROM one LIMIT 0",
+        *(
+            f"INSERT INTO pvqa_scores {row.format(*key, value)} FROM one"
+            for key, value in values.items()
+        ),
+    ]
+
+
+def of_others(value: float, *models: str) -> dict[tuple[str, str, int], float]:
+    return {("quality_measures", model, 100): value for model in models}
+
+
+@pytest.mark.parametrize(
+    ("number", "values", "verdict"),
+    [
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES), "holds"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES)
+            | of_others(0.9, "squeezenet_ssa"), "does not hold"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS, "squeezenet_ssa", *BASELINES)
+            | of_others(0.9, "source_dataset"), "does not hold"),
+        (1, {OURS_OF_ALL: 0.8} | of_others(0.7, *OTHERS), "not enough data"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs", "squeezenet_rfd"), "holds"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs")
+            | of_others(0.9, "squeezenet_rfd"), "does not hold"),
+        (2, {OURS_OF_ALL: 0.8} | of_others(0.7, "squeezenet_mcs"), "not enough data"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 10): 0.6} | of_others(0.5, *OTHERS),
+         "holds"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 10): 0.4,
+             ("quality_training", "squeezenet_mcs_rfd", 80): 0.8} | of_others(0.5, *OTHERS),
+         "does not hold"),
+        (3, {("quality_training", "squeezenet_mcs_rfd", 80): 0.8} | of_others(0.5, *OTHERS),
+         "not enough data"),
+    ],
+)  # fmt: skip
+def test_findings_of_measures_follow_from_their_scores(
+    edited: Callable[..., Path],
+    number: int,
+    values: dict[tuple[str, str, int], float],
+    verdict: str,
+):
+    judged = found(edited(*scores_of(values)), number)
+    assert judged.verdicts[OURS] == verdict
+    # Figures 7 and 10 have no printed numbers.
+    assert judged.verdicts[PUBLISHED] == ("holds" if number == 1 else "not enough data")
 
 
 def test_how_many_stochastic_videos_a_split_has_is_said(edited: Callable[..., Path]):

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import yaml
 from lpips_reference import lpips
 
+from stp.collect.published import of_cell, read_published
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.features.videos import features_of
@@ -20,9 +22,12 @@ from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
 from stp.opinions.prepared import Video, open_database
+from stp.options.quality import COMPONENTS, QualityOptions
 from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
 from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
+from stp.render.tables.people import absent_methods
 
 CHANNELS = 512
 
@@ -163,3 +168,45 @@ def test_a_network_looks_once_for_all_measures(tmp_path: Path, monkeypatch: pyte
         else:
             assert set(inputs) == {"data"}, made.cell.model
     assert set(looked) == {"squeezenet of pvqa"} and len(looked["squeezenet of pvqa"]) == 8
+
+
+def test_printed_values_of_table_5_stand_beside_the_regressions():
+    """Those that no cell is of stand alone, with the reason."""
+    scale = yaml.safe_load((CONFIG_FOLDER / "pvqa-demo.yaml").read_text())
+    told = scale["dimensions"]["quality_regressions"]
+    told["models"].append("resnet50_mcs_rfd")
+    some = ["linear", "polynomial", "svr_linear", "svr_rbf"]
+    on = {"trained_on": "pvqa", "subset": "published"}
+    told["cells"] = [
+        on,
+        {**on, "models": ["squeezenet_mcs_rfd"], "variant": "ridge"},
+        {**on, "models": ["resnet50_mcs_rfd"], "variant": some},
+    ]
+    made = manifest(Plan.load(scale), "quality_regressions")
+    values = read_published(made.published)
+    printed = {}
+    for cell in made.cells:
+        beside = of_cell(made, cell, values)
+        printed[cell.key.model, cell.key.variant] = {one.metric: one.value for one in beside}
+    for variant, srocc in zip(some, (0.8268, 0.7502, 0.8268, 0.7135), strict=True):
+        assert printed["resnet50_mcs_rfd", variant]["SROCC"] == srocc
+    assert printed["squeezenet_mcs_rfd", "ridge"] == {}
+    alone = dict(absent_methods(made, list(made.cells), values))
+    assert set(alone) == {"Neural Network"} and "weights" in alone["Neural Network"]
+
+
+def test_c3d_has_the_components_of_the_paper_unless_a_setting_says_otherwise():
+    scale = yaml.safe_load((CONFIG_FOLDER / "pvqa-demo.yaml").read_text())
+    scale["dimensions"]["quality_measures"] = {
+        "models": ["c3d_ssa"],
+        "cells": [{"trained_on": "pvqa", "subset": "published"}],
+    }
+    plan = Plan.load(scale)
+    (cell,) = (made for made in plan.cells if made.cell.model == "c3d_ssa")
+    assert cell.predictions is not None
+    options = QualityOptions.from_recipe(cell.predictions.recipe["predict"])
+    assert options.components == 40 and "components" not in cell.predictions.recipe
+    assert QualityOptions().components == COMPONENTS == 240
+    made = manifest(plan, "quality_measures")
+    printed = of_cell(made, made.cells[0], read_published(made.published))
+    assert {one.metric: one.value for one in printed}["SROCC"] == 0.4180

@@ -1,5 +1,6 @@
 """Predicted quality as a metric: it sees the context, and far clips have no value."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from small_store import SmallStore, convention_facts, write_receipt
 from toy_scored import CELL, Scored, write_scored
 
+from stp.collect.trust_card import card
 from stp.core.errors import StpError
 from stp.core.file_identity import identify
 from stp.core.job import Job
@@ -22,6 +25,7 @@ from stp.metrics.networks.maps import Looker, open_looker
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions.new_videos import fit
+from stp.plan.manifest import load_manifest
 from stp.score.run import run
 
 NAMES = ("ssa", "mcs")
@@ -160,6 +164,39 @@ def test_far_clips_have_no_value(weights: Path, tmp_path: Path) -> None:
         else:
             assert row["value"] is None and MOST_ARE_FAR in row["reason"]
     assert "farther" in FAR
+
+
+def test_its_trust_card_follows_what_it_has_learnt_and_says_where_it_has_no_value(
+    weights: Path, tmp_path: Path
+) -> None:
+    """Darker clips are worse by each step; clips of noise are far from all that were rated."""
+    convention = "predicted_quality.squeezenet_synthetic"
+    store = SmallStore(tmp_path)
+    store.manifest |= {
+        "dimension": "video_distortions",
+        "conventions": {convention: convention_facts(True)},
+        "tables": {"video_distortions": {"columns": {"toy": {convention: convention}}}},
+    }
+    clips = clips_of(2, CLIPS, CONTEXT + HORIZON)
+    true = clips[:, CONTEXT:].astype(np.float32) / 255
+    noise = np.random.default_rng(0).random(true.shape).astype(np.float32)
+    for intensity in (1, 2, 3):
+        shown = {"darker": true - 0.01 * intensity, "noise": noise if intensity == 3 else true}
+        for model, predicted in shown.items():
+            root = tmp_path / f"{model}-{intensity}"
+            root.mkdir()
+            score(write_scored(root, clips, predicted), weights)
+            key = {"dimension": "video_distortions", "setting": f"horizon-3,intensity-{intensity}"}
+            cell = store.add(model, "toy", {}, scored=False, **key)
+            shutil.move(root / "out", cell["scores"])
+            write_receipt(Path(cell["scores"]), "score")
+    found = card(load_manifest(store.write()), convention)["toy"]
+    darker, far = found.curves
+    assert (darker.distortion, darker.correlation, darker.n) == ("darker", 1, CLIPS)
+    assert None not in darker.values and list(darker.values) == sorted(darker.values, reverse=True)
+    assert found.follows(temporal=False) == ["darker"]
+    assert (far.distortion, far.correlation, far.values[2]) == ("noise", None, None)
+    assert MOST_ARE_FAR in far.why
 
 
 def test_what_has_no_value_says_why(weights: Path, tmp_path: Path) -> None:

@@ -51,8 +51,7 @@ def absent_methods(
         cells: of one test.
         published: all printed values.
     """
-    names = manifest.published_names.models
-    computed = {names.get(one.key.model) for one in cells}
+    computed = {manifest.published_names.of_model(one.key) for one in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
     for method, reason in manifest.absent.items():
         if method in printed - computed:

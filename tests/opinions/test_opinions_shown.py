@@ -1,0 +1,68 @@
+"""`stp show` of opinions: Tables 1 and 2, with what the paper prints beside."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from stp.inspect.opinions import groups, pairs_of, printed_of, sources
+from stp.opinions.prepared import open_database
+from stp.plan.cells import Plan
+from stp.plan.strict import CONFIG_FOLDER
+
+
+@pytest.fixture(scope="module")
+def rows(data: Path) -> list[dict[str, Any]]:
+    return list(open_database(data, 4).table.to_pylist())
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[tuple[str, str], str]:
+    return printed_of(Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml"), "pvqa")
+
+
+def test_groups_are_compared_as_in_table_2(rows: list[dict[str, Any]]):
+    found = {pair.first.title: pair for pair in pairs_of(rows)}
+    assert set(found) == {"natural", "blur", "disappearance", "color", "stochastic"}
+
+    def mos(**known: str) -> np.ndarray:
+        return np.array(
+            [row["mos"] for row in rows if all(row[key] == value for key, value in known.items())]
+        )
+
+    natural, blur = found["natural"], found["blur"]
+    assert natural.first.moments == (mos(tags="natural").mean(), *natural.first.moments[1:])
+    assert natural.first.moments.deviation == pytest.approx(mos(tags="natural").std())
+    assert natural.first.moments.n + natural.second.moments.n == len(rows)
+    assert natural.p < 1e-6  # nothing is done to them
+    both = mos(tags="blur"), mos(tags="shape")
+    assert blur.p == pytest.approx(ttest_ind(*both, equal_var=False).pvalue)
+    assert found["color"].first.moments.n + found["color"].second.moments.n == sum(
+        row["tags"] != "natural" for row in rows
+    )
+    families = mos(family="stochastic"), mos(family="deterministic")
+    expected = ttest_ind(*families, equal_var=False, alternative="greater").pvalue
+    assert found["stochastic"].p == pytest.approx(expected)
+
+
+def test_natural_videos_below_the_largest_size_are_enlarged(rows: list[dict[str, Any]]):
+    natural = [row | {"tags": "natural"} for row in rows[:8]]
+    sized = [row | {"height": 128} if n < 3 else row for n, row in enumerate(natural)]
+    (pair,) = (one for one in pairs_of(sized) if one.first.title.startswith("enlarged"))
+    assert (pair.first.moments.n, pair.second.moments.n) == (5, 3)
+    assert pair.first.published_name == "Upsampled Natural Videos"
+
+
+def test_printed_values_stand_beside(
+    rows: list[dict[str, Any]], printed: dict[tuple[str, str], str]
+):
+    found = {words[0]: words[1:] for words in map(str.split, sources(rows, printed, 100)[2:])}
+    assert len(found) == 9 and sum(int(ours) for ours, _ in found.values()) == len(rows)
+    assert found["UCF"][1] == "50" and found["Caltech"][1] == "14"
+    text = "\n".join(groups(rows, printed, 120))
+    for value in ("76.68 ± 3.79", "46.97 ± 10.88", "197", "6e-09", "greater"):
+        assert value in text
+    (untagged,) = groups([row | {"tags": None, "family": None} for row in rows], printed, 100)
+    assert untagged.startswith("groups of videos: not known")
