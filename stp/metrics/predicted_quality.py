@@ -25,15 +25,17 @@ def _finish(means: np.ndarray) -> np.ndarray:
     return mean_rated(means[..., 0, :], means[..., 1, :])
 
 
-OF_MEANS = Metric(
-    needs_data,
-    finish=_finish,
-    components=("rated", "quality"),
-    leads="pool",
-    no_value=MOST_ARE_FAR,
-    with_context=True,
-    independent_leads=False,
-)
+def _of_means() -> Metric:
+    """How values follow from means over clips; no convention by itself."""
+    return Metric(
+        needs_data,
+        finish=_finish,
+        components=("rated", "quality"),
+        leads="pool",
+        no_value=MOST_ARE_FAR,
+        with_context=True,
+        independent_leads=False,
+    )
 
 
 def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
@@ -95,13 +97,13 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
                 into[:, 0] = 0 if estimate.value is None else (1, estimate.value)
         return made
 
-    return OF_MEANS._replace(statistics=statistics, on_data=partial(_of_clips, network=network))
+    return _of_means()._replace(statistics=statistics, on_data=partial(_of_clips, network=network))
 
 
 def _measure(network: str, *, is_official: bool = True) -> LearnedMetric:
     name = f"quality_{network}" if is_official else f"quality_{network}_synthetic"
     made = partial(build, network=network, is_official=is_official)
-    return LearnedMetric(name, made, OF_MEANS)
+    return LearnedMetric(name, made, _of_means())
 
 
 squeezenet = _measure("squeezenet")
