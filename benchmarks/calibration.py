@@ -8,8 +8,8 @@ Sizes are equal, or lognormal (a tenth of the clusters then holds about 40 % of 
 are normal, or lognormal; the value of a model is the mean over clips, or its root as in
 `rmse.pooled`.
 
-The methods are those of `stp` (`stp.score.bootstrap`, `stp.collect.standings.contest`) and the
-percentile bootstrap that it had before, of which this file keeps the only copy.
+The methods are those of `stp` (`stp.score.bootstrap`, `stp.collect.contest`) and the percentile
+bootstrap that it had before, of which this file keeps the only copy.
 """
 
 import argparse
@@ -17,9 +17,11 @@ from itertools import combinations
 
 import numpy as np
 
+from stp.collect.cluster_sums import Clusters
+from stp.collect.contest import Entrant, contest
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.significance import Clusters, LeftOut, holm
-from stp.collect.standings import Entrant, contest
+from stp.collect.left_out import LeftOut
+from stp.collect.significance import holm
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import left_out_means
 

@@ -24,8 +24,6 @@ LONG_FOR_A_REASON = {
     "stp/models/mcvd.py": "a model is one file",
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/layout.py": "one column after another",
-    "stp/collect/significance.py": "from sums over clusters in files to the test",
-    "stp/collect/standings.py": "one contest, from rows of scores to ranks and pairs",
     "stp/prepare/weatherbench.py": "one reader, from its files to the prepared arrays",
 }
 """docs/development.md gives the same reasons."""

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
+from stp.collect.cluster_sums import Place, read_sums
 from stp.collect.overall import overall
-from stp.collect.significance import Place, read_sums
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest, columns_of

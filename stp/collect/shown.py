@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.collect.cluster_sums import Place, Sums, read_sums, series_of
+from stp.collect.left_out import LeftOut, without_each
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.collect.significance import LeftOut, Place, Sums, read_sums, series_of, without_each
 from stp.core.errors import StpError
 from stp.core.receipts import again
 from stp.metrics.metric import every_component, first_component

@@ -16,9 +16,10 @@ from toy_scored import CELL, keep, write_scored
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect.cluster_sums import NOT_KEPT
+from stp.collect.contest import OTHER_CLIPS, OTHER_CLUSTERS
 from stp.collect.everything import build_database, collect_dimension
-from stp.collect.significance import NOT_KEPT, Asked, LeftOut, left_out
-from stp.collect.standings import OTHER_CLIPS, OTHER_CLUSTERS
+from stp.collect.left_out import Asked, LeftOut, left_out
 from stp.plan.manifest_types import Cell
 from stp.plan.setting import Part
 from stp.prepare.output import write_coordinate

@@ -1,45 +1,47 @@
-"""Sums over clusters as they are read from a file, and merged where a lead time is longer."""
+"""Corrections of p values, and effects that tests find: by their definitions and statsmodels."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
 
-from stp.collect import significance
-
-# January, February and March of one year, then of another; listed in another order.
-MONTHS = {"feb": (31, 28), "jan": (0, 31), "mar": (59, 31)}
-MONTHS |= {f"{name} 2": (start + 365, days) for name, (start, days) in MONTHS.items()}
-
-
-def rows(**change: list[float | None]) -> pa.Table:
-    """Of `MONTHS`: as many samples as days; two components at one lead time, 1 and 2 a sample."""
-    start, length = (list(one) for one in zip(*MONTHS.values(), strict=True))
-    columns = {
-        **{"cluster": list(MONTHS), "n": length, "start": start, "length": length, "step": [1] * 6},
-        **{"components": [2] * 6, "sums": [[days, 2 * days] for days in length]},
-        "lacks": [None] * 6,
-    }
-    return pa.table({**columns, **change})
+from stp.collect.significance import effect, holm
 
 
-def test_clusters_are_merged_in_time_and_called_by_the_first_and_last():
-    held = significance._held(rows(), None).merged(40)
-    # January and February are 59 days; March is too short, so the next January joins it.
-    assert held.names == ("jan to feb", "mar to jan 2", "feb 2 to mar 2")
-    assert held.counts.tolist() == [59, 62, 59]
-    assert held.sums.tolist() == [[[n], [2 * n]] for n in (59, 62, 59)]
-    held = significance._held(rows(), None).merged(300)
-    assert held.names == ("jan to mar 2",) and held.counts.tolist() == [180]
+def test_holm_corrects_step_by_step() -> None:
+    # Holm (1979): the smallest of four times 4, the next times 3, ..., never falling.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
-def test_clusters_without_samples_are_left_out():
-    nothing = [0 if days == 28 else days for _, days in MONTHS.values()]
-    held = significance._held(rows(n=nothing), None).merged(20)
-    assert held.names == ("jan", "mar", "jan 2", "mar 2")
+def test_holm_rejects_what_stepping_down_rejects() -> None:
+    """Against the procedure as its author states it: reject while p(k) < level / (m - k + 1)."""
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        p = rng.uniform(size=rng.integers(1, 8)) ** 3
+        rejected = set()
+        for step, number in enumerate(np.argsort(p)):
+            if p[number] >= 0.05 / (len(p) - step):
+                break
+            rejected.add(int(number))
+        assert {i for i, corrected in enumerate(holm(list(p))) if corrected < 0.05} == rejected
 
 
-@pytest.mark.parametrize("start", [[None] * 6, [0, 31, 59, 365, 396, None]])
-def test_clusters_that_are_no_blocks_of_time_stay(start):
-    held = significance._held(rows(start=start), 3)
-    assert held.blocks is None and held.merged(40) is held
-    assert (held.leads, held.lacks, np.shape(held.sums)) == (3, "", (6, 2, 1))
+def test_holm_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(6)
+    for size in (1, 2, 10, 105):
+        p = list(rng.uniform(size=size) ** 3)
+        assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]))
+
+
+def test_an_effect_is_that_of_statsmodels() -> None:
+    """Its search is exact where there are not few clusters and many tests."""
+    for size, tests in ((26, 1), (60, 66), (200, 190)):
+        expected = TTestPower().solve_power(nobs=size, alpha=0.05 / tests, power=0.8)
+        found = effect((3,) * size, tests)
+        assert found == pytest.approx(expected * size**0.5, rel=1e-4)
+    # Of few clusters: a noncentral t statistic is beyond the critical value in 80 %.
+    critical = stats.t(9).isf(0.05 / 66 / 2)
+    assert stats.nct.sf(critical, 9, effect((3,) * 10, 66)) == pytest.approx(0.8)

@@ -12,13 +12,12 @@ import pytest
 from scipy import stats
 from small_store import SmallStore, convention_facts, write_receipt
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
 
-from stp.collect import significance, standings
+from stp.collect import left_out, standings
+from stp.collect.contest import ALONE, NO_DIRECTION, OTHER_CLUSTERS
 from stp.collect.database import build
 from stp.collect.scores import collect, read_collected
-from stp.collect.significance import effect, holm
-from stp.collect.standings import ALONE, NO_DIRECTION, OTHER_CLUSTERS
+from stp.collect.significance import effect
 from stp.plan.manifest import load_manifest
 from stp.score.jackknife import degrees_of_freedom
 from stp.score.tables import write_clusters
@@ -242,13 +241,13 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values that each call makes again."""
     calls: list[int] = []
-    real: Callable[..., Any] = significance.left_out
+    real: Callable[..., Any] = left_out.left_out
 
     def count(asked: list[Any]) -> Any:
         calls.append(len(asked))
         return real(asked)
 
-    monkeypatch.setattr(significance, "left_out", count)
+    monkeypatch.setattr(left_out, "left_out", count)
     return calls
 
 
@@ -299,24 +298,6 @@ def test_other_scores_are_computed_anew(
     copy.manifest["conventions"]["ssim.range2"] = convention_facts(False)
     worst = of(computed(copy, tmp_path)[0].to_pylist(), "moving_mnist", "ssim.range2")
     assert {row["model"]: row["rank"] for row in worst}["simvpv2"] == len(MEANS)
-
-
-def test_holm_is_that_of_statsmodels() -> None:
-    rng = np.random.default_rng(6)
-    for size in (1, 2, 10, 105):
-        p = list(rng.uniform(size=size) ** 3)
-        assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]))
-
-
-def test_an_effect_is_that_of_statsmodels() -> None:
-    """Its search is exact where there are not few clusters and many tests."""
-    for size, tests in ((26, 1), (60, 66), (200, 190)):
-        expected = TTestPower().solve_power(nobs=size, alpha=0.05 / tests, power=0.8)
-        found = effect((3,) * size, tests)
-        assert found == pytest.approx(expected * size**0.5, rel=1e-4)
-    # Of few clusters: a noncentral t statistic is beyond the critical value in 80 %.
-    critical = stats.t(9).isf(0.05 / 66 / 2)
-    assert stats.nct.sf(critical, 9, effect((3,) * 10, 66)) == pytest.approx(0.8)
 
 
 def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(tmp_path: Path) -> None:

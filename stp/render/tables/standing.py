@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from stp.collect.contest import Entrant, Pair, Rank, contest, ranks_of
 from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
-from stp.collect.standings import Entrant, Pair, Place, contest, ranks_of
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction
@@ -64,7 +64,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
             for (i, column), standing in _ranked(manifest, rows, league):
                 found[i][column] = standing
     for league, (ranked, pairs) in contests(manifest, rows, rivals) if tested else ():
-        best = [place.rank for place in ranked].index(1)
+        best = [one.rank for one in ranked].index(1)
         for pair in pairs:
             if best in (pair.one, pair.other):
                 i, column = league[pair.other if pair.one == best else pair.one]
@@ -84,14 +84,14 @@ def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
 
 def contests(
     manifest: Manifest, rows: Sequence[Row], wanted: Sequence[League]
-) -> Iterable[tuple[League, tuple[list[Place], list[Pair]]]]:
-    """Compare all values of some leagues; see `stp.collect.standings.contest`.
+) -> Iterable[tuple[League, tuple[list[Rank], list[Pair]]]]:
+    """Compare all values of some leagues; see `stp.collect.contest`.
 
     Raises:
         StpError: a file of the store is damaged.
     """
     # Metrics are imported here, since not every table needs them.
-    from stp.collect.significance import Asked, in_common, left_out
+    from stp.collect.left_out import Asked, in_common, left_out
 
     asked = {}
     for i, column in (place for league in wanted for place in league):

@@ -1,0 +1,253 @@
+"""Values are ranked and tested against each other: ranks with confidence sets, and all pairs.
+
+`contest` is the one place where this is done; tables, the report, views and the command line show
+what it says. All pairs have a paired test (`stp.collect.significance`), corrected for each other.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import combinations
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from stp.collect.direction import LEVEL, Direction
+from stp.collect.significance import effect, holm, tested
+
+if TYPE_CHECKING:
+    from stp.collect.cluster_sums import Clusters
+    from stp.collect.left_out import Common, LeftOut
+
+NO_DIRECTION = "neither value is better than the other"
+ALONE = "there is no other model to rank it with"
+OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
+OTHER_CLIPS = "they were scored on different clips; of those that both have"
+
+
+class Entrant(NamedTuple):
+    """A value that is ranked among others.
+
+    Attributes:
+        name: of its model.
+        value: mean over seeds; None has a reason.
+        reason: why there is no value.
+        left_out: the value without each of its clusters, or why it cannot be tested.
+        common: the same of the clips that others have, too, where these have other ones.
+    """
+
+    name: str
+    value: float | None
+    reason: str | None
+    left_out: "LeftOut | str"
+    common: "Common" = MappingProxyType({})
+
+
+class Rank(NamedTuple):
+    """Rank and confidence set of an entrant.
+
+    Attributes:
+        rank: 1 is best, equal ones share the smallest; None without a value or a direction.
+        rank_low, rank_high: 95 % confidence set of the rank, of all entrants at once: as many as
+            are significantly better stand before it, as many as are significantly worse behind it
+            (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518).
+        models: number of entrants that have a rank.
+        clusters: that the tests rest on, the fewest of them.
+        reason: why there is no rank, or else no confidence set.
+    """
+
+    rank: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    models: int | None = None
+    clusters: int | None = None
+    reason: str | None = None
+
+
+class Pair(NamedTuple):
+    """The comparison of a second entrant with a first one, both by number.
+
+    Attributes:
+        difference: second minus first value, of the clips that both have; None if one of them is
+            missing.
+        low, high: its 95 % interval.
+        p: two-sided.
+        corrected: p, corrected for all pairs of the contest (Holm).
+        better: which one is significantly better; None if neither is.
+        detectable: the smallest difference that four of five such tests find at the level that
+            ``better`` asks for.
+        clusters: that the test rests on.
+        n: clips in these.
+        reason: why there is no test.
+    """
+
+    one: int
+    other: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    corrected: float | None = None
+    better: int | None = None
+    detectable: float | None = None
+    clusters: int | None = None
+    n: int | None = None
+    reason: str | None = None
+
+
+def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
+    """Ranks of values, 1 is best; equal ones share the smallest."""
+    losses = [direction.loss(value) for value in values]
+    ordered = sorted(losses)
+    return [1 + bisect_left(ordered, loss) for loss in losses]
+
+
+def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Rank], list[Pair]]:
+    """Rank values, and compare each pair.
+
+    Args:
+        entrants: all that may be compared with each other.
+        direction: which values are better.
+
+    Returns:
+        the rank of each, and all pairs, in the order of `itertools.combinations`.
+    """
+    pairs = _pairs(entrants, direction)
+    valued = [number for number, one in enumerate(entrants) if one.value is not None]
+    if not direction.known:
+        return [Rank(reason=one.reason or NO_DIRECTION) for one in entrants], pairs
+    values = [_value(entrants[number]) for number in valued]
+    of_each: dict[int, list[Pair]] = {number: [] for number in valued}
+    for pair in pairs:
+        if pair.one in of_each and pair.other in of_each:
+            of_each[pair.one].append(pair)
+            of_each[pair.other].append(pair)
+    ranks = [Rank(reason=one.reason) for one in entrants]
+    for number, rank in zip(valued, ranks_of(values, direction), strict=True):
+        its = of_each[number]
+        untested = [pair.reason for pair in its if pair.p is None]
+        found = Rank(rank, models=len(valued), reason=ALONE if not its else None)
+        if untested:
+            found = found._replace(reason=untested[0])
+        elif its:
+            lost = sum(pair.better not in (None, number) for pair in its)
+            won = sum(pair.better == number for pair in its)
+            # Ranks are of all clips of each, tests of those that both have: the set has the rank.
+            found = found._replace(
+                rank_low=min(rank, 1 + lost),
+                rank_high=max(rank, len(valued) - won),
+                clusters=min(pair.clusters or 0 for pair in its),
+            )
+        ranks[number] = found
+    return ranks, pairs
+
+
+class _Test(NamedTuple):
+    """The paired test of two entrants; see `Pair`.
+
+    Attributes:
+        values: that are compared, of the first and the second.
+        error: the standard error of what p is of.
+    """
+
+    values: tuple[float, float]
+    low: float
+    high: float
+    p: float
+    error: float
+    clusters: "Clusters"
+
+
+def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
+    """Compare each pair of entrants, and correct for all of them."""
+    groups: dict[Clusters, list[int]] = {}
+    for number, entrant in enumerate(entrants):
+        if entrant.value is not None and not isinstance(entrant.left_out, str):
+            groups.setdefault(entrant.left_out.clusters, []).append(number)
+    tests: dict[tuple[int, int], _Test] = {}
+    for clusters, numbers in groups.items():
+        ones = [entrants[number].left_out for number in numbers]
+        found = tested([one for one in ones if not isinstance(one, str)], direction)
+        columns = (column.tolist() for column in found)
+        for both, (low, high, p, error) in zip(
+            combinations(numbers, 2), zip(*columns, strict=True), strict=True
+        ):
+            values = _value(entrants[both[0]]), _value(entrants[both[1]])
+            tests[both] = _Test(values, low, high, p, error, clusters)
+    untested = {}
+    for both in combinations(range(len(entrants)), 2):
+        if both not in tests:
+            made = _on_common(entrants[both[0]], entrants[both[1]], direction)
+            if isinstance(made, str):
+                untested[both] = made
+            else:
+                tests[both] = made
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    effects = {
+        clusters: effect(clusters.counts, len(tests))
+        for clusters in {test.clusters for test in tests.values()}
+    }
+    pairs = []
+    for both in combinations(range(len(entrants)), 2):
+        first, second = (entrants[number] for number in both)
+        if both in untested:
+            difference = None
+            if first.value is not None and second.value is not None:
+                difference = second.value - first.value
+            pairs.append(Pair(*both, difference, reason=untested[both]))
+            continue
+        test = tests[both]
+        one, other = test.values
+        better = None
+        if direction.known and corrected[both] < LEVEL:
+            better = both[1] if direction.loss(other) < direction.loss(one) else both[0]
+        pairs.append(
+            Pair(
+                *both,
+                other - one,
+                low=test.low,
+                high=test.high,
+                p=test.p,
+                corrected=corrected[both],
+                better=better,
+                detectable=effects[test.clusters] * test.error,
+                clusters=len(test.clusters.names),
+                n=sum(test.clusters.counts),
+            )
+        )
+    return pairs
+
+
+def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test | str:
+    """Test two entrants of different clips on those that both have; or say why there is no test."""
+    mine, theirs = first.left_out, second.left_out
+    if isinstance(mine, str) or isinstance(theirs, str):
+        why = _why_not(first, second)
+        assert why is not None
+        return why
+    one = first.common.get(theirs.clusters.samples, OTHER_CLUSTERS)
+    other = second.common.get(mine.clusters.samples, OTHER_CLUSTERS)
+    if isinstance(one, str) or isinstance(other, str):
+        why = one if isinstance(one, str) else str(other)
+        return why if why == OTHER_CLUSTERS else f"{OTHER_CLIPS}: {why}"
+    if one.clusters != other.clusters:
+        return OTHER_CLUSTERS
+    (low,), (high,), (p,), (error,) = (
+        column.tolist() for column in tested([one, other], direction)
+    )
+    return _Test((one.value, other.value), low, high, p, error, one.clusters)
+
+
+def _value(entrant: Entrant) -> float:
+    assert entrant.value is not None
+    return entrant.value
+
+
+def _why_not(*entrants: Entrant) -> str | None:
+    """Why entrants cannot be compared: their common reason, or else the first one."""
+    reasons = [
+        one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
+    ]
+    lacking = [(one.name, why) for one, why in zip(entrants, reasons, strict=True) if why]
+    if not lacking:
+        return None
+    name, why = lacking[0]
+    return why if set(reasons) == {why} else f"{name}: {why}"
