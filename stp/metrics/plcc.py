@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.metrics.correlation import is_defined, weighted_correlation
+from stp.metrics.correlation import Magnitude, is_defined, weighted_correlation
 from stp.metrics.perceptual import SetDistance
 
 
@@ -17,12 +17,8 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    return np.abs(weighted_correlation(observed, predicted, counts))
-
-
 signed = SetDistance(correlation, weighted_correlation)
 """With its sign."""
 
-magnitude = SetDistance(_magnitude, _weighted)
+magnitude = Magnitude(_magnitude, weighted_correlation)
 """Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

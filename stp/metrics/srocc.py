@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import spearmanr
 
-from stp.metrics.correlation import is_defined, weighted_correlation, weighted_ranks
+from stp.metrics.correlation import Magnitude, is_defined, weighted_correlation, weighted_ranks
 from stp.metrics.perceptual import SetDistance
 
 
@@ -25,14 +25,8 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
     return weighted_correlation(x, y, counts)
 
 
-def _weighted_magnitude(
-    observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray
-) -> np.ndarray:
-    return np.abs(_weighted(observed, predicted, counts))
-
-
 signed = SetDistance(correlation, _weighted)
 """With its sign."""
 
-magnitude = SetDistance(_magnitude, _weighted_magnitude)
+magnitude = Magnitude(_magnitude, _weighted)
 """Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -3,7 +3,8 @@
 A sample is a split. Splits overlap, so they are no independent sample, and no interval is made of
 them. Intervals are of a bootstrap over videos: a resample draws as many videos as there are, and
 takes each split as it is, with the videos of its test as often as they were drawn. What was learnt
-stays as it is.
+stays as it is: no video of a test gets into its training, and no interval says what other training
+videos would change.
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
+from stp.metrics.correlation import Magnitude
 from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
 from stp.opinions.prepared import open_database
@@ -95,21 +97,70 @@ def interval(
     drawn: list[np.ndarray],
     videos: int,
 ) -> list[Row]:
-    """Ends of the 95 % interval of the median over splits: percentiles over resamples."""
-    assert metric.weighted is not None
+    """Ends of the 95 % interval of the median over splits.
+
+    They are percentiles over resamples; of sizes of correlations, those of `magnitude_ends`.
+
+    Args:
+        metric: with ``weighted``; it has a value in each split.
+        pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
+        drawn: how often resamples have each of these videos, (B, N) for a split.
+        videos: number of videos of all tests.
+
+    Returns:
+        rows of both ends; without a value, for a reason, if there are too few videos or no resample
+        has a value.
+    """
+    weighted = metric.weighted
+    assert weighted is not None
     if videos < FEWEST_CLUSTERS:
         why = f"{videos} videos; an interval needs {FEWEST_CLUSTERS}"
         return [Row(None, end, None, videos, why) for end in ENDS]
-    found = np.array(
-        [metric.weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)]
-    )
+    found = np.array([weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)])
     # A small test may have no value in a resample; the median is then over the other splits.
     some = found[:, np.isfinite(found).any(axis=0)]
     if not some.size:
         why = "no resample of the videos has a value"
         return [Row(None, end, None, videos, why) for end in ENDS]
-    ends = np.quantile(np.nanmedian(some, axis=0), TAILS)
+    if isinstance(metric, Magnitude):
+        once = [np.ones((1, len(observed)), np.int64) for observed, _ in pairs]
+        signed = [weighted(*pair, counts)[0] for pair, counts in zip(pairs, once, strict=True)]
+        ends = magnitude_ends(np.array(signed), some)
+    else:
+        ends = np.quantile(np.nanmedian(some, axis=0), TAILS)
     return [Row(None, name, float(end), videos, None) for name, end in zip(ENDS, ends, strict=True)]
+
+
+def magnitude_ends(values: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Ends of the 95 % interval of the median over splits of sizes of correlations.
+
+    A size has a kink at 0, where no bootstrap of it holds (Fang and Santos 2019, Review of Economic
+    Studies 86, 377-412): errors of either sign make a small size larger. Percentiles of the sizes
+    of resamples lie too high there, may exclude the value, and never hold 0. As in their remedy,
+    errors of resamples count by the derivative of a size, which differs away from 0 and at 0:
+
+    - Away from 0, each split keeps the sign that it has with all videos. The interval consists of
+      percentiles of the medians of such resamples, folded at 0.
+    - At 0, it is the size of an error, resample less value. If the value is at most the 95 %
+      quantile of median sizes of errors, there may be no correlation, and the lower end is 0.
+
+    Of one split, this is nearly the interval of the signed correlation, folded at 0. Of several,
+    the median of signed correlations would not do. The training turns a measure that is unrelated
+    to opinions now this way, now that way, and real correlations of both signs would have a median
+    near 0. Where resamples change no sign that matters, ends are percentiles of sizes.
+
+    Args:
+        values: correlations of S splits, with their signs, (S,).
+        found: the same of B resamples, (S, B); NaN where a test has none, but not in all splits.
+
+    Returns:
+        lower and upper end, from 0 to 1, float64 (2,).
+    """
+    kept = np.where(values < 0, -1.0, 1.0)[:, None] * found
+    low, high = np.quantile(np.nanmedian(kept, axis=0), TAILS)
+    errors = np.nanmedian(np.abs(found - values[:, None]), axis=0)
+    may_be_none = np.median(np.abs(values)) <= np.quantile(errors, TAILS[1] - TAILS[0])
+    return np.array([0.0 if may_be_none else max(low, 0.0), max(high, -low)])
 
 
 def _rows(values: np.ndarray, reason: str) -> list[Row]:

@@ -203,7 +203,7 @@ def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path
     assert row["ssa_dissimilarity"] == 0.1 and row["seconds_per_video"] == 0.5
 
 
-@pytest.mark.parametrize("metric", [srocc.magnitude, plcc.magnitude, opinion_rmse.points])
+@pytest.mark.parametrize("metric", [srocc.signed, plcc.signed, opinion_rmse.points])
 def test_resamples_are_scored_as_if_videos_were_repeated(metric: SetDistance):
     rng = np.random.default_rng(0)
     observed, predicted = rng.normal(size=(2, 12)).round(1)
