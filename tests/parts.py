@@ -9,6 +9,8 @@ import sys
 
 PARTS = {
     "demo": "the demo of the README, and all of its datasets",
+    "dimensions": "the demo in all four dimensions, with all figures",
+    "wide": "all models on a dataset of each domain",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "own": "data, models, metrics, training parts and forecasts of people's own, by their pages",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
