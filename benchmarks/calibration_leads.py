@@ -31,7 +31,9 @@ from stp.score.bootstrap import intervals
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
 STARTS = 320
-COLUMNS = {"day 1": 1, "week 1": 7, "week 2": 14, "weeks 3-4": 28, "lead 44": 44}
+COLUMNS = {
+    "day 1": 1, "week 1": 7, "week 2": 14, "weeks 3-4": 28, "weeks 5-6": 42, "lead 44": 44,
+}  # fmt: skip
 """Last lead time of each column."""
 CORRELATIONS = (0.0, 0.5, 0.8, 0.9, 0.95)
 RESAMPLES = 999

@@ -39,25 +39,30 @@ def demo() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 14 single forecasts on 2022, on 2022-2023 and on common starts, 9 variants of networks, 5
-    # ensembles, draws of the VAE and 2 of several trainings on the first two
-    assert len(paper.cells) == 14 * 3 + (9 + 5 + 1 + 2) * 2
+    # 14 single forecasts on 2022, on 2022-2023 and on common starts; on the first two alone the
+    # centres together, 9 variants of networks and 4 corrected centres, 6 ensembles, draws of the
+    # VAE and 2 of several trainings; climatology and centres in four seasons
+    assert len(paper.cells) == 14 * 3 + (1 + 9 + 4 + 6 + 1 + 2) * 2 + (5 + 5) * 4
     assert all(made.predictions is None for made in paper.cells)
     # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
-    assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
-        ("s2s_control", 1),
-        ("s2s_ensemble", 0),
-        ("s2s_ensemble", 1),
+    kept = {(made.cell.dimension, made.cell.subset in SEASONS, made.keep) for made in paper.cells}
+    assert kept == {
+        ("s2s_control", False, 1),
+        ("s2s_control", True, 0),
+        ("s2s_ensemble", False, 0),
+        ("s2s_ensemble", False, 1),
+        ("s2s_ensemble", True, 0),
     }
-    assert {made.cell.model for made in paper.cells if made.keep == 0} == {
+    ensembles = [made for made in paper.cells if made.cell.dimension == "s2s_ensemble"]
+    assert {made.cell.model for made in ensembles if made.keep == 0} == {
         *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
-        *("cma_ensemble", "ecmwf_ensemble"),
+        *("cma_ensemble", "ecmwf_ensemble", "multi_model_ensemble"),
     }
     # The same one, a start of all subsets, of ECMWF (Mondays and Thursdays) and of networks.
     assert all(
         made.scores.recipe["keep"] == ["2022-09-01"]
         for made in paper.cells
-        if made.cell.dimension == "s2s_control"
+        if made.cell.dimension == "s2s_control" and made.cell.subset not in SEASONS
     )
 
 
@@ -69,7 +74,7 @@ def test_an_archive_is_read_by_all_cells_of_its_model_and_locked_once(paper: Pla
             assert isinstance(archive, Raw) and archive.release == "official"
             assert paper.raw_of(archive.lock) is archive
             locks.setdefault(made.cell.model, set()).add(archive.lock)
-    assert len(locks) == 11 and all(len(lock) == 1 for lock in locks.values())
+    assert len(locks) == 13 and all(len(lock) == 1 for lock in locks.values())
     assert locks["ecmwf"] == {"raw/ecmwf-chaosbench/official.lock.json"}
 
 
@@ -77,7 +82,8 @@ def test_members_are_those_of_the_archives(paper: Plan) -> None:
     members = {made.cell.model: paper.members(made.cell) for made in paper.cells}
     assert {model: number for model, (number, _) in members.items() if number > 1} == {
         **{"probabilistic_climatology": 37, "ukmo_ensemble": 3, "ncep_ensemble": 15},
-        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "vae": 5, "unet": 5, "fno": 5},
+        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "multi_model_ensemble": 71},
+        **{"vae": 5, "unet": 5, "fno": 5},
     }
     assert members["ecmwf_ensemble"][1] == "ensemble_mean" and members["ecmwf"][1] is None
 
@@ -106,7 +112,7 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
         for name, model in plan.config.models.items()
         if name in compared and "chaosbench" in model.archives
     ]
-    assert len(declared) == 11
+    assert len(declared) == 13
     for path in ("chaosbench/era5/era5_chunks.tar.gz.*", *declared):
         for part in ("aa", "ab"):
             file = raw / path.replace("*", part)
@@ -114,10 +120,11 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
             file.write_text(path + part)
     inputs = [made.scores.inputs for made in plan.cells]
     locks = {given["archive"].lock for given in inputs if "archive" in given}
-    assert len(locks) == 11
+    assert len(locks) == 13
     for release in (*map(plan.raw_of, locks), plan.raw_of("chaosbench")):
         lock = runner.fetch(plan, release)
-        assert len(json.loads(lock.read_text())["files"]) == 2
+        archives = 4 if "multi_model" in release.lock else 1
+        assert len(json.loads(lock.read_text())["files"]) == 2 * archives
     # The clips of the calendar are those that the configuration states.
     dataset = plan.config.datasets["chaosbench"]
     planned = Counter(clip.split for clip in count(plan.data("chaosbench").recipe, Lists(())).clips)
@@ -133,8 +140,8 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     said = CliRunner().invoke(app, ["plan", "--configfile", str(file)], catch_exceptions=False)
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
-    assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("60", "0") and jobs["score_s2s_ensemble"] == ("16", "0")
+    assert jobs["fetch"] == ("14", "14") and jobs["prepare"] == ("1", "0")
+    assert jobs["score_s2s_control"] == ("90", "0") and jobs["score_s2s_ensemble"] == ("38", "0")
 
 
 def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
@@ -334,25 +341,36 @@ def test_the_sizes_of_networks_are_those_of_their_modules(name: str) -> None:
     assert len(found) == 6 and found == stated
 
 
-def test_a_correction_and_seasons_and_centres_together_as_the_page_says() -> None:
-    page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
-    block = page.split("## Centres together")[1].split("```yaml\n")[1].split("```")[0]
-    scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())
-    control = yaml.safe_load(block)["dimensions"]["s2s_control"]
-    control["cells"].append({"trained_on": "chaosbench", "subset": ["djf", "mam", "jja", "son"]})
-    scale["dimensions"]["s2s_control"] = control
-    scale["dimensions"]["s2s_ensemble"]["models"].append("multi_model_ensemble")
-    plan = Plan.load(scale)
-    made = {
-        (one.cell.model, one.cell.variant): one for one in plan.cells if one.cell.subset == "test"
-    }
-    assert plan.members(made["multi_model_ensemble", "default"].cell)[0] == 71
-    work = Costs(plan).workload
+def test_the_paper_scale_has_a_correction_and_seasons_and_centres_together(paper: Plan) -> None:
+    made: dict[tuple[str, str], set[str]] = {}
+    for one in paper.cells:
+        made.setdefault((one.cell.model, one.cell.variant), set()).add(one.cell.subset)
+    centres, both = ("ukmo", "ncep", "cma", "ecmwf"), {"test", "two_years"}
+    assert {model for model, variant in made if variant == "corrected"} == {*centres}
+    assert all(made[centre, "corrected"] == both for centre in centres)
+    assert made["multi_model", "default"] == made["multi_model_ensemble", "default"] == both
+    assert made["ukmo_ensemble", "default"] == both | {*SEASONS}
+    assert made["ukmo", "default"] == both | {"common_starts", *SEASONS}
+    assert {*SEASONS} <= {*paper.config.suite.not_printed}
+    work = Costs(paper).workload
     plain, corrected = (
-        work.of(made["ncep", variant].scores) for variant in ("default", "corrected")
+        work.of(
+            next(
+                one.scores
+                for one in paper.cells
+                if (one.cell.model, one.cell.variant) == ("ncep", variant)
+            )
+        )
+        for variant in ("default", "corrected")
     )
     assert corrected.reading_mb == 2 * plain.reading_mb
-    assert {one.cell.subset for one in plan.cells} == {"test", "two_years", *SEASONS}
+    # All centres together are read, and their files are stored once.
+    archives = {
+        name: paper.raw_of(f"raw/{name}-chaosbench/official.lock.json")
+        for name in ("ncep", "multi_model", "multi_model_ensemble")
+    }
+    stored = {name: Costs(paper).of_raw(raw).bytes for name, raw in archives.items()}
+    assert stored == {"ncep": 434e9, "multi_model": 0, "multi_model_ensemble": 0}
 
 
 def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:

@@ -7,8 +7,8 @@
 --   is below that of the control forecast at every lead time from 15 to 44 days, 12 of 12; (b) their
 --   ratio at day 44 is below that at day 1, 12 of 12.
 -- reading: >
---   The value is the ratio at day 44. Ensembles and control forecasts are of the starts that each
---   has.
+--   The value is the ratio at day 44. Ours are of the starts that the ensemble and the control
+--   forecast both have.
 
 WITH wanted AS (
     SELECT side, forecast, variable
@@ -18,16 +18,19 @@ WITH wanted AS (
 ),
 ratios AS (
     SELECT
-        w.side, w.forecast, w.variable || ' RMSE' AS metric,
-        max(e.value / c.value) FILTER (e.lead = 44) AS last,
-        max(e.value / c.value) FILTER (e.lead = 1) AS first,
+        w.side, w.forecast, w.variable || ' RMSE' AS metric, min(p.n) AS in_common,
+        max(p.value / p.other) FILTER (p.lead = 44) AS last,
+        max(p.value / p.other) FILTER (p.lead = 1) AS first,
         CASE
-            WHEN bool_or(e.value >= c.value) FILTER (e.lead >= 15) THEN false
-            WHEN count(e.value - c.value) FILTER (e.lead >= 15) = 30 THEN true
+            WHEN bool_or(p.value >= p.other) FILTER (p.lead >= 15) THEN false
+            WHEN count(p.value - p.other) FILTER (p.lead >= 15) = 30 THEN true
         END AS is_better,
         CASE
             WHEN count(e.lead) = 0 OR count(c.lead) = 0 THEN 'not evaluated'
-            ELSE coalesce(min(e.reason), min(c.reason))
+            ELSE coalesce(
+                min(e.reason) FILTER (e.value IS NULL), min(c.reason) FILTER (c.value IS NULL),
+                'no scores of starts that both have'
+            )
         END AS reason,
         min(e.bytes) AS bytes, bool_and(e.comparable AND c.comparable) AS comparable
     FROM wanted w
@@ -37,18 +40,24 @@ ratios AS (
     LEFT JOIN s2s_curves c
         ON c.side = e.side AND c.forecast = e.forecast AND c.variable = e.variable
         AND c.dimension = 's2s_control' AND c.subset = e.subset AND c.curve = e.curve
-        AND c.lead = e.lead
+        AND c.trained_on = e.trained_on AND c.tested_on = e.tested_on AND c.lead = e.lead
+    LEFT JOIN s2s_in_common p
+        ON p.side = c.side AND p.dimension = 's2s_ensemble' AND p.forecast = c.forecast
+        AND p.variant = 'default' AND p.against = c.forecast AND p.curve = 'RMSE'
+        AND p.subset = 'test' AND p.variable IN ('t850', 'z500', 'q700')
+        AND p.trained_on = c.trained_on AND p.tested_on = c.tested_on
+        AND p.variable = c.variable AND p.lead = c.lead
     GROUP BY w.side, w.forecast, w.variable
 )
 SELECT
     side, 'a. better from day 15 on' AS part, 12 AS needed, forecast AS model,
     'ChaosBench' AS tested, metric, last AS value, 'single forecast' AS against, 1.0 AS other,
-    is_better AS outcome, true AS fair,
+    in_common, is_better AS outcome, true AS fair,
     CASE WHEN is_better IS NULL THEN reason END AS remark, bytes, comparable
 FROM ratios
 UNION ALL
 SELECT
     side, 'b. the ratio decreases from day 1 to day 44', 12, forecast, 'ChaosBench', metric,
-    last, 'ratio at day 1', first, last < first, true,
+    last, 'ratio at day 1', first, in_common, last < first, true,
     CASE WHEN last < first IS NULL THEN reason END, bytes, comparable
 FROM ratios;

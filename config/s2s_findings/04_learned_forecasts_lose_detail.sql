@@ -10,7 +10,7 @@
 --   Printed are values at day 44 (Tables 2 and S7), and not the means over lead times of Figure 6.
 --   The released code averages fields over 32 starts before the transform for centres, and over none
 --   for learned forecasts, which alone changes the value: of the published numbers the comparison
---   says what is printed, and not more.
+--   says what is printed, and not more. Ours are of the starts that both have.
 
 WITH learned AS (
     SELECT *, 3 * count(*) OVER (PARTITION BY part) AS needed
@@ -26,7 +26,7 @@ WITH learned AS (
 SELECT
     s.side, l.part, l.needed, l.forecast AS model,
     'ChaosBench' AS tested, l.variable || ' SpecDiv' AS metric, c.value, o.forecast AS against,
-    c.other, c.value > c.other AS outcome, true AS fair,
+    c.other, c.n AS in_common, c.value > c.other AS outcome, true AS fair,
     CASE
         WHEN c.forecast IS NOT NULL THEN c.remark
         WHEN s.side = 'ours' THEN 'not evaluated'

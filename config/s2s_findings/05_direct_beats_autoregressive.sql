@@ -9,7 +9,8 @@
 -- reading: >
 --   Performance is read as RMSE and MS-SSIM; in SpecDiv, GraphCast is printed with smaller values
 --   than ClimaX. ClimaX differs from the others in more than its scheme; part c, which the paper
---   prints no numbers of, compares networks that differ in nothing else.
+--   prints no numbers of, compares networks that differ in nothing else. Ours are of the starts that
+--   both have.
 
 WITH others AS (
     SELECT * FROM (VALUES ('panguweather'), ('graphcast'), ('fourcastnetv2')) AS f(forecast)
@@ -42,7 +43,7 @@ SELECT
     w.forecast || CASE w.variant WHEN 'default' THEN '' ELSE ', ' || w.variant END AS model,
     'ChaosBench' AS tested, w.variable || ' ' || coalesce(c.measured, w.score) AS metric, c.value,
     w.against || CASE w.variant WHEN 'direct' THEN ', autoregressive' ELSE '' END AS against,
-    c.other,
+    c.other, c.n AS in_common,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE

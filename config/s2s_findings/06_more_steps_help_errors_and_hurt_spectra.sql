@@ -33,7 +33,7 @@ wanted AS (
 SELECT
     'ours' AS side, w.part, w.needed, w.forecast || ', 5 steps' AS model,
     'ChaosBench' AS tested, w.variable || ' ' || coalesce(c.measured, w.score) AS metric,
-    c.value, '1 step' AS against, c.other,
+    c.value, '1 step' AS against, c.other, c.n AS in_common,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE WHEN c.forecast IS NULL THEN 'not evaluated' ELSE c.remark END AS remark,

@@ -34,7 +34,7 @@ wanted AS (
 SELECT
     w.side, w.part, w.needed, w.forecast || ', task 2' AS model, 'ChaosBench' AS tested,
     w.variable || ' ' || coalesce(c.measured, w.score) AS metric, c.value,
-    'task 1' AS against, c.other,
+    'task 1' AS against, c.other, c.n AS in_common,
     CASE w.score WHEN 'RMSE' THEN c.value < c.other ELSE c.value > c.other END AS outcome,
     true AS fair,
     CASE

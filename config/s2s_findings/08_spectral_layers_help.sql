@@ -17,7 +17,7 @@ WITH others AS (
 SELECT
     s.side, o.letter || o.score AS part, 9 AS needed, 'fno' AS model, 'ChaosBench' AS tested,
     o.variable || ' ' || coalesce(c.measured, o.score) AS metric, c.value,
-    o.forecast AS against, c.other,
+    o.forecast AS against, c.other, c.n AS in_common,
     CASE o.score WHEN 'MS-SSIM' THEN c.value > c.other ELSE c.value < c.other END AS outcome,
     true AS fair,
     CASE

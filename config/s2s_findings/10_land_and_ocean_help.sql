@@ -9,7 +9,7 @@
 -- reading: >
 --   The paper prints no numbers of that, so only data at hand are judged. Networks without are the
 --   variant levels: they are shown variables on pressure levels, and forecast these. A difference of
---   one training each is not tested for its size.
+--   one training each is not tested for its size. All of them forecast every start.
 
 WITH twice AS (
     SELECT DISTINCT model FROM by_lead WHERE suite = 'chaosbench' AND variant = 'levels'
@@ -26,9 +26,11 @@ SELECT
     'ours' AS side, l.part, count(*) OVER (PARTITION BY l.lead) // 2 + 1 AS needed,
     t.model || ', land and ocean' AS model, 'ChaosBench' AS tested,
     v.variable || ' RMSE day ' || l.lead AS metric, a.value, 'levels alone' AS against,
-    b.value AS other, a.value < b.value AS outcome, true AS fair,
+    b.value AS other, a.n AS in_common,
+    CASE WHEN a.n IS NOT DISTINCT FROM b.n THEN a.value < b.value END AS outcome, true AS fair,
     CASE
         WHEN a.model IS NULL OR b.model IS NULL THEN 'not evaluated'
+        WHEN a.n IS DISTINCT FROM b.n THEN 'they have different starts'
         WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
     END AS remark,
     b.source || ' bytes, ' || b.protocol || ' protocol' AS bytes,

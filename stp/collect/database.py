@@ -172,6 +172,7 @@ def _create_others(
 ) -> None:
     """Create and fill all other tables, and create the views, over a connection of its own."""
     keyed = (layout.SETTINGS, layout.PUBLISHED)
+    of_suites = views_of_plans(plans)
     with database.cursor() as own:
         tables = [
             with_keys(table, keys) if table in keyed else table
@@ -180,13 +181,14 @@ def _create_others(
         ]
         for kept in KEPT_ROWS:  # suites may have views of them
             _create_kept_view(own, kept, kept_files(plans, kept))
-        _create(own, tables, [*views_with_keys(key for key, *_ in keys), *views_of_plans(plans)])
+        _create(own, tables, views_with_keys(key for key, *_ in keys))
         own.begin()
         described = reading.result()
         for table in tables:
             _insert(own, table, described[table.name])
         _create_sample_view(own, sampling.result(), _conventions(plans))
         own.commit()
+        _create(own, [], of_suites)  # they may ask the scores of single samples
 
 
 def _create(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +120,8 @@ def write_data(
     """Write ``<table>.parquet`` for each table and refused view, and ``store.json``.
 
     The same store gives the same bytes. Rows of files in the store are left out where they are
-    larger than `LARGEST`, or no longer where the store says.
+    larger than `LARGEST`, or no longer where the store says; views that ask these become tables, or
+    are left out for the same reasons.
 
     Args:
         described: see `relations`.
@@ -128,21 +130,37 @@ def write_data(
     folder.mkdir(parents=True)
     database.execute("SET threads = 1")  # so that rows keep their order
     by_name = {relation["name"]: relation for relation in described}
+    gone = {name: _without_files(database, *of) for name, of in _FILES.items() if name in by_name}
+    lacking = {name: note for name, note in gone.items() if note is not None}
+    asking = _asking(described, lacking)
     for name, relation in by_name.items():
-        relation |= {"rows": None, "file": None, "note": None, "left_out": False}
+        relation |= {"rows": None, "file": None, "note": gone.get(name), "left_out": False}
         if name in _FILES:
-            relation["note"] = _without_files(database, *_FILES[name])
-            relation["left_out"] = relation["note"] is not None
+            relation["left_out"] = name in lacking
+            relation["when_asked"] = True
+            relation["asked_by"] = sorted(_asking(described, [name]))
+        elif name in asking:
+            relation["note"] = f"Here a table: what it asks is not in the page ({asking[name]})."
             relation["when_asked"] = True
         elif name in understood.refused:
             why = understood.refused[name]
             relation["note"] = f"Here a table: the engine in the page refuses the view ({why})."
-        if relation["left_out"] or name in understood.views:
+        if relation["left_out"] or (name in understood.views and name not in asking):
             continue
-        relation["file"] = f"{name}.parquet"
-        relation["rows"] = _write(database, relation, folder / relation["file"])
+        path = folder / f"{name}.parquet"
+        try:
+            relation["rows"] = _write(database, relation, path)
+        except duckdb.IOException:
+            if name not in asking:
+                raise
+        if name in asking and (relation["rows"] is None or path.stat().st_size > LARGEST):
+            path.unlink(missing_ok=True)
+            note = f"Not in the page, as what it asks: {asking[name]}."
+            relation |= {"rows": None, "left_out": True, "note": note}
+            continue
+        relation["file"] = path.name
     made = [r for r in described if r["file"]]
-    made += [by_name[name] for name in understood.views]
+    made += [by_name[name] for name in understood.views if name not in asking]
     store = {
         "engine": understood.engine,
         "origin": _origin(database),
@@ -157,6 +175,19 @@ def write_data(
     }
     text = json.dumps(store, ensure_ascii=False, indent=1) + "\n"
     (folder / "store.json").write_text(text, encoding="utf-8")
+
+
+def _asking(described: list[Relation], lacking: Iterable[str]) -> dict[str, str]:
+    """Views that ask what is not in the page, also by way of other views: name -> what."""
+    found = {name: name for name in lacking}
+    while more := {
+        view["name"]: found[name]
+        for view in described
+        for name in found
+        if view["sql"] and view["name"] not in found and re.search(rf"\b{name}\b", view["sql"])
+    }:
+        found |= more
+    return {name: what for name, what in found.items() if what != name}
 
 
 def _write(database: duckdb.DuckDBPyConnection, relation: Relation, path: Path) -> int:

@@ -6,9 +6,11 @@ members, 45 days, and what was observed; both from climpred-data.
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 import xarray as xr
+from s2s_store import add, built, replace_view, s2s_store
 
 from stp.metrics import rank_histogram
 from stp.metrics.acc import anomaly_products, correlation
@@ -58,6 +60,45 @@ def test_correlation_falls_with_lead_time_as_published(
     }
     for day, number in expected.items():
         assert found[day - 1] == pytest.approx(number, abs=0.001), day
+
+
+@pytest.mark.sample_bytes
+def test_skill_ends_where_the_correlation_says(
+    hindcast: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    """Horizons of the results store, of real forecasts; RMM1 is an index of the longest wave.
+
+    Correlations by NumPy are 0.674, 0.543 and 0.450 on days 20, 25 and 30: skill by ACC (0.6) ends
+    between the first two, and the wave is lost (0.5) between the last two.
+    """
+    members, truth = hindcast
+    mean = members.mean(axis=1)
+    mean, truth = mean - mean.mean(axis=0), truth - truth.mean(axis=0)
+    products = anomaly_products(mean, truth, lambda n, t: np.zeros((1, 1, 1)), ONE)
+    acc = np.broadcast_to(correlation(products.mean(axis=0))[0], mean.shape[:2])
+    errors, none = ((x - truth)[..., 0, 0, 0] ** 2 for x in (mean, np.zeros_like(mean)))
+    starts = [f"start{n:03}" for n in range(len(mean))]
+    store = s2s_store(tmp_path)
+    add(store, "daily_climatology", starts, {"wrmse.pooled": none})
+    name = "acc.per_frame_without_validation"
+    add(store, "my_model", starts, {"wrmse.pooled": errors, name: acc})
+    with duckdb.connect(str(built(store))) as connection:
+        found = connection.execute(
+            "SELECT threshold, first_lead, n FROM s2s_skill_horizon "
+            "WHERE side = 'ours' AND forecast = 'my_model' ORDER BY threshold"
+        ).fetchall()
+        connection.execute(
+            "CREATE TABLE waves AS SELECT * REPLACE (1 AS threshold, "
+            f"'spectral_coherence.octaves_in_phase' AS convention) FROM by_lead "
+            f"WHERE convention = '{name}'"
+        )
+        replace_view(connection, "by_lead", "waves")
+        ((lost,),) = connection.execute("SELECT first_lead FROM s2s_lost_scales").fetchall()
+    (by_acc, days, n), (by_rmse, until, common) = found
+    assert (by_acc, by_rmse, n, common) == ("ACC < 0.6", "RMSE >= climatology", 510, 510)
+    assert 21 <= days <= 25 and 26 <= lost <= 30
+    behind = np.flatnonzero(errors.mean(axis=0) >= none.mean(axis=0))
+    assert until == (behind[0] + 1 if len(behind) else None)
 
 
 @pytest.mark.sample_bytes

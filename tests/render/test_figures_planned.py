@@ -54,7 +54,8 @@ def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two(
     control = ["chaosbench", "chaosbench-two_years", "chaosbench-common_starts"]
     assert [Path(path).stem for path in of_control] == control
     gains = [path for path in made if "/gain/" in path]
-    assert [Path(path).stem for path in gains] == ["chaosbench", "chaosbench-two_years"]
+    seasons = [f"chaosbench-{name}" for name in ("djf", "mam", "jja", "son")]
+    assert [Path(path).stem for path in gains] == ["chaosbench", "chaosbench-two_years", *seasons]
     assert not [path for path in made if path.startswith("figures/s2s_ensemble/detail/")]
     content = {"scale": "try", "suite": "chaosbench", "dimensions": {}}
     cells = {"models": ["ecmwf_ensemble"], "cells": [{"trained_on": "chaosbench"}]}

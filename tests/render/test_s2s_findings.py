@@ -6,12 +6,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_store import SmallStore, suite
+from s2s_store import KEY, ONE_START, built, replace_view, s2s_store, write_starts
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
-from stp.plan import config
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.findings import (
     NOTHING,
@@ -26,50 +23,35 @@ from stp.render.tables.findings import (
 from stp.render.tables.known import check_name, of_findings, tables
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "s2s_findings")
-LOADED = config.load(CONFIG_FOLDER / "chaosbench.yaml")
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one cell of persistence, and all printed values."""
-    folder = tmp_path_factory.mktemp("base")
-    store = SmallStore(folder)
-    store.manifest |= {
-        "suite": suite("chaosbench"),
-        "dimension": "s2s_control",
-        "tables": {"s2s_control": {"columns": {"chaosbench": {"t850 RMSE": "wrmse.pooled"}}}},
-        "published": str(CONFIG_FOLDER / "published" / "chaosbench.csv"),
-        "published_names": {
-            "models": {name: m.published_name or m.title for name, m in LOADED.models.items()},
-            "datasets": {"chaosbench": "ChaosBench"},
-        },
-    }
+    store = s2s_store(tmp_path_factory.mktemp("base"))
     given = {"mean": 2.0, "leads": [1.0, 3.0], "variable": "t850"}
-    key = {"suite": "chaosbench", "dimension": "s2s_control", "setting": "horizon-44"}
-    store.add("persistence", "chaosbench", {"wrmse.pooled": given}, **key)
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    store.add("persistence", "chaosbench", {"wrmse.pooled": given}, **KEY)
+    return built(store)
 
 
 @pytest.fixture
 def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A store whose curves of ours are the printed ones, with some statements after that."""
+    """A store whose values of ours are the printed ones, with some statements after that, each as
+    if it were of one start."""
 
     def make(*statements: str) -> Path:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
+            # Here tables, so that values can be written; views ask them all the same.
+            connection.execute("CREATE TABLE written AS FROM s2s_curves WHERE side = 'published'")
+            connection.execute("CREATE TABLE last AS FROM s2s_day_44 WHERE side = 'published'")
+            replace_view(connection, "s2s_curves", "written")
+            replace_view(connection, "s2s_day_44", "last")
             for statement in (
-                # Here a table, so that curves can be written; views ask it all the same.
-                "CREATE TABLE written AS FROM s2s_curves WHERE side = 'published'",
-                "DROP VIEW s2s_curves",
-                "ALTER TABLE written RENAME TO s2s_curves",
-                "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 20 AS n) FROM s2s_curves",
-                "CREATE TABLE last AS FROM s2s_day_44 WHERE side = 'published'",
-                "DROP VIEW s2s_day_44",
-                "ALTER TABLE last RENAME TO s2s_day_44",
-                "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side) FROM s2s_day_44",
+                "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 1 AS n) FROM s2s_curves",
+                "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side, CASE score "
+                "WHEN 'RMSE' THEN 'wrmse.pooled' WHEN 'MS-SSIM' THEN 'ms_ssim.own_range' "
+                "ELSE 'spectral_divergence.high_wavenumbers' END AS convention) FROM s2s_day_44",
                 # Better networks of FNO in other schemes; SpecDiv of five steps is worse.
                 "INSERT INTO s2s_day_44 SELECT a.* REPLACE (v AS variant, CASE score "
                 "WHEN 'RMSE' THEN .95 ELSE 1.1 END * value AS value) FROM s2s_day_44 a, "
@@ -78,6 +60,7 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
                 *statements,
             ):
                 connection.execute(statement)
+            write_starts(connection, ONE_START)
         return path
 
     return make
@@ -196,7 +179,7 @@ def test_skill_ends_where_the_threshold_is_crossed_first(edited: Callable[..., P
     assert horizons(path, f"{of} 'mine' AND threshold LIKE 'RMSE%'") == [
         (2, 1, None, None, no_ends)
     ]
-    missing = "no value of climatology to compare with"
+    missing = "no scores of climatology on the same starts"
     assert horizons(path, f"{of} 'other'") == [(None, None, None, None, missing)]
     forever = "skill does not end within 2 lead times"
     assert horizons(path, f"{of} 'good'") == [(None, 2, None, None, forever)]
@@ -262,7 +245,13 @@ def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...
             waves,
         )
         connection.execute("UPDATE made SET seed = 0, scale = 'x', setting = 'horizon-44'")
-        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+        replace_view(connection, "by_lead", "made")
+        write_starts(
+            connection,
+            "SELECT dimension, model AS forecast, variant, trained_on, tested_on, subset, setting, "
+            "seed, variable, 'day' || i AS start, list(value * value ORDER BY lead) AS squares "
+            "FROM by_lead, range(9) AS t(i) WHERE convention = 'wrmse.pooled' GROUP BY ALL",
+        )
 
     def ask(question: str) -> list[tuple[object, ...]]:
         with duckdb.connect(str(path), read_only=True) as connection:
@@ -331,7 +320,15 @@ def test_three_scales_stand_in_where_a_grid_is_too_small_for_five(
             "? AS convention, ? AS value",
             rows,
         )
-        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+        replace_view(connection, "by_lead", "made")
+        write_starts(
+            connection,
+            "SELECT dimension, model AS forecast, variant, trained_on, tested_on, subset, "
+            "variable, 'horizon-44' AS setting, 'day' AS start, "
+            f"list(value) FILTER (convention = '{five}') AS similarity, "
+            f"list(value) FILTER (convention = '{three}') AS similarity_of_three "
+            "FROM by_lead, range(44) AS d(j) GROUP BY ALL",
+        )
         found = connection.execute(
             "SELECT tested_on, forecast, convention, value FROM s2s_day_44 WHERE side = 'ours' "
             "ORDER BY ALL"
@@ -375,7 +372,14 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
                     [model, variant, rank, share],
                 )
         for name in ("by_lead", "overall"):
-            connection.execute(f"DROP VIEW {name}; ALTER TABLE made_{name} RENAME TO {name}")
+            replace_view(connection, name, f"made_{name}")
+        write_starts(
+            connection,
+            "SELECT dimension, regexp_replace(model, '_ensemble$', '') AS forecast, variant, "
+            "trained_on, tested_on, subset, 'horizon-44' AS setting, variable, "
+            "'day' || i AS start, list(1 - value) AS crps, list(1.0) AS crps_of_climatology "
+            "FROM overall, range(9) AS t(i), range(44) AS d(j) WHERE leads = '1-7' GROUP BY ALL",
+        )
         rows = connection.execute(
             "SELECT weeks, members, crpss, round(unevenness, 9) FROM s2s_sampled "
             "WHERE forecast = 'vae' AND variable = 't850' ORDER BY weeks"
@@ -385,8 +389,17 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
     behind = found(path, 11)
     assert behind.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (48, 0)]
+    assert {row.in_common for row in behind.evidence} == {9}
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE overall SET value = 0.1 WHERE model = 'cma_ensemble'")
+        connection.execute("DELETE FROM s2s_starts WHERE forecast = 'ukmo' AND start = 'day0'")
+    behind = found(path, 11)
+    assert behind.verdicts[OURS] == "not enough data"
+    assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (36, 0)]
+    assert {row.in_common for row in behind.evidence if row.against == "ukmo"} == {8}
+    why = {row.remark for row in behind.evidence if row.outcome is None}
+    assert why == {"they have different starts, and ranks of single starts are not kept"}
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE s2s_starts SET crps = ? WHERE forecast = 'cma'", [[0.9] * 44])
     assert found(path, 11).verdicts[OURS] == "does not hold"
 
 
@@ -407,7 +420,7 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
             "FROM (VALUES ('t850'), ('z500'), ('q700')) AS t(v)",
             rows,
         )
-        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+        replace_view(connection, "by_lead", "made")
     beaten = found(path, 9)
     assert beaten.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0)]

@@ -23,9 +23,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 REFUSING = Understood("v0", [v.name for v in VIEWS if v.name != "lineage"], {"lineage": "no JSON"})
 
 
-def written(database: Path, folder: Path) -> dict[str, Any]:
+def written(database: Path, folder: Path, understood: Understood = REFUSING) -> dict[str, Any]:
     with duckdb.connect(str(database), read_only=True) as connection:
-        write_data(connection, relations(connection), REFUSING, folder)
+        write_data(connection, relations(connection), understood, folder)
     return json.loads((folder / "store.json").read_text())
 
 
@@ -92,6 +92,58 @@ def test_scores_of_samples_that_are_gone_are_left_out(tmp_path: Path) -> None:
     store = written(database, tmp_path / "data")
     (samples,) = [r for r in store["relations"] if r["name"] == "sample_scores"]
     assert samples["note"] == "Not in the page: 1 of 8 files of it are gone."
+
+
+def with_views(folder: Path) -> tuple[Path, Understood]:
+    """A store with a view of the scores of samples, and one of that, which the engine knows."""
+    database = console_store(folder)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE VIEW asks_scores AS SELECT clip FROM sample_scores")
+        connection.execute("CREATE VIEW asks_twice AS SELECT count(*) AS n FROM asks_scores")
+    return database, REFUSING._replace(views=[*REFUSING.views, "asks_scores", "asks_twice"])
+
+
+def test_views_of_scores_that_are_too_large_are_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, understood = with_views(tmp_path / "store")
+    files = [*(tmp_path / "store").rglob("sample_scores.parquet")]
+    monkeypatch.setattr(sql_data, "LARGEST", sum(file.stat().st_size for file in files) - 1)
+    store = written(database, tmp_path / "data", understood)
+    found = {r["name"]: r for r in store["relations"]}
+    assert found["sample_scores"]["left_out"]
+    assert [found[name]["file"] for name in ("asks_scores", "asks_twice")] == [
+        "asks_scores.parquet",
+        "asks_twice.parquet",
+    ]
+    (count,) = ask(database, "SELECT count(*) FROM sample_scores")
+    assert ask(database, f"FROM '{tmp_path / 'data' / 'asks_twice.parquet'}'") == [count]
+    copy = duckdb.connect()
+    for statement in store["setup"]:
+        copy.execute(statement)
+    assert copy.execute("FROM asks_twice").fetchall() == [], "a table that is still to be filled"
+    monkeypatch.setattr(sql_data, "LARGEST", 10)
+    store = written(database, tmp_path / "less", understood)
+    gone = {r["name"] for r in store["relations"] if r["left_out"]}
+    assert gone >= {"asks_scores", "asks_twice"}
+    assert not (tmp_path / "less" / "asks_twice.parquet").exists()
+
+
+def test_views_of_scores_that_are_gone_are_left_out(tmp_path: Path) -> None:
+    database, understood = with_views(tmp_path / "store")
+    next((tmp_path / "store").rglob("sample_scores.parquet")).unlink()
+    store = written(database, tmp_path / "data", understood)
+    found = {r["name"]: r for r in store["relations"]}
+    assert found["asks_scores"]["left_out"] and found["asks_twice"]["left_out"]
+    assert found["asks_twice"]["note"] == "Not in the page, as what it asks: sample_scores."
+    assert not any("asks_twice" in statement for statement in store["setup"])
+
+
+def test_a_view_in_the_page_loads_the_scores_that_it_asks(tmp_path: Path) -> None:
+    database, understood = with_views(tmp_path / "store")
+    found = {r["name"]: r for r in written(database, tmp_path / "data", understood)["relations"]}
+    assert found["sample_scores"]["asked_by"] == ["asks_scores", "asks_twice"]
+    assert found["asks_twice"]["file"] is None
 
 
 def test_the_questions_are_those_of_the_documentation(database: Path, tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ class Comparison:
         value: of the model.
         against: what it is compared with.
         other: the value of that.
+        in_common: number of test clips that both forecasts have, and both values are of; None where
+            the finding does not say so.
         outcome: whether it came out so; None where nothing can be said.
         remark: why nothing can be said.
     """
@@ -97,6 +99,7 @@ class Comparison:
     value: float | None
     against: str | None
     other: float | None
+    in_common: int | None
     outcome: bool | None
     remark: str | None
 
@@ -296,9 +299,10 @@ def shown(finding: Finding, side: str) -> list[str]:
         if row.side == side and (row.outcome is False or (few and row.outcome)):
             heading = f"{row.part}:" if few else f"against {row.part!r}:"
             other = f"{row.against}: {_number(row.other)}"
+            other = "the best" if row.against == row.model else other
+            clips = "" if row.in_common is None else f", n = {row.in_common:,}"
             found.setdefault(heading, []).append(
-                f"{row.model} on {row.tested}, {row.metric}: {_number(row.value)} "
-                f"({'the best' if row.against == row.model else other})"
+                f"{row.model} on {row.tested}, {row.metric}: {_number(row.value)} ({other}{clips})"
             )
     return [f"{heading} {'; '.join(lines)}" for heading, lines in found.items()]
 

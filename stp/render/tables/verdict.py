@@ -6,7 +6,11 @@ is undecided before that. A finding holds if all its parts do.
 
 _JUDGED = """
 WITH evidence AS (
+    SELECT CAST(NULL AS BIGINT) AS in_common WHERE false
+    UNION ALL BY NAME
+    SELECT * FROM (
 {evidence}
+    )
 ),
 parts AS (
     SELECT
@@ -47,7 +51,7 @@ sources AS (
 )
 SELECT
     side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
+    model, tested, metric, value, against, other, in_common, outcome, remark
 FROM evidence
 JOIN parts USING (side, part)
 JOIN verdicts USING (side)
@@ -64,7 +68,8 @@ def judged(query: str) -> str:
             `side`, `part`, `needed` (how many comparisons of the part have to come out so),
             `model`, `tested`, `metric`, `value`, `against`, `other`, `outcome` (whether it came
             out so), `fair` (whether a value that is missing could decide it), `remark`, `bytes`
-            and `comparable` (what the values rest on).
+            and `comparable` (what the values rest on); and perhaps `in_common`, the number of
+            test clips that both forecasts have, and both values are of.
 
     Returns:
         a query for the same rows, each with what follows for its part and for its side.

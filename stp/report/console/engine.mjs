@@ -50,10 +50,12 @@ async function start(said) {
     if (!relation.when_asked) await load(relation);
   }
 
-  /** Ask; {table, columns}. Large tables are loaded when a statement names them first. */
+  /** Ask; {table, columns}. Large tables are loaded when a statement first names them, or a view
+   * that asks them. */
   async function ask(sql) {
     for (const relation of files) {
-      if (new RegExp(`\\b${relation.name}\\b`, "i").test(sql)) await load(relation);
+      const names = [relation.name, ...(relation.asked_by ?? [])].join("|");
+      if (new RegExp(`\\b(${names})\\b`, "i").test(sql)) await load(relation);
     }
     const table = await fetched(sql);
     const found = columns(table);

@@ -7,6 +7,7 @@ A network's work counts in 10^9 multiply-adds, all other work in MB (10^6 bytes)
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from stp.options.predict import PredictOptions
@@ -108,7 +109,17 @@ class Workload:
         """The work of fetching raw bytes; what is made up counts as what it becomes."""
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
-        return Work(rate, raw_mb, bytes=raw_mb * MB, unknown=unknown)
+        own = _paths(raw)
+        # Files of several releases together, as of a multi-model mean, are stored once.
+        shared = {path for paths in self._declared if paths < own for path in paths}
+        held = 0.0 if own and own <= shared else raw_mb * MB
+        return Work(rate, raw_mb, bytes=held, unknown=unknown)
+
+    @cached_property
+    def _declared(self) -> set[frozenset[str]]:
+        """Paths of the raw files of each release that the plan reads."""
+        read = (value for one in self.plan.artefacts.values() for value in one.inputs.values())
+        return {_paths(raw) for raw in read if isinstance(raw, Raw)}
 
     def _prepare(self, artefact: Artefact) -> Work:
         raw = artefact.inputs["raw"]
@@ -282,6 +293,10 @@ def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
         frames = (context + leads - 1) / REFERENCE_STEPS
     pixels = height * width / REFERENCE_PIXELS
     return float(size.gmacs or 0) * frames * pixels * (1 + PER_CHANNEL * (channels - 1))
+
+
+def _paths(raw: Raw) -> frozenset[str]:
+    return frozenset(file.path for file in raw.declared.files)
 
 
 def _data(artefact: Artefact) -> Artefact:

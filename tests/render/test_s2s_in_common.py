@@ -1,0 +1,169 @@
+"""ChaosBench: two forecasts are compared on the starts that both have, and on no others.
+
+Climatology is scored on twelve starts, of which six are hard. A centre has the easy ones alone: on
+all starts of each it is never worse than climatology, and on the same ones it is after a week.
+"""
+
+import csv
+import shutil
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from s2s_store import LEADS, add, built, replace_view, s2s_store, write_starts
+
+from stp.plan.strict import CONFIG_FOLDER
+from stp.render.tables.findings import (
+    OURS,
+    Comparison,
+    judge,
+    pick,
+    read_questions,
+    render_findings,
+)
+
+FOLDER = CONFIG_FOLDER / "s2s_findings"
+QUESTIONS = read_questions(FOLDER)
+EASY, HARD = ([f"day{n:02}" for n in some] for some in (range(6), range(6, 12)))
+GROWING = np.arange(1, LEADS + 1) / 8
+"""Squared errors, 1 at lead time 8: as those of climatology on easy starts."""
+SPECTRA = "spectral_divergence.high_wavenumbers"
+
+
+def squares(*of_starts: float | np.ndarray) -> dict[str, np.ndarray]:
+    return {"wrmse.pooled": np.stack([one * np.ones(LEADS) for one in of_starts])}
+
+
+def divergences(*of_starts: float) -> dict[str, np.ndarray]:
+    rows = [np.full(LEADS, one) for one in of_starts]
+    return squares(*of_starts) | {SPECTRA: np.stack(rows)}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = s2s_store(tmp_path_factory.mktemp("common"))
+    add(store, "daily_climatology", EASY + HARD, squares(*6 * [1.0], *6 * [16.0]))
+    add(store, "persistence", EASY + HARD, squares(*12 * [2.0]))
+    add(store, "ecmwf", EASY, squares(*6 * [GROWING]), reach=0.1)
+    add(store, "my_model", [*EASY[:5], "elsewhere"], squares(*6 * [GROWING]), reach=0.1)
+    add(store, "my_other_model", ["elsewhere"], squares(GROWING), reach=0.1)
+    # A trained model loses more detail than a centre on all starts of each, and less on the same.
+    add(store, "ukmo", EASY, divergences(0.5, 0.5, 0.1, 0.1, 0.1, 0.1))
+    add(store, "panguweather", EASY[:2], divergences(0.25, 0.25))
+    return built(store)
+
+
+def ask(database: Path, question: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute(question).fetchall()
+
+
+def ours(database: Path, number: int) -> list[Comparison]:
+    (finding,) = judge(database, [pick(QUESTIONS, number)])
+    return [row for row in finding.evidence if row.side == OURS and row.outcome is not None]
+
+
+def test_horizons_are_of_the_starts_that_climatology_has_as_well(results: Path) -> None:
+    found = ask(
+        results,
+        "SELECT forecast, first_lead, skilful_leads, earliest, latest, n, remark "
+        "FROM s2s_skill_horizon WHERE side = 'ours' AND threshold LIKE 'RMSE%' "
+        "AND forecast NOT IN ('ukmo', 'panguweather') ORDER BY forecast",
+    )
+    more = "intervals are of more starts than climatology has"
+    none = "no scores of climatology on the same starts"
+    never = f"skill does not end within {LEADS} lead times"
+    assert found == [
+        # Ends of the interval are 0.1 away from the root of GROWING.
+        ("ecmwf", 8, 7, 7, 10, 6, None),
+        ("my_model", 8, 7, None, None, 5, more),
+        ("my_other_model", None, None, None, None, None, none),
+        ("persistence", None, LEADS, None, None, 12, never),
+    ]
+
+
+def test_on_all_starts_of_each_the_answer_is_another_one(results: Path) -> None:
+    (never,) = ask(
+        results,
+        "SELECT count(*) FROM by_lead a JOIN by_lead b USING (convention, lead) "
+        "WHERE convention = 'wrmse.pooled' AND a.model = 'ecmwf' "
+        "AND b.model = 'daily_climatology' AND a.value >= b.value",
+    )
+    assert never == (0,)
+    (row,) = [row for row in ours(results, 1) if row.model == "ecmwf"]
+    assert (row.metric, row.value, row.in_common, row.outcome) == ("t850 RMSE", 8, 6, True)
+
+
+def test_values_at_day_44_are_of_the_starts_of_both(results: Path) -> None:
+    own = dict(
+        ask(
+            results,
+            f"SELECT model, value FROM by_lead WHERE convention = '{SPECTRA}' AND lead = 44",
+        )
+    )
+    assert own["panguweather"] > own["ukmo"]
+    (row,) = [row for row in ours(results, 4) if row.against == "ukmo"]
+    found = (row.model, row.value, row.other, row.in_common, row.outcome)
+    assert found == ("panguweather", 0.25, 0.5, 2, False)
+    assert ask(
+        results,
+        "SELECT value, other, n, remark FROM s2s_compared WHERE side = 'ours' AND score = 'RMSE' "
+        "AND forecast = 'my_other_model' AND against = 'ecmwf'",
+    ) == [(None, None, None, "no scores of starts that both have")]
+
+
+def test_the_table_has_the_number_of_starts(results: Path, tmp_path: Path) -> None:
+    render_findings(results, FOLDER, tmp_path / "s2s_findings.csv")
+    with (tmp_path / "s2s_findings.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["side"] == OURS]
+    (row,) = [r for r in rows if (r["finding"], r["model"]) == ("1", "ecmwf") and r["outcome"]]
+    assert (row["metric"], row["in_common"], row["outcome"]) == ("t850 RMSE", "6", "yes")
+    said = "panguweather on ChaosBench, t850 SpecDiv: 0.25 (ukmo: 0.5, n = 2)"
+    assert said in (tmp_path / "s2s_findings.md").read_text()
+
+
+def test_ensembles_are_compared_with_each_other_and_with_single_forecasts(
+    results: Path, tmp_path: Path
+) -> None:
+    """ECMWF has three easy starts besides the hard one that both have."""
+    path = Path(shutil.copy(results, tmp_path / "results.duckdb"))
+    made = []
+    for start in ("hard", "easy1", "easy2", "easy3"):
+        ease = 4 if start == "hard" else 80
+        made.append(("s2s_ensemble", "ecmwf", start, ease, 1.0))
+        made.append(("s2s_control", "ukmo", start, None, 9.0 if start == "hard" else 1.0))
+    made.append(("s2s_ensemble", "ukmo", "hard", 8, 4.0))
+    with duckdb.connect(str(path)) as connection:
+        values = ", ".join(
+            f"('{dimension}', '{forecast}', '{start}', {ease or 'NULL'}, {square})"
+            for dimension, forecast, start, ease, square in made
+        )
+        write_starts(
+            connection,
+            "SELECT dimension, forecast, start, 'default' AS variant, 'chaosbench' AS trained_on, "
+            "'chaosbench' AS tested_on, 'test' AS subset, 'horizon-44' AS setting, "
+            "'t850' AS variable, list(square) AS squares, list(lead / ease ORDER BY lead) AS crps, "
+            "list(1.0) AS crps_of_climatology "
+            f"FROM (VALUES {values}) AS v(dimension, forecast, start, ease, square), "
+            "range(1, 45) AS d(lead) GROUP BY ALL",
+        )
+        connection.execute("CREATE TABLE curves AS FROM s2s_curves WHERE side = 'published'")
+        replace_view(connection, "s2s_curves", "curves")
+        connection.execute(
+            "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side) FROM s2s_curves"
+        )
+    assert ask(
+        path,
+        "SELECT value, other, n FROM s2s_in_common WHERE side = 'ours' AND weeks = '1' "
+        "AND forecast = 'ecmwf' AND against = 'ukmo'",
+    ) == [(0.0, 0.5, 1)]
+    (row,) = [row for row in ours(path, 2) if row.part[0] == "c" and row.in_common is not None]
+    assert (row.against, row.value, row.other, row.outcome) == ("ukmo", 4, 8, False)
+    assert ask(
+        path,
+        "SELECT DISTINCT value, other, n FROM s2s_in_common WHERE side = 'ours' "
+        "AND curve = 'RMSE' AND forecast = 'ukmo' AND against = 'ukmo'",
+    ) == [(2.0, 3.0, 1)]
+    ratios = [(row.part[0], row.value, row.in_common, row.outcome) for row in ours(path, 3)]
+    assert ratios == [("a", 2 / 3, 1, True), ("b", 2 / 3, 1, False)]
