@@ -455,8 +455,9 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
         connection.executemany(
             "INSERT INTO made BY NAME SELECT 'chaosbench' AS suite, 's2s_control' AS dimension, "
             "'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, v AS "
-            "variable, 'wrmse.pooled' AS convention, 0 AS seed, 'synthetic' AS source, 'demo' AS "
-            "protocol, false AS comparable, ? AS model, ? AS variant, ? AS lead, ? AS value "
+            "variable, 'wrmse.pooled' AS convention, 0 AS seed, 'x' AS scale, "
+            "'synthetic' AS source, 'demo' AS protocol, false AS comparable, ? AS model, "
+            "? AS variant, ? AS lead, ? AS value "
             "FROM (VALUES ('t850'), ('z500'), ('q700')) AS t(v)",
             rows,
         )
@@ -475,6 +476,12 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
     helped = found(path, 10)
     assert helped.verdicts[OURS] == "does not hold"
     assert [(part.yes, part.no) for part in helped.parts[OURS]] == [(3, 0), (3, 0), (0, 3)]
+    with duckdb.connect(str(path)) as connection:  # a scale without land and ocean says nothing
+        connection.execute(
+            "INSERT INTO by_lead SELECT * REPLACE ('y' AS scale, 9 AS value) FROM by_lead WHERE "
+            "model = 'resnet' AND variant = 'default'"
+        )
+    assert found(path, 10).parts == helped.parts
 
 
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
