@@ -39,9 +39,9 @@ def demo() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 14 single forecasts on 2022, on 2022-2023 and on common starts, 12 variants of networks, 5
-    # ensembles, draws of the VAE and 2 of several trainings on the first two
-    assert len(paper.cells) == 14 * 3 + (12 + 5 + 1 + 2) * 2
+    # 14 single forecasts on 2022, on 2022-2023 and on common starts, 13 variants of networks, 5
+    # ensembles, draws of 3 VAEs and 2 of several trainings on the first two
+    assert len(paper.cells) == 14 * 3 + (13 + 5 + 3 + 2) * 2
     assert all(made.predictions is None for made in paper.cells)
     # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
@@ -134,7 +134,7 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
     assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("66", "0") and jobs["score_s2s_ensemble"] == ("16", "0")
+    assert jobs["score_s2s_control"] == ("68", "0") and jobs["score_s2s_ensemble"] == ("20", "0")
 
 
 def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
@@ -160,6 +160,13 @@ def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
     assert all(train["targets"] == ["t_850", "z_500", "q_700"] for train in targets)
     assert trained["fno", "scrambled"][0]["options"] == {"output": "scrambled"}
     assert trained["fno", "concatenate"][0]["options"] == {"join": "concatenate"}
+    of_vae = {name: trained["vae", name][0] for name in ("default", "task2", "crps")}
+    assert "loss" not in of_vae["default"]["train"]
+    assert of_vae["task2"]["train"]["targets"] == ["t_850", "z_500", "q_700"]
+    assert of_vae["task2"]["train"]["loss"] == "mse"
+    assert of_vae["crps"]["train"]["loss"] == {"crps": {"members": 2}}
+    assert of_vae["crps"]["options"] == {"bounded": False, "kl_weight": 0}
+    assert trained["unet", "wrmse"][0]["train"]["loss"] == "wrmse"
     (autoregressive,) = {
         tuple(made.scores.recipe.get("leads", ()) or made.scores.forecast.get("leads", ()))
         for made in paper.cells
@@ -191,6 +198,7 @@ def test_the_demo_trains_what_its_findings_compare(demo: Plan) -> None:
     options = {name: trained["fno", name]["options"] for name in ("scrambled", "concatenate")}
     assert options["scrambled"]["output"] == "scrambled"
     assert options["concatenate"]["join"] == "concatenate"
+    assert trained["resnet", "wrmse"]["train"]["loss"] == "wrmse"
     assert "targets" not in trained["unet", "steps5"]["train"]
     assert trained["unet", "steps5"]["train"]["horizon"] == 5
     for model, variant in (("resnet", "task2_direct"), ("climax", "task2")):
