@@ -19,7 +19,7 @@ PARTS = {
     "processes": "each stage, and each kind of store, in processes of its own; full disks",
     "browser": "charts, forecasts and SQL console of the report, and questionnaires, in a browser",
     "fuzz": "a thousand damaged files for each reader",
-    "learning": "every model learns by heart; trainings in several processes",
+    "learning": "every model learns by heart, ChaosBench's beat persistence; several processes",
     "slurm-jobs": "what happens to single jobs on a real Slurm",
     "slurm-people": "what people, disks and the controller do to runs on a real Slurm",
     "chaos": "random kills on a real Slurm",

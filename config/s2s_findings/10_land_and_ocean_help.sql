@@ -43,4 +43,4 @@ LEFT JOIN rmse b
 LEFT JOIN rmse a
     ON a.model = b.model AND a.variable = b.variable AND a.lead = b.lead
     AND a.variant = 'default' AND a.trained_on = b.trained_on AND a.tested_on = b.tested_on
-    AND a.seed = b.seed;
+    AND a.seed = b.seed AND a.scale = b.scale;

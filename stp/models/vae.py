@@ -89,13 +89,28 @@ class Model(OneStep):
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error and, per value of a frame, twice the divergence of the codes.
+        """Mean squared error, and what the divergence of the codes adds to it (`drawn`).
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
+        forecast, divergence = self.drawn(context, future.shape[1], future[0, 0].numel())
+        return F.mse_loss(forecast.float(), future) + divergence
+
+    def drawn(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
+        """A forecast whose codes come from torch's generator, and what they add to any loss of it.
+
+        Args:
+            frames: context (B, T_in, C, H, W).
+            horizon: number of lead times.
+            values: of a frame that are compared.
+
+        Returns:
+            the forecast (B, horizon, C, H, W), and `kl_weight` times twice the divergence of a code
+            per compared value, the mean over clips and lead times, from 0.
+        """
         divergences: list[Tensor] = []
 
         def following(x: Tensor) -> Tensor:
@@ -103,10 +118,8 @@ class Model(OneStep):
             divergences.append(divergence.float())
             return found
 
-        forecast = torch.cat(list(self._rolled_out(following, context, future.shape[1])), dim=1)
-        divergence = torch.stack(divergences).mean()
-        error = F.mse_loss(forecast.float(), future)
-        return error + 2 * self.kl_weight * divergence / future[0, 0].numel()
+        forecast = torch.cat(list(self._rolled_out(following, frames, horizon)), dim=1)
+        return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
         """Where the noise of a forecast comes from."""

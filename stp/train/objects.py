@@ -54,7 +54,9 @@ def loss_of(
 ) -> Callable[..., Tensor]:
     """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
 
-    Of models that draw lead times (`leads`), it takes those of the clips as well.
+    A loss that options name takes the place of the errors that a model is trained for, and not of
+    what its codes add to them (``drawn``). Of models that draw lead times (`leads`), it takes those
+    of the clips as well.
 
     Args:
         model: the network.
@@ -92,19 +94,31 @@ def loss_of(
 
     def loss(clips: Tensor, step: int, *leads: Tensor) -> Tensor:
         seen, observed = clips[:, :context], clips[:, context:]
+        compared = observed.shape[2] if channels is None else len(channels)
+        values = compared * observed[0, 0, 0].numel()
         if members is not None:
-            drawn = [model(seen, observed.shape[1]) for _ in range(members)]
-            predicted = torch.stack(drawn, dim=1)
+            found = [_forecast(model, seen, observed.shape[1], values) for _ in range(members)]
+            drawn, terms = zip(*found, strict=True)
+            predicted, term = torch.stack(drawn, dim=1), torch.stack(terms).mean()
         elif hasattr(model, "outputs"):
             predicted, observed = model.outputs(clips, step, *leads)  # type: ignore[operator]
+            term = seen.new_zeros(())
         else:
-            predicted = model(seen, observed.shape[1])
+            predicted, term = _forecast(model, seen, observed.shape[1], values)
         if channels is not None:
             predicted, observed = predicted[..., channels, :, :], observed[..., channels, :, :]
         scalar: Tensor = compare(predicted.float(), observed)
-        return scalar
+        return scalar + term
 
     return loss
+
+
+def _forecast(model: nn.Module, seen: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
+    """A forecast (B, horizon, C, H, W), and what the model adds to any loss of `values` a frame."""
+    if hasattr(model, "drawn"):
+        found: tuple[Tensor, Tensor] = model.drawn(seen, horizon, values)  # type: ignore[operator]
+        return found
+    return model(seen, horizon), seen.new_zeros(())
 
 
 def compile_parts(model: nn.Module) -> None:

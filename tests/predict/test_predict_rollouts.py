@@ -35,6 +35,8 @@ def both(tmp_path, make_data, make_trained, make_job) -> Both:
     def make(what: dict[str, Any], keep: int = 3, **more: Any) -> tuple[Path, Job]:
         data, trained = (make_data(), None) if what is PLAIN else make_trained(what)
         job = make_job(data, trained, **{**what, **more})
+        if more.get("per_lead"):
+            job.inputs.update({f"model-lead-{lead}": trained for lead in more["leads"]})
         predict(job)
         recipe = {
             "cell": {**dict.fromkeys(CELL, "x"), "seed": 0},
@@ -83,6 +85,19 @@ def test_scores_are_those_of_stored_predictions_to_the_last_bit(both: Both, what
     extras = roll_out(job)
     assert_same(stored, job.out)
     assert (extras["samples"], extras["kept"], extras["device"]) == (7, 3, "cpu")
+
+
+@pytest.mark.parametrize("more", [{}, {"interpolated": True}], ids=["direct", "interpolated"])
+def test_some_lead_times_are_scored_and_kept_as_those_that_are_stored(both: Both, tmp_path, more):
+    stored, job = both(CONVLSTM, leads=[1, 3], per_lead=True, **more)
+    roll_out(job)
+    assert_same(stored, job.out)
+    whole, kept = (
+        xr.open_zarr(folder / "predictions.zarr", consolidated=False)
+        for folder in (tmp_path / "predicted", job.out)
+    )
+    assert kept.lead.values.tolist() == ([1, 2, 3] if more else [1, 3])
+    xr.testing.assert_identical(kept, whole.isel(sample=[0, 2, 4]))
 
 
 @pytest.mark.parametrize("block", [1, 3, 5, 7])

@@ -1,5 +1,7 @@
 """Published values stand beside the columns that they are about, in every dimension."""
 
+import csv
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from stp.collect.published import PublishedValue, read_published
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
 from stp.plan.raw_bytes import judged
+from stp.render.tables import s2s_networks
 from stp.render.tables.rows import Row, make_rows
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +23,13 @@ def plan() -> Plan:
     return Plan.load(ROOT / "config" / "paper.yaml")
 
 
-def published(dimension: str) -> list[PublishedValue]:
-    every = read_published(ROOT / "config" / "published" / "predbench.csv")
+@pytest.fixture(scope="module")
+def chaosbench() -> Plan:
+    return Plan.load(ROOT / "config" / "chaosbench.yaml")
+
+
+def published(plan: Plan, dimension: str) -> list[PublishedValue]:
+    every = read_published(plan.config.suite.published_file)
     return [value for value in every if value.dimension == dimension]
 
 
@@ -30,7 +38,7 @@ def rows(plan: Plan, dimension: str) -> list[Row]:
     described = manifest(plan, dimension)
     described = replace(described, cells=judged(described))
     absent = {cell.key: "not computed" for cell in described.cells}
-    return make_rows(described, dimension, {}, published(dimension), absent)
+    return make_rows(described, dimension, {}, published(plan, dimension), absent)
 
 
 @pytest.mark.parametrize("dimension", ["short_term", "generalization", "robustness"])
@@ -41,7 +49,37 @@ def test_every_published_value_is_found_once(plan, dimension):
         for entry in row.entries.values()
         if entry.published
     ]
-    assert sorted(found) == sorted(value.raw for value in published(dimension))
+    assert sorted(found) == sorted(value.raw for value in published(plan, dimension))
+
+
+def test_every_value_of_chaosbench_is_found_once(chaosbench):
+    """Tables 2 and S7, both tasks; FNO beside ours and beside one that is scrambled as released."""
+    every = published(chaosbench, "s2s_control")
+    printed = [value for value in every if value.table in ("2", "S7")]
+    assert len(printed) == 33 + 14 * 9
+    name = manifest(chaosbench, "s2s_control").published_names.of_model
+    assert Counter(
+        (name(row.key), column, entry.published.raw)
+        for row in rows(chaosbench, "s2s_control")
+        for column, entry in row.entries.items()
+        if entry.published
+    ) == {
+        (value.model, f"{value.variable} {value.metric}", value.raw): 1 + (value.model == "FNO")
+        for value in printed
+    }
+
+
+def test_every_hyperparameter_of_chaosbench_is_found_once(chaosbench):
+    """Tables S3 to S6, each beside what ours is."""
+    with s2s_networks.PRINTED.open(newline="") as file:
+        printed = Counter(tuple(row.values()) for row in csv.DictReader(file))
+    networks = s2s_networks.networks(chaosbench.config)
+    assert printed.total() == 37 and printed == Counter(
+        (one.table, one.name, name, value)
+        for one in networks
+        for name, value in one.published.items()
+    )
+    assert all(one.published.keys() <= one.ours.keys() for one in networks)
 
 
 def test_each_interval_and_subset_has_its_own(plan):
@@ -56,7 +94,7 @@ def test_each_interval_and_subset_has_its_own(plan):
     def said(dimension: str, **wanted: Any) -> float:
         (found,) = (
             value
-            for value in published(dimension)
+            for value in published(plan, dimension)
             if all(getattr(value, key) == wanted[key] for key in wanted)
         )
         return found.value

@@ -17,7 +17,13 @@ SIDE, CONTEXT, HORIZON = 8, 3, 2
 SPLITS = {"train": 22, "val": 6, "test": 5}
 
 
-def write_data(folder: Path, *, frames: np.ndarray | None = None, **attrs: Any) -> Path:
+def write_data(
+    folder: Path,
+    *,
+    frames: np.ndarray | None = None,
+    length: int = CONTEXT + HORIZON,
+    **attrs: Any,
+) -> Path:
     """Write prepared data: clips of 5 frames, 8 x 8 pixels, that start one frame apart."""
     if frames is None:
         count = sum(SPLITS.values()) + CONTEXT + HORIZON
@@ -49,7 +55,7 @@ def write_data(folder: Path, *, frames: np.ndarray | None = None, **attrs: Any) 
             "clip": [f"clip{k}" for k in start],
             "start": start,
             "stride": 1,
-            "length": CONTEXT + HORIZON,
+            "length": length,
             "cluster": [f"cluster{k // 2}" for k in start],
             "phase": start % attributes["phases"],
         }
@@ -97,6 +103,21 @@ OF_CHAOSBENCH: dict[str, dict[str, Any]] = {
 def chaosbench_recipe(model: str, **train: Any) -> dict[str, Any]:
     """The same with a tiny network of ChaosBench; the VAE draws codes, ClimaX lead times."""
     return {**recipe(**train), "model": model, "options": OF_CHAOSBENCH[model]}
+
+
+def write_fields(folder: Path) -> Path:
+    """Write three named fields, of which one day is shown and five are forecast."""
+    frames = np.random.default_rng(0).normal(size=(38, 3, SIDE, SIDE)).astype(np.float32)
+    names = ["z_500", "t_850", "q_700"]
+    about = {"units": "physical", "variables": names, "context": 1, "horizon": 5}
+    return write_data(folder, frames=frames, length=6, stored_scale=1.0, **about)
+
+
+def fields_recipe(*, lead: int | None = None, **train: Any) -> dict[str, Any]:
+    """A training of a tiny UNet on these: of one lead time alone, or of as many as `horizon`."""
+    what = chaosbench_recipe("unet", **{"horizon": 1, **train})
+    what |= {"shape": [3, SIDE, SIDE], "context": 1, "horizon": what["train"]["horizon"]}
+    return what if lead is None else {**what, "lead": lead}
 
 
 def job(folder: Path, data: Path, what: dict[str, Any], **runtime: Any) -> Job:

@@ -159,6 +159,34 @@ def test_a_training_for_another_loss_is_another_training(tmp_path, globe, loss):
     assert any(not torch.equal(plain[name], tensor) for name, tensor in other.items())
 
 
+@pytest.mark.parametrize("targets", [[], ["t_850"]])
+@pytest.mark.parametrize("loss", ["mse", "wrmse", "spectral", {"crps": {"members": 3}}])
+def test_a_named_loss_takes_the_place_of_errors_and_not_of_the_divergence_of_codes(
+    globe, loss, targets
+):
+    """Twice the divergence of a code for each value that is compared, times its weight."""
+    options = {"channels": [4, 4], "latent": 2}
+    clips = torch.randn(4, 2, 3, 8, 8)
+
+    def of(kl_weight: float, named: object) -> float:
+        torch.manual_seed(0)
+        what = {**unet(), "model": "vae", "options": {**options, "kl_weight": kl_weight}}
+        about = {"loss": named, "targets": targets} if named else {}
+        model = create(what).train()
+        compare = loss_of(model, TrainOptions.from_recipe(about), 1, "vae", Prepared(globe))
+        value = compare(clips, 0).item()
+        divergences.append(model._drawn(clips[:, 0], torch.zeros_like)[1].mean().item())
+        return value
+
+    divergences: list[float] = []
+    values = 64 * (len(targets) or 3)
+    added = of(100.0, loss) - of(0.0, loss)
+    assert divergences[0] == divergences[1] > 0.01
+    assert added == pytest.approx(200 * divergences[0] / values, rel=1e-3)
+    if loss == "mse" and not targets:
+        assert of(100.0, None) == of(100.0, loss)
+
+
 def test_points_where_a_variable_does_not_exist_count_as_forecasts_of_its_mean(tmp_path, globe):
     """As values of 0, once normalised; scores leave these points out."""
     data = Prepared(globe)
@@ -257,6 +285,26 @@ def test_a_network_that_is_told_lead_times_reads_one_day_of_each_clip(tmp_path, 
     rows = np.array(sorted(first))
     assert np.array_equal([first[row] for row in rows], drawn.draw(rows, epoch=0))
     assert not np.array_equal(drawn.draw(rows, epoch=0), drawn.draw(rows, epoch=1))
+
+
+@pytest.mark.parametrize("loss", ["mse", "wrmse", "spectral"])
+def test_a_network_that_is_told_lead_times_is_trained_for_any_loss_of_some_fields(
+    tmp_path, globe, loss
+):
+    """Of the one day that each clip has; an error of another field changes nothing."""
+    about = {"loss": loss, "targets": ["t_850"]}
+    options = {"patch": 2, "width": 8, "depth": 1, "heads": 2, "drop": 0, "drop_path": 0}
+    what = {**unet(**about), "model": "climax", "options": options}
+    model, data = create(what).train(), Prepared(globe)
+    compare = loss_of(model, TrainOptions.from_recipe(about), 1, "climax", data)
+    clips, leads = torch.randn(4, 2, 3, 8, 8), torch.tensor([1, 2, 3, 4])
+    others, own = clips.clone(), clips.clone()
+    others[:, 1, [0, 2]] += 9
+    own[:, 1, 1] += 9
+    value = compare(clips, 0, leads).item()
+    assert compare(others, 0, leads).item() == pytest.approx(value, rel=1e-5)
+    assert compare(own, 0, leads).item() > value + 1
+    assert np.isfinite(run(job(tmp_path, globe, what))["selection"]["val_mse"])
 
 
 def test_a_training_may_be_shown_some_channels_alone(globe, tmp_path):

@@ -12,7 +12,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from moving_bar import OF_CHAOSBENCH, chaosbench_recipe, job, recipe, simvp_recipe
+from moving_bar import (
+    OF_CHAOSBENCH,
+    chaosbench_recipe,
+    fields_recipe,
+    job,
+    recipe,
+    simvp_recipe,
+    write_fields,
+)
 
 from stp.train.checkpoint import Checkpoint
 from stp.train.gradient_descent import GradientDescent
@@ -20,6 +28,13 @@ from stp.train.run import run
 
 STEPS_PER_EPOCH = 5
 OFTEN = {"checkpoint_every_s": 0}
+TASK_2 = {"loss": "mse", "targets": ["t_850", "q_700"]}
+
+
+@pytest.fixture
+def data_of(tmp_path, data):
+    """The data of a recipe: those of a moving bar, or fields with names."""
+    return lambda what: write_fields(tmp_path / "fields") if what["shape"][0] > 1 else data
 
 
 def weights(folder):
@@ -52,11 +67,17 @@ def start(folder, data, what, **runtime):
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "make_recipe",  # and those of ChaosBench that draw codes, or lead times and what is dropped
-    [recipe, *(partial(chaosbench_recipe, model) for model in ("vae", "climax"))],
-    ids=["convlstm", "vae", "climax"],
+    [
+        recipe,
+        *(partial(chaosbench_recipe, model) for model in ("vae", "climax")),
+        partial(fields_recipe, horizon=5, **TASK_2),
+        partial(fields_recipe, lead=5, **TASK_2),
+    ],
+    ids=["convlstm", "vae", "climax", "task2_steps5", "task2_direct"],
 )
-def test_killed_in_the_middle_of_an_epoch(tmp_path, data, make_recipe):
+def test_killed_in_the_middle_of_an_epoch(tmp_path, data_of, make_recipe):
     what = make_recipe()
+    data = data_of(what)
     process = start(tmp_path / "killed", data, what, slow_step_s=1.0, **OFTEN)
     try:
         # until the second epoch has begun: two of its five steps, a second each
@@ -87,10 +108,13 @@ class Killed(BaseException):
     [
         *(recipe, simvp_recipe, partial(recipe, ema=0.1)),
         *(partial(chaosbench_recipe, model) for model in OF_CHAOSBENCH),
+        # five steps, targets, one lead time
+        *(partial(fields_recipe, **about) for about in ({"horizon": 5}, TASK_2, {"lead": 5})),
     ],
 )
-def test_stopped_between_the_last_step_and_validation(tmp_path, data, monkeypatch, make_recipe):
+def test_stopped_between_the_last_step_and_validation(tmp_path, data_of, monkeypatch, make_recipe):
     what = make_recipe(epochs=2)
+    data = data_of(what)
 
     def die(self):
         raise Killed
