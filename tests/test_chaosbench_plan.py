@@ -1,6 +1,7 @@
 """The plan of the scale files of ChaosBench: what is read, what is scored, and what it costs."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,16 @@ def test_the_demo_trains_what_its_findings_compare(demo: Plan) -> None:
     assert trained["unet", "steps5"]["train"]["horizon"] == 5
     for model, variant in (("resnet", "task2_direct"), ("climax", "task2")):
         assert trained[model, variant]["train"]["targets"] == ["t_850", "z_500", "q_700"]
+
+
+def test_the_page_lists_all_figures_of_the_demo_and_counts_its_jobs(demo: Plan) -> None:
+    page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
+    listed = re.findall(r"`figures/(\w+)/(\w+)(?:/chaosbench)?\.png`", page)
+    made = {tuple(path.removesuffix(".png").split("/")[1:3]) for path in figures(demo)}
+    assert len(set(listed)) == len(listed)
+    assert {*listed} == made | {("s2s_control", "strips")}  # pictures, of rules of their own
+    jobs = Counter(artefact.stage for artefact in demo.artefacts.values())
+    assert f"{jobs.total()} jobs, {jobs['train']} of them trainings" in page
 
 
 def test_the_printed_fno_stands_beside_ours_and_beside_the_scrambled_one(demo: Plan) -> None:

@@ -36,10 +36,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout = Checkout.create(folder / "checkout", folder / "shared")
     path = checkout.folder / SCALE
     scale = yaml.safe_load(path.read_text())
-    cells = [{"trained_on": "chaosbench", "keep": 1, "subset": ["test", "untouched"]}]
     scale["dimensions"] = {
-        "s2s_control": {"models": ["persistence", *NETWORKS], "cells": cells},
-        "s2s_ensemble": {"models": ["vae"], "cells": cells},
+        dimension: {
+            "models": models,
+            "cells": [{"trained_on": "chaosbench", "keep": 1, "subset": ["test", "untouched"]}],
+        }
+        for dimension, models in (
+            ("s2s_control", ["persistence", *NETWORKS]),
+            ("s2s_ensemble", ["vae"]),
+        )
     }
     of_demo = networks_of(Plan.load(ROOT / SCALE))
     assert networks_of(Plan.load(scale)) == of_demo and {*of_demo} == {*NETWORKS, "vae"}
