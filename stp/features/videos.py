@@ -106,7 +106,8 @@ def _unlike(row: np.ndarray, maps: int) -> float:
 def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
     """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`.
 
-    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN.
+    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN. So is what
+    needs a true future or a classifier that is not there.
     """
     maps = looker.maps
     of_frames = maps(video.predicted)
@@ -116,6 +117,8 @@ def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndar
     found = frame_features.features_of(
         video.predicted, maps, context, frame_features.PARTS, of_frames
     )
+    entropies = looker.entropies and looker.entropies(video.predicted[context:])
+    found["entropy"] = nothing if entropies is None else entropies.mean(keepdims=True)
     if video.truth is None:
         return found | dict.fromkeys(("mse", "cosine", "lpips"), nothing)
     both = video.predicted[context:], video.truth[context:]

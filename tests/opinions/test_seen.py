@@ -21,6 +21,7 @@ from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
+from stp.opinions.measures import Unavailable, network_features
 from stp.opinions.prepared import Video, open_database
 from stp.options.quality import COMPONENTS, QualityOptions
 from stp.plan.cells import Plan
@@ -58,6 +59,27 @@ def test_parts_of_a_video():
     with torch.inference_mode():
         alone = features_of(Video(video, None), looker, context=4)
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
+    assert np.isnan(found["entropy"]).all()  # no classifier is read
+
+
+def test_entropy_is_of_the_predicted_frames_and_null_without_a_classifier(data: Path):
+    torch.manual_seed(0)
+    state = Trunk("squeezenet").state_dict()
+    made = open_looker("squeezenet", state, torch.device("cpu"))
+    shown: list[np.ndarray] = []
+
+    def entropies(frames: np.ndarray) -> np.ndarray:
+        shown.append(frames)
+        return np.arange(len(frames), dtype=float)
+
+    looker = replace(made, maps=maps, compared=maps, entropies=entropies)
+    video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
+    found = features_of(Video(video, None), looker, context=4)
+    assert found["entropy"] == 7.5
+    np.testing.assert_array_equal(shown[0], video[4:])
+    nothing = seen.Seen({"entropy": np.full((60, 1), np.nan, np.float32)}, ["entropy"])
+    why = network_features.values(open_database(data, 4), nothing)
+    assert isinstance(why, Unavailable) and "entropy needs the classifier" in why.reason
 
 
 @pytest.mark.long(part="suites")
@@ -193,6 +215,21 @@ def test_printed_values_of_table_5_stand_beside_the_regressions():
     assert printed["squeezenet_mcs_rfd", "ridge"] == {}
     alone = dict(absent_methods(made, list(made.cells), values))
     assert set(alone) == {"Neural Network"} and "weights" in alone["Neural Network"]
+
+
+def test_entropy_of_inception_stands_beside_the_printed_value():
+    scale = yaml.safe_load((CONFIG_FOLDER / "pvqa-demo.yaml").read_text())
+    on = {"trained_on": "pvqa", "subset": "published"}
+    scale["dimensions"]["quality_measures"] = {
+        "models": ["inception_entropy"],
+        "cells": [on, {**on, "variant": "on_test"}],
+    }
+    made = manifest(Plan.load(scale), "quality_measures")
+    values = read_published(made.published)
+    beside, on_test = (of_cell(made, cell, values) for cell in made.cells)
+    assert {one.metric: one.value for one in beside}["SROCC"] == 0.0828 and not on_test
+    alone = dict(absent_methods(made, list(made.cells), values))
+    assert not any(name.startswith("Inception Score") for name in alone)
 
 
 def test_c3d_has_the_components_of_the_paper_unless_a_setting_says_otherwise():
