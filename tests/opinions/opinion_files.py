@@ -4,7 +4,10 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from stp.core.job import Job
+from stp.opinions import prepared
 from stp.prepare import opinions
 
 RECIPE = {
@@ -48,3 +51,12 @@ def prepare(raw: Path, out: Path, **options: object) -> dict[str, object]:
     recipe = {**RECIPE, "options": {**RECIPE["options"], **options}}
     runtime = {"raw_roots": [str(raw)]}
     return dict(opinions.run(Job(recipe, {"raw": locked(raw)}, out, out, runtime)))
+
+
+def first(data: Path, out: Path, count: int) -> Path:
+    """Prepared data of the first few videos, without ratings and splits."""
+    out.mkdir()
+    (out / prepared.VIDEOS).symlink_to(data / prepared.VIDEOS)
+    table = prepared.open_database(data, 4).table.slice(0, count)
+    pq.write_table(table, out / prepared.OPINIONS, write_page_checksum=True)
+    return out

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import duckdb
@@ -12,18 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from measured_store import CONVENTIONS, measured
 from scipy.stats import spearmanr
-from small_store import (
-    SmallStore,
-    convention_facts,
-    dataset_facts,
-    kind_facts,
-    suite,
-    write_receipt,
-)
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.metrics import opinion_rmse, plcc, srocc
@@ -31,60 +21,20 @@ from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
 from stp.opinions.prepared import OPINION_COLUMNS
 from stp.options.score import CELL_KEYS
-from stp.plan.cells import Plan
-from stp.plan.manifests import manifest as manifest_of
 from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
-from stp.render.figures import opinions
-from stp.render.figures import reading as figures
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.score import opinions as score
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "pvqa_findings")
-CONVENTIONS = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
 MODELS = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
+NEW_MODEL = "INSERT INTO models BY NAME SELECT * REPLACE ({}) FROM models WHERE model = '{}'"
 
 
 @pytest.fixture(scope="module")
 def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results store of four measures, predicted and scored by the stages."""
-    folder = tmp_path_factory.mktemp("store")
-    planned = manifest_of(Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml"), "quality_measures")
-    store = SmallStore(folder)
-    store.manifest |= {
-        "suite": suite("pvqa"),
-        "dimension": "quality_measures",
-        "conventions": {name: convention_facts(True) for name in CONVENTIONS},
-        "datasets": {"pvqa": dataset_facts(kind="opinions")},
-        "models": {name: asdict(facts) for name, facts in planned.models.items()},
-        "names": {"models": planned.names.models, "datasets": planned.names.datasets},
-        "kinds": {"opinions": kind_facts("opinions")},
-        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
-        "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
-        # As if sharpness were a measure of the paper's Table 4.
-        "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
-    }
-    about = {
-        **{"suite": "pvqa", "dimension": "quality_measures", "subset": "published"},
-        "setting": "horizon-16",
-    }
-    for model in MODELS:
-        cell = store.add(model, "pvqa", {}, **about)
-        cell["kind"] = "opinions"
-        predictions, scores = Path(cell["predictions"]), Path(cell["scores"])
-        options = {"regression": "logistic"} if model.startswith("video") else {}
-        recipe = {"model": model, "context": 4, "split": "published", "predict": options}
-        predict.run(Job(recipe, {"data": data}, predictions, predictions))
-        recipe = {"cell": cell["key"], "conventions": CONVENTIONS, "split": "published"}
-        inputs = {"data": data, "predictions": predictions}
-        score.run(Job(recipe, inputs, scores, scores))
-        write_receipt(scores, "score")
-        write_receipt(Path(cell["data"]), "prepare")
-        shutil.copy(data / "ratings.parquet", cell["data"])
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return measured(tmp_path_factory.mktemp("store"), data, MODELS)
 
 
 def asked(path: Path, sql: str) -> pd.DataFrame:
@@ -146,30 +96,16 @@ def test_halves_of_the_raters_agree_as_prepared_data_say(base: Path, data: Path)
     assert halves["plcc"].std() > 0
 
 
-def test_figures_show_the_views(base: Path, tmp_path: Path):
-    """Panels without numbers say so: no measure of this store looks through a network."""
-    (tmp_path / "collected").mkdir()
-    shutil.copy(base.parent / "rows.parquet", tmp_path / "collected" / "quality_measures.parquet")
-    (manifest,) = base.parent.glob("**/manifest.json")
-    scores = figures.read(manifest, tmp_path)
-    figure, _ = opinions.draw(scores)
-    spread, halves, features, errors, pairs, time = figure.axes
-    videos = asked(base, "SELECT count(DISTINCT video) AS n FROM predicted_opinions")["n"].iloc[0]
-    assert sum(bar.get_height() for bar in spread.patches) == videos
-    (points,) = halves.lines
-    shown = asked(base, "FROM pvqa_halves WHERE halving = 1")["plcc"].iloc[0]
-    assert np.corrcoef(*points.get_data())[0, 1] == pytest.approx(shown)
-    known = asked(base, "FROM pvqa_reversals WHERE family = 'stochastic' ORDER BY reversed DESC")
-    assert [bar.get_width() for bar in pairs.patches] == pytest.approx(100 * known["reversed"])
-    for axes in (features, errors, time):
-        assert axes.texts[0].get_text().startswith("no ")
-
-
 def test_what_one_feature_misses_and_the_other_sees_is_counted(edited: Callable[..., Path]):
     """MCS is wrong by 20 points of videos with blur, RFD of those of KTH."""
     insert = "INSERT INTO predicted_opinions BY NAME SELECT * REPLACE ('net_{}' AS model, {} AS "
     rest = "predicted) FROM predicted_opinions WHERE model = 'sharpness'"
+    net = [
+        NEW_MODEL.format(f"'net_{part}' AS model, 'net' AS network", f"squeezenet_{part}")
+        for part in ("mcs", "rfd")
+    ]
     path = edited(
+        *net,
         insert.format("mcs", "observed + 20 * (tags = 'blur')::INT") + rest,
         insert.format("rfd", "observed - 20 * (source_dataset = 'KTH')::INT") + rest,
     )
@@ -379,7 +315,6 @@ def test_findings_of_measures_follow_from_their_scores(
     assert judged.verdicts[PUBLISHED] == ("holds" if number == 1 else "not enough data")
 
 
-NEW_MODEL = "INSERT INTO models BY NAME SELECT * REPLACE ({}) FROM models WHERE model = '{}'"
 RESNET = [
     NEW_MODEL.format(f"'resnet50_{part}' AS model, 'resnet50' AS network", f"squeezenet_{part}")
     for part in ("mcs_rfd", "mcs", "rfd", "ssa")
