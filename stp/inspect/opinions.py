@@ -59,16 +59,13 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
         yield f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` tell what it has"
         return
     yield f"{name}: opinions of {number(counted['videos'])} videos"
+    printed = printed_of(plan, name)
     if counted["raters"]:
-        yield (
-            f"{number(counted['raters'])} raters, of whom {len(counted['rejected'])} are rejected; "
-            f"the opinions of random halves correlate with {counted['split_half']:.3f} (median)"
-        )
+        yield raters(counted, printed)
     yield found.reason
     yield ""
     folder = plan.store / plan.data(name).folder
     rows = open_database(folder, 0).table.to_pylist()
-    printed = printed_of(plan, name)
     yield from sources(rows, printed, width)
     yield ""
     yield from groups(rows, printed, width)
@@ -86,6 +83,26 @@ def printed_of(plan: Plan, name: str) -> Printed:
         for one in read_published(plan.config.suite.published_file)
         if one.dimension == OPINIONS and one.tested_on == known
     }
+
+
+def raters(counted: dict[str, Any], printed: Printed) -> str:
+    """How many raters are rejected, and how the halves of the others agree.
+
+    Args:
+        counted: see `facts`.
+        printed: values of the paper.
+    """
+    outliers, every, halves = (
+        printed.get((name, "value"), "")
+        for name in ("outlier subjects", "subjects", "inter-subject split-half PLCC median")
+    )
+    return (
+        f"{number(counted['raters'])} raters, of whom {len(counted['rejected'])} are rejected"
+        + (f" (printed: {outliers} of {every})" if outliers and every else "")
+        + "; the opinions of random halves of the others correlate with "
+        + f"{counted['split_half']:.3f} (median"
+        + (f"; printed: {halves})" if halves else ")")
+    )
 
 
 def sources(rows: list[dict[str, Any]], printed: Printed, width: int) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from stp.inspect.opinions import groups, pairs_of, printed_of, sources
+from stp.inspect.opinions import groups, pairs_of, printed_of, raters, sources
 from stp.opinions.prepared import open_database
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
@@ -66,3 +66,14 @@ def test_printed_values_stand_beside(
         assert value in text
     (untagged,) = groups([row | {"tags": None, "family": None} for row in rows], printed, 100)
     assert untagged.startswith("groups of videos: not known")
+
+
+def test_rejected_raters_and_halves_stand_beside_the_printed_ones(
+    printed: dict[tuple[str, str], str],
+):
+    counted = {"raters": 40, "rejected": ["a", "b"], "split_half": 0.9571}
+    assert raters(counted, printed) == (
+        "40 raters, of whom 2 are rejected (printed: 7 of 50); the opinions of random halves of "
+        "the others correlate with 0.957 (median; printed: 0.94)"
+    )
+    assert "printed" not in raters(counted, {})

@@ -60,7 +60,8 @@ def panels(base: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ax
     results = tmp_path_factory.mktemp("results")
     (results / "collected").mkdir()
     shutil.copy(base.parent / "rows.parquet", results / "collected" / "quality_measures.parquet")
-    figure, _ = opinions.draw(figures.read(base.parent / "manifest.json", results))
+    figure, notes = opinions.draw(figures.read(base.parent / "manifest.json", results))
+    assert notes[-1].startswith("printed of two videos (9): MOS 46.54 and 71.65, MSE 344 and 4731,")
     names = ("spread", "halves", "features", "errors", "pairs", "time")
     return dict(zip(names, figure.axes, strict=True))
 
@@ -77,6 +78,8 @@ def test_opinions_halves_and_reversed_pairs(base: Path, panels: dict[str, Axes])
     (points,) = panels["halves"].lines
     shown = asked(base, "FROM pvqa_halves WHERE halving = 1")["plcc"].iloc[0]
     assert np.corrcoef(*points.get_data())[0, 1] == pytest.approx(shown)
+    (said,) = panels["halves"].texts
+    assert said.get_text().endswith(", printed 0.94")
     known = asked(
         base, "FROM pvqa_reversals WHERE family = 'stochastic' ORDER BY reversed DESC, model"
     )

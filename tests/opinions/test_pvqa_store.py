@@ -29,6 +29,7 @@ from stp.score import opinions as score
 QUESTIONS = read_questions(CONFIG_FOLDER / "pvqa_findings")
 MODELS = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
 NEW_MODEL = "INSERT INTO models BY NAME SELECT * REPLACE ({}) FROM models WHERE model = '{}'"
+EDIT = "UPDATE predicted_opinions SET"
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,35 @@ def test_reversed_pairs_are_counted(edited: Callable[..., Path]):
         assert 0 < found["sharpness", family] < 1 and found["mean_opinion", family] == 0
 
 
+def test_two_videos_that_are_reversed_are_shown_beside_the_printed_ones(
+    edited: Callable[..., Path],
+):
+    """Both measures with a reference rank all the other way: the pair is that of most points."""
+    path = edited(
+        f"{EDIT} predicted = -observed WHERE starts_with(model, 'video_')",
+        f"{EDIT} predicted = observed WHERE model = 'sharpness'",
+    )
+    rows = asked(path, "FROM predicted_opinions WHERE model = 'sharpness'")
+    splits = rows[rows["family"] == "stochastic"].groupby("split")["observed"]
+    widest = (splits.max() - splits.min()).max()
+    shown = asked(path, "FROM pvqa_example").set_index(["side", "measure"])
+    ours, published = shown.loc["ours"], shown.loc["published"]
+    assert set(ours.index) == {*MODELS, "MOS"} and len(ours["worse_video"].unique()) == 1
+    assert ours.loc["MOS", "better"] - ours.loc["MOS", "worse"] == pytest.approx(widest)
+    mos = rows.drop_duplicates("video").set_index("video")["observed"]
+    assert ours.loc["sharpness", "worse"] == mos[ours["worse_video"].iloc[0]]
+    assert ours["reversed"].to_dict() == {
+        **{"video_ssim": True, "video_mse": True},
+        **{"sharpness": False, "mean_opinion": False, "MOS": False},
+    }
+    assert published["worse_video"].isna().all()
+    assert {name: tuple(row) for name, row in published[["worse", "better"]].iterrows()} == {
+        **{"MOS": (46.54, 71.65), "MSE": (344, 4731), "MS-SSIM": (0.9435, 0.5586)},
+        **{"Cosine Similarity": (0.8860, 0.5028), "Our Model": (57.40, 62.61)},
+    }
+    assert set(published.index[published["reversed"]]) == {"MSE", "MS-SSIM", "Cosine Similarity"}
+
+
 def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path]):
     extras = (
         '{"maps": 512, "seconds_per_video": 0.5, "dissimilarity": {"ssa": 0.1}, '
@@ -143,6 +173,9 @@ def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path
     (row,) = asked(path, "FROM pvqa_networks").to_dict("records")
     assert (row["network"], row["maps"], row["ssa_rfd"], row["mcs_rfd"]) == ("net", 512, 0.7, 0.5)
     assert row["ssa_dissimilarity"] == 0.1 and row["seconds_per_video"] == 0.5
+    assert (row["ssa_rfd_printed"], row["mcs_rfd_printed"]) == (0.71, 0.57)
+    assert list(row["ssa_dissimilarity_printed"]) == [0.16, 0.27]
+    assert list(row["rfd_dissimilarity_printed"]) == [0.34, 0.43]
 
 
 @pytest.mark.parametrize("metric", [srocc.magnitude, plcc.magnitude, opinion_rmse.points])
@@ -201,7 +234,6 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-EDIT = "UPDATE predicted_opinions SET"
 OWN = ("squeezenet_mcs_rfd", "alexnet_mcs_rfd")
 NO_LEARNING = (
     *("video_mse", "video_ssim", "video_ms_ssim", "gradient_difference"),

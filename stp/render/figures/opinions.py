@@ -20,6 +20,8 @@ from stp.render.figures.reading import Line, Scores
 BIN = 5  # points of opinion
 FAR = 15  # points; the threshold of the paper
 COLUMN = "SROCC"
+REVERSED_PAIR = "reversed_pair"  # the dimension of what is printed in Figure 9
+SPLIT_HALF = "inter-subject split-half PLCC median"  # as published values call it
 FEATURES = {
     "mcs_rfd": "MCS + RFD",
     "ssa_rfd": "SSA + RFD",
@@ -58,7 +60,17 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
                 axes.text(0.5, 0.5, missing, ha="center", va="center", transform=axes.transAxes)
                 axes.set_xticks([])
                 axes.set_yticks([])
-    return figure, ["numbers in parentheses: figures of the paper"]
+    return figure, ["numbers in parentheses: figures of the paper", *_printed_pair(scores)]
+
+
+def _printed_pair(scores: Scores) -> list[str]:
+    """What the paper prints of the two videos of its Figure 9."""
+    found: dict[str, list[str]] = {}
+    for one in scores.published:
+        if one.dimension == REVERSED_PAIR:
+            found.setdefault(one.model, []).append(one.raw)
+    said = ", ".join(f"{measure} {' and '.join(pair)}" for measure, pair in found.items())
+    return [f"printed of two videos (9): {said}"] if said else []
 
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -137,7 +149,9 @@ def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.plot(x, y, linestyle="none", marker=".", color=COLOURS[0], label="halves")
     axes.set_xlabel("opinion score, one half")
     axes.set_ylabel("other half")
-    axes.text(0.05, 0.92, f"median PLCC {median:.3f}", transform=axes.transAxes)
+    known = [one.raw for one in scores.published if one.model == SPLIT_HALF]
+    said = "".join([f"median PLCC {median:.3f}", *(f", printed {raw}" for raw in known)])
+    axes.text(0.05, 0.92, said, transform=axes.transAxes)
     return ""
 
 
