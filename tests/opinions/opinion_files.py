@@ -1,6 +1,7 @@
 """A small database with known answers: raw files, and how they are prepared."""
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -53,10 +54,10 @@ def prepare(raw: Path, out: Path, **options: object) -> dict[str, object]:
     return dict(opinions.run(Job(recipe, {"raw": locked(raw)}, out, out, runtime)))
 
 
-def first(data: Path, out: Path, count: int) -> Path:
-    """Prepared data of the first few videos, without ratings and splits."""
+def some(data: Path, out: Path, chosen: Sequence[int]) -> Path:
+    """Prepared data of some of the videos, without ratings and splits."""
     out.mkdir()
     (out / prepared.VIDEOS).symlink_to(data / prepared.VIDEOS)
-    table = prepared.open_database(data, 4).table.slice(0, count)
+    table = prepared.open_database(data, 4).table.take(list(chosen))
     pq.write_table(table, out / prepared.OPINIONS, write_page_checksum=True)
     return out
