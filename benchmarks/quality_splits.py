@@ -150,7 +150,7 @@ def by_size(data: Path, network: str, weights: Path | None) -> dict[str, float]:
             own = taken.setdefault(f"{width} x {height}", [])
             if len(own) < 3:
                 began = time.process_time()
-                videos.features_of(video, looker, CONTEXT)
+                videos.features_of(video, looker, CONTEXT, {})
                 own.append(time.process_time() - began)
     return {size: round(float(np.mean(own)), 2) for size, own in taken.items()}
 

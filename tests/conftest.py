@@ -4,8 +4,9 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,10 @@ SLURM = "tests/slurm/"
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Plans of tests see no weights, so that their metrics are NULL everywhere. Workers inherit this.
+WEIGHTS = "STP_TEST_WEIGHTS"
+if given := os.environ.pop("STP_WEIGHTS_DIR", None):
+    os.environ[WEIGHTS] = given
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Of a run in the background. Programs that tests start inherit it, and tests send them Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,6 +38,25 @@ def raw_mirror() -> Path:
     if not (folder / "MANIFEST.tsv").is_file():
         pytest.fail(f"STP_RAW_MIRROR={value} has no MANIFEST.tsv")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_weights() -> Callable[[str], tuple[Path, dict[str, Any]]]:
+    """Finds published weights of a network: the file, and what is declared of it. Tests that need
+    them skip where they are not at hand."""
+
+    def find(network: str) -> tuple[Path, dict[str, Any]]:
+        from stp.plan import weights
+
+        folder = os.environ.get(WEIGHTS)
+        if not folder:
+            pytest.skip("set STP_WEIGHTS_DIR to the folder of weights to run this test")
+        found = weights.present(Path(folder), weights.declared())
+        if network not in found:
+            pytest.skip(f"STP_WEIGHTS_DIR has no weights of {network}")
+        return Path(folder) / found[network].file, found[network].model_dump()
+
+    return find
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -112,10 +136,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the tests of sample bytes and on Slurm that really ran, for CI."""
+    """Count the tests of sample bytes, on Slurm and with weights that really ran, for CI."""
     found = [report for reports in terminalreporter.stats.values() for report in reports]
     reports = [report for report in found if isinstance(report, pytest.TestReport)]
-    for kind, mark in (("sample", "sample_bytes"), ("slurm", "real_slurm")):
+    kinds = {"sample": "sample_bytes", "slurm": "real_slurm", "weights": "real_weights"}
+    for kind, mark in kinds.items():
         selected = {report.nodeid for report in reports if mark in report.keywords}
         called = [report for report in reports if report.when == "call" and not report.skipped]
         ran = selected & {report.nodeid for report in called}

@@ -3,41 +3,45 @@
 --   Section 5.2.5: our model trained with just 10% of videos in our database outperforms all
 --   existing measures of quality.
 -- criterion: >
---   The median SROCC over the published splits of MCS and RFD, learnt from 10 % of all videos,
---   is larger than that of each measure that learns nothing, 6 of 6.
+--   For each network with which MCS and RFD learn from shares of the training, the median SROCC over
+--   the published splits of both, learnt from 10 % of all videos, is larger than that of each measure
+--   in the plan that learns nothing.
 -- reading: >
---   Existing measures are those that learn nothing from opinions; here the features are those of
---   SqueezeNet. Figure 10 has no printed numbers.
+--   Existing measures are those that learn nothing from opinions, whichever network they look
+--   through. The paper's network is ResNet-50. Figure 10 has no printed numbers.
 
-WITH ours AS (
+WITH learnt AS (
     FROM pvqa_scores WHERE dimension = 'quality_training' AND components = 240
 ),
 untrained AS (
     FROM pvqa_scores WHERE dimension = 'quality_measures' AND components = 240 AND training = 100
 ),
-wanted AS (
-    SELECT
-        'better than measures that learn nothing' AS part, 6 AS needed,
-        'squeezenet_mcs_rfd' AS model, 10 AS training, 'SROCC, 10 %' AS metric, against
-    FROM (VALUES
-        ('video_mse'), ('video_ssim'), ('gradient_difference'), ('squeezenet_lpips'),
-        ('squeezenet_cosine'), ('squeezenet_mse')
-    ) AS w(against)
+-- Where there are no such measures, or no others, a row says so.
+pairs AS (
+    SELECT coalesce(n.network, 'no network') AS network, n.model, o.model AS against
+    FROM (SELECT 1) AS one
+    LEFT JOIN (
+        SELECT DISTINCT model, network FROM learnt JOIN pvqa_measures USING (model)
+        WHERE proposed = 'both'
+    ) n ON true
+    LEFT JOIN (FROM pvqa_measures WHERE NOT learns AND role <> 'baseline') o ON true
 )
 SELECT
-    'ours' AS side, w.part, w.needed, w.model, 'pvqa' AS tested, w.metric, m.value, w.against,
-    o.value AS other, m.value > o.value AS outcome, true AS fair,
+    'ours' AS side, 'better than measures that learn nothing, ' || p.network AS part,
+    count(*) OVER (PARTITION BY p.network) AS needed, coalesce(p.model, 'MCS and RFD') AS model,
+    'pvqa' AS tested, 'SROCC, 10 %' AS metric, m.value, p.against, o.value AS other,
+    m.value > o.value AS outcome, true AS fair,
     CASE
         WHEN m.model IS NULL OR o.model IS NULL THEN 'not evaluated'
         WHEN m.value IS NULL THEN m.reason
         WHEN o.value IS NULL THEN o.reason
     END AS remark,
     m.bytes, m.comparable
-FROM wanted w
-LEFT JOIN ours m ON m.model = w.model AND m.training = w.training
-LEFT JOIN untrained o ON o.model = w.against
+FROM pairs p
+LEFT JOIN learnt m ON m.model = p.model AND m.training = 10
+LEFT JOIN untrained o ON o.model = p.against
 UNION ALL
 SELECT
-    'published', part, needed, 'Our Model - ResNet-50', 'pvqa', metric, NULL, against, NULL,
-    NULL, true, 'Figure 10 has no printed numbers', NULL, NULL
-FROM wanted;
+    'published', 'better than measures that learn nothing, resnet50', 1, 'Our Model - ResNet-50',
+    'pvqa', 'SROCC, 10 %', NULL, 'all existing measures', NULL, NULL, true,
+    'Figure 10 has no printed numbers', NULL, NULL;

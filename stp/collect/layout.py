@@ -282,6 +282,10 @@ MODELS = Table(
         ),
         ("training", "VARCHAR", "How others trained it, if they did; else NULL."),
         ("is_archived", "BOOLEAN", "Whether its forecasts are read from somebody's archive."),
+        ("role", "VARCHAR", "Of a measure of opinions: baseline, full_reference or no_reference."),
+        ("network", "VARCHAR", "That a measure of opinions looks through; NULL if none."),
+        ("parts", "VARCHAR[]", "What a measure of opinions takes of its network, such as mcs."),
+        ("learns", "BOOLEAN", "Whether a measure of opinions learns from opinions."),
     ),
 )
 

@@ -4,7 +4,7 @@ A class names the columns of a table in layout.py, or of a query; comments of co
 Fields stand in the order of the columns, which JSON keeps: those of a later base come first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -214,6 +214,10 @@ class ModelRow:
     fit: str | None = None
     training: str | None = None
     is_archived: bool | None = None
+    role: str | None = None
+    network: str | None = None
+    parts: Sequence[str] | None = None
+    learns: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

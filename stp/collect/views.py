@@ -551,6 +551,51 @@ GROUP BY ALL""",
     },
 )
 
+_PAIRED = f"{_CASE}, convention, other, variable, level, threshold, leads, {_ALIKE}"
+
+QUALITY_AGREEMENT = View(
+    "quality_agreement",
+    "Whether predicted quality ranks models as other metrics do: one row per evaluation, "
+    "convention of predicted_quality and convention of another metric, over the models that both "
+    "rank, if these are three or more. What raters say: table agreement_with_people, and "
+    "docs/pvqa.md.",
+    f"""
+WITH both_ranked AS (
+    SELECT
+        {", ".join(f"q.{key}" for key in EVALUATION)}, q.convention, m.convention AS other,
+        m.variable, m.level, m.threshold, m.leads,
+        {", ".join(f"q.{name}" for name in layout.ALIKE)},
+        q.rank AS by_quality, m.rank AS by_other
+    FROM leaderboard q
+    JOIN leaderboard m USING ({_CASE}, {_ALIKE}, model, variant)
+    WHERE q.metric = 'predicted_quality' AND m.metric <> 'predicted_quality'
+        AND q.rank IS NOT NULL AND m.rank IS NOT NULL
+),
+placed AS (
+    -- Equal models share the mean of their places.
+    SELECT
+        {_PAIRED},
+        rank() OVER (PARTITION BY {_PAIRED} ORDER BY by_quality)
+            + (count(*) OVER (PARTITION BY {_PAIRED}, by_quality) - 1) / 2.0 AS x,
+        rank() OVER (PARTITION BY {_PAIRED} ORDER BY by_other)
+            + (count(*) OVER (PARTITION BY {_PAIRED}, by_other) - 1) / 2.0 AS y
+    FROM both_ranked
+)
+SELECT
+    {_PAIRED}, count(*) AS models,
+    CASE WHEN count(DISTINCT x) > 1 AND count(DISTINCT y) > 1 THEN corr(x, y ORDER BY x, y) END
+        AS rank_correlation
+FROM placed
+GROUP BY {_PAIRED}
+HAVING count(*) >= 3""",
+    {
+        "other": "The convention that it is compared with.",
+        "models": "Models that both rank.",
+        "rank_correlation": "Spearman's correlation of the ranks, 1 for the same order; NULL where "
+        "all share one.",
+    },
+)
+
 VIEWS = (
     SCORES,
     OVERALL,
@@ -564,6 +609,7 @@ VIEWS = (
     RUNS,
     FAILURES,
     CONVENTION_EFFECTS,
+    QUALITY_AGREEMENT,
 )
 """In the order in which they are made: some ask others."""
 

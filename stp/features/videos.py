@@ -1,6 +1,8 @@
 """What a network sees of single videos, and of the true future beside them (stp.opinions.seen)."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,25 @@ from stp.opinions.dependence import (
 from stp.opinions.prepared import Video, open_database
 from stp.options.videos import VideoOptions
 
+STEPS = {
+    "ssa": ("frames", "ssa"),
+    **dict.fromkeys(("mcs", "mcs_written"), ("frames", "mcs")),
+    "rfd": ("rfd",),
+    "rfd_written": ("rfd_written",),
+    **dict.fromkeys(("mse", "cosine"), ("predicted", "true", "compared")),
+    "lpips": ("lpips",),
+    "entropy": ("entropy",),
+}
+"""The steps that make each part: ``frames``, ``predicted`` and ``true`` make maps, of all frames,
+the predicted and the true ones. A measure of several parts takes a step once."""
+_OF_FRAMES = {
+    "ssa": ("ssa",),
+    "mcs": ("mcs", "mcs_written"),
+    "rfd": ("rfd",),
+    "rfd_written": ("rfd_written",),
+}
+"""Steps that make features of single frames, and which."""
+
 
 def run(job: Job) -> Extras:
     """Write ``seen.parquet``.
@@ -31,9 +52,10 @@ def run(job: Job) -> Extras:
             file), ``device``.
 
     Returns:
-        Numbers of videos and of maps, seconds that a video took, how much features have in common
-        (two coefficients for each pair; see `stp.opinions.dependence`), and how unlike the first
-        observed and the last predicted frame are (median over videos).
+        Numbers of videos and of maps, seconds that a video took (all parts together, and each part
+        in its `STEPS`), how much features have in common (two coefficients for each pair; see
+        `stp.opinions.dependence`), and how unlike the first observed and the last predicted frame
+        are (median over videos).
 
     Raises:
         StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or videos
@@ -54,21 +76,28 @@ def run(job: Job) -> Extras:
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
     check_size(options.network, min(sides), "take its measures out of the scale file")
     parts: dict[str, list[np.ndarray]] = {name: [] for name in seen.PARTS}
+    seconds: dict[str, float] = {}
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
     with settle(device, options.threads, "float32") as compute, torch.inference_mode():
         looker = open_looker(options.network, state, compute.device)
         for number, video in enumerate(database.videos(), start=1):
-            for name, values in features_of(video, looker, options.context).items():
+            for name, values in features_of(video, looker, options.context, seconds).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
     found = {name: np.stack(rows) for name, rows in parts.items()}
     seen.write(job.out, database.names, found)
+    many = max(len(database), 1)
     return {
         **_dependence(found, looker.channels),
         "videos": len(database),
         "maps": looker.channels,
-        "seconds_per_video": round((time.monotonic() - began) / max(len(database), 1), 4),
+        "seconds_per_video": round((time.monotonic() - began) / many, 4),
+        "seconds": {
+            name: {step: float(f"{seconds[step] / many:.3g}") for step in steps}
+            for name, steps in STEPS.items()
+            if set(steps) <= set(seconds)
+        },
     }
 
 
@@ -103,29 +132,58 @@ def _unlike(row: np.ndarray, maps: int) -> float:
     return dissimilarity(frames[0], frames[-1])
 
 
-def features_of(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
+@contextmanager
+def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - began
+
+
+def features_of(
+    video: Video, looker: Looker, context: int, seconds: dict[str, float]
+) -> dict[str, np.ndarray]:
     """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`.
 
-    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN.
+    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN. So is what
+    needs a true future or a classifier that is not there.
+
+    Args:
+        seconds: that all steps of `STEPS` have taken so far; this video's are added.
     """
-    maps = looker.maps
-    of_frames = maps(video.predicted)
-    nothing = np.array([np.nan])
+    maps, nothing = looker.maps, np.array([np.nan])
+    found = dict.fromkeys(seen.PARTS, nothing)
+    with _timed(seconds, "frames"):
+        of_frames = maps(video.predicted)
     if looker.is_of_clips:
-        return dict.fromkeys(seen.PARTS, nothing) | {"ssa": frame_features.spatial_means(of_frames)}
-    found = frame_features.features_of(
-        video.predicted, maps, context, frame_features.PARTS, of_frames
-    )
+        with _timed(seconds, "ssa"):
+            return found | {"ssa": frame_features.spatial_means(of_frames)}
+    for step, names in _OF_FRAMES.items():
+        with _timed(seconds, step):
+            found |= frame_features.features_of(video.predicted, maps, context, names, of_frames)
+    shown = video.predicted[context:]
+    if looker.entropies is not None:
+        with _timed(seconds, "entropy"):
+            found["entropy"] = np.array([looker.entropies(shown).mean()])
     if video.truth is None:
-        return found | dict.fromkeys(("mse", "cosine", "lpips"), nothing)
-    both = video.predicted[context:], video.truth[context:]
-    compared = looker.compared
-    known = of_frames[context:] if compared is maps else compared(both[0])
-    x, y = known.astype(np.float64), compared(both[1]).astype(np.float64)
-    lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
-    pair = (np.moveaxis(frames, -1, 1)[None].astype(np.float32) / 255 for frames in both)
-    return found | {
-        "mse": np.array([((x - y) ** 2).mean()]),
-        "cosine": np.array([((x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)).mean()]),
-        "lpips": nothing if looker.lpips is None else np.array([looker.lpips(*pair)]),
-    }
+        return found
+    truth = video.truth[context:]
+    if looker.compared is maps:  # of all frames at once
+        known = of_frames[context:]
+        seconds["predicted"] = seconds["frames"] * len(shown) / len(video.predicted)
+    else:
+        with _timed(seconds, "predicted"):
+            known = looker.compared(shown)
+    with _timed(seconds, "true"):
+        happened = looker.compared(truth)
+    with _timed(seconds, "compared"):
+        x, y = known.astype(np.float64), happened.astype(np.float64)
+        lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
+        cosines = (x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)
+        found["mse"] = np.array([((x - y) ** 2).mean()])
+        found["cosine"] = np.array([cosines.mean()])
+    if looker.lpips is not None:
+        with _timed(seconds, "lpips"):
+            both = (np.moveaxis(one, -1, 1)[None] for one in (shown, truth))
+            pair = (one.astype(np.float32) / 255 for one in both)
+            found["lpips"] = np.array([looker.lpips(*pair)])
+    return found

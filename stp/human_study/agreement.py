@@ -19,8 +19,9 @@ PER_CLIP = {
     "SSIM": "ssim.range2",
     "PSNR": "psnr.per_frame",
     "MSE": "mse.pixel_mean",
+    "Predicted quality": "predicted_quality.squeezenet",
 }
-"""Conventions whose value for a clip is the mean of what its frames have."""
+"""Conventions whose value for a clip is the mean of what its frames have, or the only one."""
 
 SETS_ONLY = "FVD compares sets of clips and has no value for one clip"
 
@@ -157,10 +158,17 @@ def _samples(
     return None, reason or f"no scores of single clips in {convention}"
 
 
-def _read(folder: Path, convention: str) -> Any:
-    """The clips and their values; None if there are none."""
+def _read(folder: Path, convention: str) -> tuple[list[str], list[Any]] | None:
+    """The clips and their values, NaN of those that are far from all rated videos; or None."""
     try:
-        return read_samples(folder, convention)
+        if found := read_samples(folder, convention):
+            return found
+        rated = read_samples(folder, f"{convention}.rated")
+        quality = read_samples(folder, f"{convention}.quality")
+        if rated is None or quality is None:
+            return None
+        pairs = zip(quality[1], rated[1], strict=True)
+        return quality[0], [q[-1] if r and r[-1] == 1 else np.nan for q, r in pairs]
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowException, KeyError) as error:

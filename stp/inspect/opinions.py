@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -59,16 +59,13 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
         yield f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` tell what it has"
         return
     yield f"{name}: opinions of {number(counted['videos'])} videos"
-    if counted["raters"]:
-        yield (
-            f"{number(counted['raters'])} raters, of whom {len(counted['rejected'])} are rejected; "
-            f"the opinions of random halves correlate with {counted['split_half']:.3f} (median)"
-        )
+    printed = printed_of(plan, name)
+    if numbers := of_raters(counted, printed):
+        yield raters(numbers)
     yield found.reason
     yield ""
     folder = plan.store / plan.data(name).folder
     rows = open_database(folder, 0).table.to_pylist()
-    printed = printed_of(plan, name)
     yield from sources(rows, printed, width)
     yield ""
     yield from groups(rows, printed, width)
@@ -88,19 +85,83 @@ def printed_of(plan: Plan, name: str) -> Printed:
     }
 
 
-def sources(rows: list[dict[str, Any]], printed: Printed, width: int) -> list[str]:
+class Number(NamedTuple):
+    """A number of ours, and the paper's.
+
+    Attributes:
+        table: of the paper; "text" for what no table has.
+        name: of what it is.
+        quantity: which number.
+        value: ours.
+        published: as printed; empty where it is not.
+    """
+
+    table: str
+    name: str
+    quantity: str
+    value: float
+    published: str
+
+
+def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
+    """How many raters there are and are rejected, and how halves of the others agree.
+
+    Args:
+        counted: see `facts`; without single ratings there are no numbers.
+        printed: values of the paper.
+    """
+    if not counted["raters"]:
+        return []
+    found = (
+        ("raters", counted["raters"], "subjects"),
+        ("rejected raters", len(counted["rejected"]), "outlier subjects"),
+        ("PLCC of halves", counted["split_half"], "inter-subject split-half PLCC median"),
+    )
+    return [
+        Number("text", "raters", quantity, value, printed.get((name, "value"), ""))
+        for quantity, value, name in found
+    ]
+
+
+def raters(numbers: list[Number]) -> str:
+    """`of_raters` in a sentence."""
+    every, rejected, halves = numbers
+    beside = ["", ""]
+    if every.published and rejected.published:
+        beside[0] = f" (printed: {rejected.published} of {every.published})"
+    if halves.published:
+        beside[1] = f"; printed: {halves.published}"
+    return (
+        f"{number(int(every.value))} raters, of whom {int(rejected.value)} are rejected{beside[0]}; "
+        f"the opinions of random halves of the others correlate with {halves.value:.3f} "
+        f"(median{beside[1]})"
+    )
+
+
+def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
     """Videos of each source dataset, as Table 1 of the paper.
 
     Args:
         rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
         printed: values of the paper.
-        width: of the terminal.
     """
-    shown = [
-        (name, number(many), printed.get((SOURCES.get(name, name), "videos"), ""))
+    return [
+        Number("1", name, "videos", many, printed.get((SOURCES.get(name, name), "videos"), ""))
         for name, many in sorted(Counter(row["dataset"] for row in rows).items())
     ]
-    return table(("source dataset", "videos", "printed"), shown, width, left=1)
+
+
+SOURCE_COLUMNS = ("source dataset", "videos", "printed")
+
+
+def rows_of_sources(numbers: list[Number]) -> list[tuple[str, ...]]:
+    """`of_sources` with `SOURCE_COLUMNS`."""
+    return [(one.name, number(int(one.value)), one.published) for one in numbers]
+
+
+def sources(rows: list[dict[str, Any]], printed: Printed, width: int) -> list[str]:
+    """Videos of each source dataset, for a terminal; see `of_sources`."""
+    return table(SOURCE_COLUMNS, rows_of_sources(of_sources(rows, printed)), width, left=1)
 
 
 @dataclass(frozen=True)
@@ -203,41 +264,79 @@ def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
     return [one for one in found if min(len(one.first.mos), len(one.second.mos)) > 1]
 
 
-def groups(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Opinions of groups of videos, and whether their means differ, as Table 2 of the paper.
-
-    Arguments are those of `sources`.
-    """
-    pairs = pairs_of(rows)
-    if not pairs:
-        yield "groups of videos: not known, since no video has tags (Tags.csv)"
-        return
-    shown = []
+def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
+    """Opinions of groups of videos, as Table 2 of the paper: three numbers of each."""
+    found = []
     for one in (group for pair in pairs for group in (pair.first, pair.second)):
-        mean, deviation, many = (
-            printed.get((one.published_name, metric), "") for metric in ("MOS", "MOS sd", "videos")
-        )
         ours = one.moments
-        opinion = f"{ours.mean:.2f} ± {ours.deviation:.2f}"
-        beside = f"{mean} ± {deviation}" if mean else ""
-        shown.append((one.title, number(ours.n), many, opinion, beside))
-    yield from table(("group", "videos", "printed", "opinion", "printed"), shown, width, left=1)
-    yield ""
-    tests = [
-        (
+        for metric, value in (("videos", ours.n), ("MOS", ours.mean), ("MOS sd", ours.deviation)):
+            beside = printed.get((one.published_name, metric), "")
+            found.append(Number("2", one.title, metric, value, beside))
+    return found
+
+
+GROUP_COLUMNS = ("group", "videos", "printed", "opinion", "printed")
+
+
+def rows_of_groups(numbers: list[Number]) -> list[tuple[str, ...]]:
+    """`of_groups` with `GROUP_COLUMNS`."""
+    shown = []
+    for many, mean, deviation in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        opinion = f"{mean.value:.2f} ± {deviation.value:.2f}"
+        beside = f"{mean.published} ± {deviation.published}" if mean.published else ""
+        shown.append((many.name, number(int(many.value)), many.published, opinion, beside))
+    return shown
+
+
+def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
+    """Whether the means of two groups differ."""
+    return [
+        Number(
+            "text",
             f"{pair.first.title}, {pair.second.title}",
-            pair.alternative,
-            f"{pair.p:.2g}",
+            f"p, {pair.alternative}",
+            pair.p,
             printed.get((pair.published_name, "value"), ""),
         )
         for pair in pairs
     ]
-    yield from table(("groups", "alternative", "p", "printed"), tests, width, left=1)
+
+
+TEST_COLUMNS = ("groups", "alternative", "p", "printed")
+
+
+def rows_of_tests(numbers: list[Number]) -> list[tuple[str, ...]]:
+    """`of_tests` with `TEST_COLUMNS`."""
+    return [
+        (one.name, one.quantity.removeprefix("p, "), f"{one.value:.2g}", one.published)
+        for one in numbers
+    ]
+
+
+NO_GROUPS = "groups of videos: not known, since no video has tags (Tags.csv)"
+LEGEND = (
+    "opinions: mean ± standard deviation (divided by n); p: Welch's t test; greater: the first "
+    "mean is larger"
+)
+
+
+def groups(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
+    """Opinions of groups of videos, and whether their means differ, for a terminal.
+
+    Args:
+        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
+        printed: values of the paper.
+        width: of the terminal.
+    """
+    pairs = pairs_of(rows)
+    if not pairs:
+        yield NO_GROUPS
+        return
+    yield from table(GROUP_COLUMNS, rows_of_groups(of_groups(pairs, printed)), width, left=1)
     yield ""
-    yield (
-        "opinions: mean ± standard deviation (divided by n); p: Welch's t test; greater: the first "
-        "mean is larger"
-    )
+    yield from table(TEST_COLUMNS, rows_of_tests(of_tests(pairs, printed)), width, left=1)
+    yield ""
+    yield LEGEND
 
 
 def size_text(dataset: Dataset) -> str:

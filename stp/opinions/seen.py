@@ -20,9 +20,10 @@ PARTS = {
     "mse": "mean squared difference of the maps of predicted and true frames",
     "cosine": "cosine similarity of the maps of predicted and true frames",
     "lpips": "LPIPS of predicted and true frames",
+    "entropy": "entropy of the classes of predicted frames, nats (mean)",
 }
-"""Columns; the last three need the true future, and are NaN without it. Of a network that looks at
-clips all but the first are NaN."""
+"""Columns; ``mse``, ``cosine`` and ``lpips`` need the true future, ``entropy`` a classifier, without
+which they are NaN. Of a network that looks at clips all but the first are NaN."""
 
 
 @dataclass(frozen=True)

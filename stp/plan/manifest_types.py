@@ -226,12 +226,20 @@ class ModelFacts:
 
     Attributes:
         is_archived: whether its forecasts are read from somebody's archive.
+        role: of a measure of opinions; None of other models, and so are the following ones.
+        network: that it looks through; None if it looks through none.
+        parts: of what the network sees that it is made from.
+        learns: from opinions; else a logistic function is fitted to its single value.
     """
 
     reference: str
     fit: str
     training: str | None
     is_archived: bool = False
+    role: str | None = None
+    network: str | None = None
+    parts: tuple[str, ...] | None = None
+    learns: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ the code of collecting changes, or the published values do.
 
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
+from stp.kinds import kind as kinds
 from stp.kinds.kind import Kind
+from stp.options.quality import FITTED, QualityOptions
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Artefact, CellArtefacts
 from stp.plan.cell_key import CellKey
@@ -377,7 +379,17 @@ def _printed_variant(model: Model, variant: Variant) -> str | None:
 def _model_facts(model: Model) -> ModelFacts:
     """Facts about a model for the manifest."""
     is_archived = bool(model.archives)
-    return ModelFacts(model.reference, model.fit, model.training or None, is_archived)
+    facts = ModelFacts(model.reference, model.fit, model.training or None, is_archived)
+    if not kinds.find(model.kind).has_opinions:
+        return facts
+    options = QualityOptions.from_recipe(model.predict)
+    return replace(
+        facts,
+        role=model.role or "no_reference",
+        network=model.network,
+        parts=options.parts,
+        learns=options.regression not in FITTED,
+    )
 
 
 def kind_facts(kind: Kind) -> KindFacts:

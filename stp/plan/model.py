@@ -322,6 +322,10 @@ class VariantGrid(Strict):
         return found
 
 
+Role = Literal["baseline", "full_reference", "no_reference"]
+"""Of a measure of opinions."""
+
+
 class Model(ModelSettings):
     """What is known about a model (config/models/<name>.yaml).
 
@@ -346,6 +350,8 @@ class Model(ModelSettings):
             measure of opinions: the module that computes it (stp/opinions/measures), where it is
             not named like the measure.
         network: of config/weights.yaml: a measure of opinions is made from what it sees of videos.
+        role: of a measure of opinions. ``baseline``: says how much can be known without a measure;
+            ``full_reference``: needs the true future; ``no_reference``: any other, and the default.
         archives: that they are read from: dataset -> name of a release of the dataset -> archive.
             None where they are made of the prepared data.
         kind: of what it predicts: frames, or tracks of people.
@@ -366,6 +372,7 @@ class Model(ModelSettings):
     reads: tuple[str, ...] = ()
     source: Module | None = None
     network: Name | None = None
+    role: Role | None = None
     archives: dict[str, dict[str, Release]] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
@@ -399,4 +406,6 @@ class Model(ModelSettings):
             raise ValueError("source: where forecasts are read (fit: read), and only there")
         if self.network is not None and kinds.find(self.kind).video_features is None:
             raise ValueError(f"network: of no use to a model of {self.kind}")
+        if self.role is not None and not kinds.find(self.kind).has_opinions:
+            raise ValueError(f"role: of no use to a model of {self.kind}")
         return self

@@ -1,6 +1,7 @@
 """Predict what people think of videos, in all splits of a family, from what a measure says."""
 
 import json
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def run(job: Job) -> Extras:
             ``archive``.
 
     Returns:
-        Numbers of videos, splits and features, and perhaps the reason why nothing is predicted.
+        Numbers of videos, splits and features; the seconds that the measure took for a video, where
+        no network has looked before; or the reason why nothing is predicted.
 
     Raises:
         StpError: a bad recipe or damaged inputs.
@@ -40,6 +42,7 @@ def run(job: Job) -> Extras:
     options = QualityOptions.from_recipe(recipe["predict"])
     database = open_database(job.inputs["data"], recipe["context"])
     numbers, splits = database.splits(recipe["split"])
+    began = time.perf_counter()
     values = (
         _values(job, database, options)
         if len(numbers)
@@ -49,6 +52,7 @@ def run(job: Job) -> Extras:
         _write(job.out, [], values.reason)
         counts = {"videos": len(database), "splits": len(numbers), "features": 0}
         return {**counts, "reason": values.reason}
+    spent = (time.perf_counter() - began) / len(database)
     regression.check_features(values, database.names, recipe["model"])
     if options.regression in FITTED and values.shape[1] != 1:
         raise StpError(
@@ -89,7 +93,10 @@ def run(job: Job) -> Extras:
         ],
         "",
     )
-    return {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
+    told = {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
+    if {"features", "archive"} & set(job.inputs):  # it was computed before
+        return told
+    return {**told, "seconds_per_video": float(f"{spent:.3g}")}
 
 
 def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray | Unavailable:

@@ -24,6 +24,7 @@ command = functools.partial(app.command, rich_help_panel="Data")
         "stp data --licences docs/licences.md",
         "stp data --table results/tables/dataset_statistics.csv",
         "stp data --table results/tables/s2s_benchmarks.csv",
+        "stp data --configfile config/pvqa-demo.yaml --table results/tables/pvqa_opinions.csv",
     )
 )
 def data(
@@ -53,7 +54,7 @@ def data(
         typer.Option(
             help="Write a table of a paper to this .csv file instead, with .md, .tex and .html "
             "beside it: dataset_statistics (default), s2s_benchmarks, s2s_networks, "
-            "s2s_land_variables or s2s_ocean_variables, as the file is called."
+            "s2s_land_variables, s2s_ocean_variables or pvqa_opinions, as the file is called."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -70,13 +71,17 @@ def data(
     from stp.plan import config
 
     if table is not None:
-        from stp.inspect import statistics
+        from stp.inspect import opinion_table, statistics
         from stp.render.tables import s2s_facts, s2s_networks
 
         facts = dict.fromkeys(s2s_facts.TABLES, s2s_facts.write)
         facts[s2s_networks.NAME] = s2s_networks.write
-        if table.stem in facts:
+        rows = None
+        if table.stem == opinion_table.NAME:
+            rows = opinion_table.write(load_plan(configfile), table)
+        elif table.stem in facts:
             rows = facts[table.stem](config.load(configfile), table)
+        if rows is not None:
             say(log, f"wrote {table} with {rows} rows, and beside it .md, .tex and .html")
             return
         found = statistics.write(load_plan(configfile), table)

@@ -1,6 +1,7 @@
 """What the table says of raters whose preferences are known."""
 
 import csv
+import json
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +12,8 @@ import pytest
 from latex import complaints, needs_latex
 from raters import crowd, line, of_shares, write
 from scipy.stats import binomtest
-from small_study import MODELS, Paths
+from small_store import convention_facts
+from small_study import MODELS, NOISE, Paths
 
 from stp.core.errors import StpError
 from stp.human_study import shares
@@ -19,6 +21,7 @@ from stp.human_study.answers import Answer, Answers, Rater, read_answers
 from stp.human_study.counts import FEWEST_RATERS, counts, groups, places
 from stp.human_study.key import Asked, Key, load_key
 from stp.human_study.table import render_preferences
+from stp.score.tables import read_samples, write_samples
 
 TRUE = {"earthformer": 0.5, "mcvd": 0.3, "persistence": 0.15}  # and 5 % cannot tell
 
@@ -307,8 +310,6 @@ def test_blind_choices_agree_by_chance(written: Paths, key: Key, tmp_path: Path)
 def test_scores_are_those_of_the_predictions_that_raters_saw(
     written: Paths, key: Key, tmp_path: Path
 ) -> None:
-    import json
-
     answers = crowd(tmp_path / "answers", key, 10, of_shares(TRUE))
     plan = json.loads(written.manifest.read_text())
     for cell in plan["cells"]:
@@ -325,11 +326,48 @@ def test_scores_are_those_of_the_predictions_that_raters_saw(
     assert "KTH: these predictions are no longer" in both["reason"]
 
 
+@pytest.mark.parametrize(("liked", "share"), [("earthformer", 1), ("persistence", 0)])
+def test_predicted_quality_is_one_of_the_metrics(
+    written: Paths, key: Key, tmp_path: Path, liked: str, share: float
+) -> None:
+    """A question of whose clips one is far from all rated videos does not count."""
+    convention = "predicted_quality.squeezenet"
+    plan = json.loads(written.manifest.read_text())
+    plan["conventions"][convention] = convention_facts(True)
+    far = next(asked.clip for asked in key.questions if asked.dataset == "bair")
+    for cell in plan["cells"]:
+        model, dataset = cell["key"]["model"], cell["key"]["tested_on"]
+        found = read_samples(Path(cell["scores"]), "ssim.range2")
+        assert found is not None
+        rated = np.array([(clip, dataset, model) != (far, "bair", "mcvd") for clip in found[0]])
+        quality = np.where(rated, 80 - 100 * NOISE[model], 0)
+        folder = tmp_path / dataset / model
+        folder.mkdir(parents=True)
+        columns = {"rated": rated.astype(float), "quality": quality}
+        write_samples(
+            folder / "sample_scores.parquet",
+            cell["key"],
+            None,
+            found[0],
+            found[0],
+            {f"{convention}.{name}": {None: one[:, None]} for name, one in columns.items()},
+        )
+        cell["perceptual"] = str(folder)
+    manifest = tmp_path / "short_term.json"
+    manifest.write_text(json.dumps(plan))
+    answers = crowd(tmp_path / "answers", key, 10, of_shares({liked: 1.0}))
+    out = render(written, answers, tmp_path, manifest=manifest)
+    table = rows(out.with_name("human_preferences_agreement.csv"))
+    of_quality = {row["dataset"]: row for row in table if row["metric"] == "Predicted quality"}
+    assert [of_quality[name]["questions"] for name in ("all", "BAIR", "KTH")] == ["11", "5", "6"]
+    assert all(float(row["share"]) == share for row in of_quality.values())
+    assert of_quality["BAIR"]["reason"].startswith(f"BAIR: some clips have no {convention}")
+    assert of_quality["KTH"]["convention"] == convention
+
+
 def test_damaged_scores_are_refused_and_nothing_is_written(
     written: Paths, key: Key, tmp_path: Path
 ) -> None:
-    import json
-
     answers = crowd(tmp_path / "answers", key, 2, of_shares(TRUE))
     plan = json.loads(written.manifest.read_text())
     (tmp_path / "scores").mkdir()

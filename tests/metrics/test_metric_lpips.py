@@ -1,8 +1,9 @@
 """LPIPS against the authors' package, with seeded and with real weights."""
 
-import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from stp.metrics.lpips import PACKAGED, Lpips, compare
 from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import TAPS, Trunk, read_trunk
 from stp.metrics.perceptual import LearnedMetric, Weights
-from stp.plan import weights as files
 
 CONVENTIONS = {"alexnet": lpips.alex, "squeezenet": lpips.squeeze, "vgg16": lpips.vgg}
 
@@ -27,15 +27,12 @@ def seeded(name: str) -> dict[str, torch.Tensor]:
     return Trunk(name).state_dict()
 
 
-def real(name: str) -> dict[str, torch.Tensor]:
-    """Published weights; without them the test is skipped."""
-    folder = os.environ.get("STP_WEIGHTS_DIR")
-    if not folder:
-        pytest.skip("set STP_WEIGHTS_DIR to the folder of weights to run this test")
-    found = files.present(Path(folder), files.declared())
-    if name not in found:
-        pytest.skip(f"{folder} has no weights of {name}")
-    return read_verified(Path(folder) / found[name].file, found[name].model_dump())[0]
+@pytest.fixture
+def real(
+    real_weights: Callable[[str], tuple[Path, dict[str, Any]]],
+) -> Callable[[str], dict[str, torch.Tensor]]:
+    """Reads published weights; without them the test is skipped."""
+    return lambda name: read_verified(*real_weights(name))[0]
 
 
 def frames(*shape: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -63,15 +60,21 @@ def test_it_equals_the_package_with_seeded_weights(name: str, size: tuple[int, i
     np.testing.assert_allclose(found, by_the_package(name, seeded(name), x, y), rtol=1e-5)
 
 
+@pytest.mark.real_weights
 @pytest.mark.parametrize("name", sorted(TAPS))
-def test_it_equals_the_package_with_real_weights(name: str) -> None:
+def test_it_equals_the_package_with_real_weights(
+    name: str, real: Callable[[str], dict[str, torch.Tensor]]
+) -> None:
     x, y = frames(3, 2, 3, 64, 96)
     state = real(name)
     found = compare(Lpips(name, state), x, y)
     np.testing.assert_allclose(found, by_the_package(name, state, x, y), rtol=0, atol=1e-5)
 
 
-def test_black_and_white_frames_give_the_published_value() -> None:
+@pytest.mark.real_weights
+def test_black_and_white_frames_give_the_published_value(
+    real: Callable[[str], dict[str, torch.Tensor]],
+) -> None:
     """0.81401: printed for such videos of 64 x 64 by common_metrics_on_video_quality."""
     black = np.zeros((1, 2, 3, 64, 64), np.float32)
     found = compare(Lpips("alexnet", real("alexnet")), black, black + 1)

@@ -1,10 +1,14 @@
 """A small database with known answers: raw files, and how they are prepared."""
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from stp.core.job import Job
+from stp.opinions import prepared
 from stp.prepare import opinions
 
 RECIPE = {
@@ -48,3 +52,12 @@ def prepare(raw: Path, out: Path, **options: object) -> dict[str, object]:
     recipe = {**RECIPE, "options": {**RECIPE["options"], **options}}
     runtime = {"raw_roots": [str(raw)]}
     return dict(opinions.run(Job(recipe, {"raw": locked(raw)}, out, out, runtime)))
+
+
+def some(data: Path, out: Path, chosen: Sequence[int]) -> Path:
+    """Prepared data of some of the videos, without ratings and splits."""
+    out.mkdir()
+    (out / prepared.VIDEOS).symlink_to(data / prepared.VIDEOS)
+    table = prepared.open_database(data, 4).table.take(list(chosen))
+    pq.write_table(table, out / prepared.OPINIONS, write_page_checksum=True)
+    return out

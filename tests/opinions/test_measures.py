@@ -1,6 +1,7 @@
 """Measures beside literal loops, and videos of four sizes through the reader."""
 
 import csv
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from stp.fetch.generators.pvqa import SIZES, write_video
 from stp.opinions import prepared, quality
 from stp.opinions.measures import Unavailable, gradient_difference, resolution, video_mse
 from stp.opinions.prepared import Database, Video
+from stp.plan.cells import Plan
+from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
 
 CONTEXT = 2
@@ -29,7 +32,8 @@ class Few(Database):
 
 
 def few(*has_truth: bool) -> Few:
-    rows = [{"video": str(n), "has_truth": known} for n, known in enumerate(has_truth)]
+    about = {"dataset": "A", "height": 200, "width": 200}
+    rows = [{"video": str(n), "has_truth": known, **about} for n, known in enumerate(has_truth)]
     return Few(Path(), pa.Table.from_pylist(rows, prepared.OPINION_COLUMNS), CONTEXT)
 
 
@@ -59,6 +63,21 @@ def test_errors_and_gradient_differences_are_those_of_literal_loops():
 def test_without_all_true_futures_there_is_no_value(measure):
     found = measure.values(few(True, False, True))
     assert found == Unavailable("the true futures of 1 of 3 videos are not there")
+
+
+def test_roles_say_which_measures_need_the_true_future():
+    """As entries of config/models say, of which findings make who is compared."""
+    models = Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml").config.models
+    measures = {name: about for name, about in models.items() if about.kind == "opinions"}
+    for name, about in measures.items():
+        if about.network is None:
+            module = import_module(f"stp.opinions.measures.{name}")
+            needs_truth = isinstance(module.values(few(False, False, False)), Unavailable)
+        else:
+            needs_truth = bool({"mse", "cosine", "lpips"} & set(about.predict["parts"]))
+        assert (about.role == "full_reference") == needs_truth, name
+    baselines = {name for name, about in measures.items() if about.role == "baseline"}
+    assert baselines == {"mean_opinion", "source_dataset", "resolution", "sharpness"}
 
 
 def clip(number: int) -> np.ndarray:

@@ -1,13 +1,29 @@
-"""`stp show` of opinions: Tables 1 and 2, with what the paper prints beside."""
+"""Tables 1 and 2 of PVQA, as a file and by `stp show`, with what the paper prints beside."""
 
+import csv
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_store import finish
+from latex import complaints, needs_latex
 from scipy.stats import ttest_ind
 
-from stp.inspect.opinions import groups, pairs_of, printed_of, sources
+from stp.core.errors import StpError
+from stp.inspect import opinion_table
+from stp.inspect.about import Leakage
+from stp.inspect.opinions import (
+    groups,
+    lines,
+    of_raters,
+    pairs_of,
+    printed_of,
+    raters,
+    sources,
+)
 from stp.opinions.prepared import open_database
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
@@ -66,3 +82,72 @@ def test_printed_values_stand_beside(
         assert value in text
     (untagged,) = groups([row | {"tags": None, "family": None} for row in rows], printed, 100)
     assert untagged.startswith("groups of videos: not known")
+
+
+def test_rejected_raters_and_halves_stand_beside_the_printed_ones(
+    printed: dict[tuple[str, str], str],
+):
+    counted = {"raters": 40, "rejected": ["a", "b"], "split_half": 0.9571}
+    assert raters(of_raters(counted, printed)) == (
+        "40 raters, of whom 2 are rejected (printed: 7 of 50); the opinions of random halves of "
+        "the others correlate with 0.957 (median; printed: 0.94)"
+    )
+    assert "printed" not in raters(of_raters(counted, {}))
+    assert of_raters(counted | {"raters": 0}, printed) == []
+
+
+.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """The demo, with a store of its own."""
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    return Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml")
+
+
+.fixture
+def counted(plan: Plan, data: Path) -> dict[str, Any]:
+    """What was counted when the opinions were prepared; they are in the store."""
+    found: dict[str, Any] = json.loads((data / "extras.json").read_text())
+    shutil.copytree(data, finish(plan, plan.data("pvqa"), extras=found), dirs_exist_ok=True)
+    return found
+
+
+def test_the_table_has_the_numbers_that_stp_show_prints(
+    plan: Plan, counted: dict[str, Any], rows: list[dict[str, Any]], tmp_path: Path
+):
+    out = tmp_path / "pvqa_opinions.csv"
+    many = opinion_table.write(plan, out)
+    with out.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert len(written) == many and {row["source"] for row in written} == {"synthetic"}
+    found = {(row["name"], row["quantity"]): (row["value"], row["published"]) for row in written}
+    of_kth = sum(row["dataset"] == "KTH" for row in rows)
+    assert found["KTH", "videos"] == (str(of_kth), "33")
+    assert found["raters", "rejected raters"] == (str(len(counted["rejected"])), "7")
+    assert found["raters", "PLCC of halves"] == (f"{counted['split_half']:.10g}", "0.94")
+    blur = np.mean([row["mos"] for row in rows if row["tags"] == "blur"])
+    assert float(found["blur", "MOS"][0]) == pytest.approx(blur)
+    assert found["blur", "MOS"][1] == "45.57" and found["blur", "MOS sd"][1] == "8.52"
+    assert found["stochastic, deterministic", "p, greater"][1] == "6e-09"
+
+    page = out.with_suffix(".md").read_text()
+    assert "Made from synthetic bytes" in page
+    shown = "\n".join(lines(plan, "pvqa", Leakage([], [], "overlap"), 200))
+    for name in ("natural", "blur", "stochastic"):
+        mean, deviation = (float(found[name, metric][0]) for metric in ("MOS", "MOS sd"))
+        assert f"{mean:.2f} ± {deviation:.2f}" in shown and f"{mean:.2f} ± {deviation:.2f}" in page
+    assert raters(of_raters(counted, printed_of(plan, "pvqa"))) in shown
+    assert "(printed: 7 of 50)" in page
+
+
+def test_without_prepared_opinions_there_is_no_table(plan: Plan, tmp_path: Path):
+    with pytest.raises(StpError, match="pvqa is not prepared"):
+        opinion_table.write(plan, tmp_path / "pvqa_opinions.csv")
+    with pytest.raises(StpError, match="the scale demo has no opinions"):
+        opinion_table.write(Plan.load(CONFIG_FOLDER / "demo.yaml"), tmp_path / "pvqa_opinions.csv")
+    assert not list(tmp_path.glob("pvqa_opinions.*"))
+
+
+
+def test_it_compiles(plan: Plan, counted: dict[str, Any], tmp_path: Path):
+    opinion_table.write(plan, tmp_path / "pvqa_opinions.csv")
+    assert complaints(tmp_path / "pvqa_opinions.tex") == []

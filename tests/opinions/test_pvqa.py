@@ -20,6 +20,7 @@ from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.fetch.generators.pvqa import COUNTS
 from stp.opinions import prepared, quality
+from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
 from stp.prepare import opinions as preparing
@@ -308,3 +309,18 @@ def test_videos_of_another_length_are_refused(raw: Path, tmp_path: Path):
     write_video(copy / "pvqa" / "Predicted_Videos" / "PENN_001.mp4", np.zeros((9, 64, 64, 3), "u1"))
     with pytest.raises(StpError, match=r"PENN_001\.mp4: 9 frames"):
         prepare(copy, tmp_path / "data")
+
+
+@pytest.mark.parametrize("scale", ["pvqa", "pvqa-300", "pvqa-demo"])
+def test_scales_have_all_families_of_splits_and_both_fits_of_a_logistic_function(scale: str):
+    plan = Plan.load(CONFIG_FOLDER / f"{scale}.yaml")
+    cells = [made.cell for made in plan.cells if made.cell.dimension == "quality_measures"]
+    assert {cell.subset for cell in cells} == set(prepared.FAMILIES)
+    fitted = {
+        cell.model
+        for cell in cells
+        if plan.config.models[cell.model].predict.get("regression") == "logistic"
+    }
+    on_test = {cell.model for cell in cells if cell.variant == "on_test"}
+    assert on_test >= {"video_mse", "video_ssim", "video_ms_ssim"}
+    assert on_test == fitted or scale == "pvqa-demo"

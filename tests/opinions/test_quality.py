@@ -53,7 +53,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         cell = next(one for one in made.cells if one.cell.model == "squeezenet_mcs_rfd")
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
-        rows = [features_of(Video(one.predicted, None), looker, 4) for one in database.videos()]
+        rows = [features_of(Video(one.predicted, None), looker, 4, {}) for one in database.videos()]
         parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in PARTS}
         seen.write(finish(made, cell.features[0]), database.names, parts)
         yield made

@@ -1,33 +1,25 @@
-"""Queries of docs/pvqa.md: models by predicted quality, and who else ranks them so."""
+"""Models by predicted quality, and whether other metrics rank them so: view quality_agreement."""
 
-import re
 from pathlib import Path
 
-import duckdb
 import pytest
+from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, dataset_facts, model_facts
 
 from stp.collect.database import build
 from stp.collect.query import answer
 from stp.collect.scores import collect
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pvqa.md").read_text()
-PEOPLE = "results/paper/tables/human_preferences.csv"
 METRIC = "predicted_quality.squeezenet"
 QUALITY = {"tau": 70.0, "convlstm": 60.0, "simvpv2": 50.0, "persistence": None}
 
 
-def query(name: str) -> str:
-    """A statement of the page, by what is written above it."""
-    (found,) = re.findall(rf"<!-- {name} -->\n```sql\n(.*?)```", PAGE, re.S)
-    return found
-
-
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """FVD ranks as people would, LPIPS the other way; one model is far from all rated videos."""
+    """FVD ranks alike, LPIPS the other way, SSIM finds two equal; one model is far from all."""
     store = SmallStore(tmp_path)
     directions = {METRIC: True, "fvd.predicted_only": False, "lpips.alex": False}
+    directions["ssim.range2"] = True
     store.manifest |= {
         "conventions": {name: convention_facts(up) for name, up in directions.items()},
         "tables": {"short_term": {"columns": {"kth": {name: name for name in directions}}}},
@@ -41,6 +33,7 @@ def database(tmp_path: Path) -> Path:
             METRIC: {"mean": quality, "reason": None if quality else "far"},
             "fvd.predicted_only": {"mean": float(place)},
             "lpips.alex": {"mean": float(-place)},
+            "ssim.range2": {"mean": -max(1.0, place)},
         }
         store.add(name, "kth", values)
     manifest = store.write()
@@ -57,15 +50,13 @@ def test_models_are_sorted_and_compared_with_other_metrics(database: Path):
     )
     assert rows == [("tau", 1, None), ("convlstm", 2, None), ("simvpv2", 3, None),
                     ("persistence", None, "far")]  # fmt: skip
-    _, rows = answer(database, query("agreement with metrics"))
-    assert [row[2:] for row in rows] == [("fvd.predicted_only", 3, 1), ("lpips.alex", 3, -1)]
-
-
-def test_and_with_people(database: Path, tmp_path: Path):
-    rows = ["TAU,0.2", "CONVLSTM,0.3", "SIMVPV2,0.5", "I cannot tell,0"]
-    people = tmp_path / "human_preferences.csv"
-    people.write_text("dataset,group,model,share\n" + "".join(f"KTH,,{row}\n" for row in rows))
-    statement = query("agreement with people").replace(PEOPLE, str(people))
-    with duckdb.connect(database, read_only=True) as store:
-        found = store.sql(statement).fetchall()
-    assert [row[2:] for row in found] == [(3, -1)]
+    _, rows = answer(
+        database,
+        "SELECT tested_on, convention, other, models, rank_correlation FROM quality_agreement "
+        "ORDER BY other",
+    )
+    assert rows == [
+        ("kth", METRIC, "fvd.predicted_only", 3, pytest.approx(1)),
+        ("kth", METRIC, "lpips.alex", 3, pytest.approx(-1)),
+        ("kth", METRIC, "ssim.range2", 3, pytest.approx(spearmanr([1, 2, 3], [1.5, 1.5, 3])[0])),
+    ]

@@ -4,23 +4,28 @@ import importlib
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import yaml
 from lpips_reference import lpips
+from opinion_files import some
 
 from stp.collect.published import of_cell, read_published
 from stp.core.errors import StpError
+from stp.core.file_identity import identify
 from stp.core.job import Job
-from stp.features.videos import features_of
+from stp.features import videos
+from stp.features.videos import STEPS, features_of
 from stp.metrics.frame_features import motion_compensated_similarity
 from stp.metrics.networks import c3d
 from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
+from stp.opinions.measures import Unavailable, network_features
 from stp.opinions.prepared import Video, open_database
 from stp.options.quality import COMPONENTS, QualityOptions
 from stp.plan.cells import Plan
@@ -44,9 +49,13 @@ def test_parts_of_a_video():
     made = open_looker("squeezenet", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
     looker = replace(made, maps=maps, compared=maps)
+    seconds: dict[str, float] = {}
     with torch.inference_mode():
-        found = features_of(Video(video, video), looker, context=4)
+        found = features_of(Video(video, video), looker, 4, seconds)
     assert set(found) == set(seen.PARTS)
+    steps = {step for name, of in STEPS.items() if name != "entropy" for step in of}
+    assert set(seconds) == steps and min(seconds.values()) > 0
+    assert seconds["predicted"] == pytest.approx(0.8 * seconds["frames"])  # 16 of 20 frames
     assert found["ssa"].shape == found["mcs"].shape == found["rfd"].shape == (20, CHANNELS)
     assert found["mcs_written"].shape == (16, CHANNELS)
     assert found["rfd_written"].shape == (19, CHANNELS)
@@ -56,8 +65,29 @@ def test_parts_of_a_video():
     assert found["mse"] == 0 and found["lpips"] == pytest.approx(0, abs=1e-9)
     assert found["cosine"] == pytest.approx(1)
     with torch.inference_mode():
-        alone = features_of(Video(video, None), looker, context=4)
+        alone = features_of(Video(video, None), looker, 4, {})
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
+    assert np.isnan(found["entropy"]).all()  # no classifier is read
+
+
+def test_entropy_is_of_the_predicted_frames_and_null_without_a_classifier(data: Path):
+    torch.manual_seed(0)
+    state = Trunk("squeezenet").state_dict()
+    made = open_looker("squeezenet", state, torch.device("cpu"))
+    shown: list[np.ndarray] = []
+
+    def entropies(frames: np.ndarray) -> np.ndarray:
+        shown.append(frames)
+        return np.arange(len(frames), dtype=float)
+
+    looker = replace(made, maps=maps, compared=maps, entropies=entropies)
+    video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
+    found = features_of(Video(video, None), looker, 4, {})
+    assert found["entropy"] == 7.5
+    np.testing.assert_array_equal(shown[0], video[4:])
+    nothing = seen.Seen({"entropy": np.full((60, 1), np.nan, np.float32)}, ["entropy"])
+    why = network_features.values(open_database(data, 4), nothing)
+    assert isinstance(why, Unavailable) and "entropy needs the classifier" in why.reason
 
 
 @pytest.mark.long(part="suites")
@@ -116,14 +146,37 @@ def test_c3d_looks_at_clips(monkeypatch: pytest.MonkeyPatch):
     looker = open_looker("c3d", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 48, 3), dtype=np.uint8)
     with torch.inference_mode():
-        found = features_of(Video(video, video), looker, context=4)
-        still = features_of(Video(video[:1].repeat(20, 0), None), looker, context=4)
+        found = features_of(Video(video, video), looker, 4, {})
+        still = features_of(Video(video[:1].repeat(20, 0), None), looker, 4, {})
     assert found["ssa"].shape == (2, 512) and set(found) == set(seen.PARTS)
     assert all(np.isnan(found[name]).all() for name in seen.PARTS if name != "ssa")
     assert found["ssa"].std() > 0 and not np.allclose(found["ssa"], still["ssa"])
     del state["conv5b.bias"]
     with pytest.raises(StpError, match=r"no weights of C3D: conv5b\.bias is missing"):
         open_looker("c3d", state, torch.device("cpu"))
+
+
+def test_seconds_of_a_video_are_those_of_its_steps(data: Path, tmp_path: Path):
+    """Random weights; without a classifier there is no entropy."""
+    torch.manual_seed(0)
+    weights = tmp_path / "weights.pth"
+    torch.save(Trunk("squeezenet").state_dict(), weights)
+    out = tmp_path / "seen"
+    out.mkdir()
+    checksum = {"sha256": identify(weights)["sha256"]}
+    recipe = {"network": "squeezenet", "weights": checksum, "context": 4}
+    inputs = {"data": some(data, tmp_path / "few", range(4))}
+    runtime = {"weights": {"squeezenet": str(weights)}, "device": "cpu"}
+    told: Any = videos.run(Job(recipe, inputs, out, out, runtime))
+    assert set(told["seconds"]) == set(seen.PARTS) - {"entropy"}
+    assert set(told["seconds"]["mcs"]) == {"frames", "mcs"}
+    steps = {step: took for of in told["seconds"].values() for step, took in of.items()}
+    together = sum(took for step, took in steps.items() if step != "predicted")
+    assert 0 < together <= 1.01 * told["seconds_per_video"] + 1e-3
+    names = open_database(data, 4).names[:4]
+    found = seen.read(out, names, ["mcs", "lpips", "entropy"]).parts
+    assert found["mcs"].shape == (4, 20 * CHANNELS) and np.isfinite(found["lpips"]).all()
+    assert np.isnan(found["entropy"]).all()
 
 
 def test_opinions_that_follow_from_features_are_learnt(data: Path, tmp_path: Path):
@@ -193,6 +246,21 @@ def test_printed_values_of_table_5_stand_beside_the_regressions():
     assert printed["squeezenet_mcs_rfd", "ridge"] == {}
     alone = dict(absent_methods(made, list(made.cells), values))
     assert set(alone) == {"Neural Network"} and "weights" in alone["Neural Network"]
+
+
+def test_entropy_of_inception_stands_beside_the_printed_value():
+    scale = yaml.safe_load((CONFIG_FOLDER / "pvqa-demo.yaml").read_text())
+    on = {"trained_on": "pvqa", "subset": "published"}
+    scale["dimensions"]["quality_measures"] = {
+        "models": ["inception_entropy"],
+        "cells": [on, {**on, "variant": "on_test"}],
+    }
+    made = manifest(Plan.load(scale), "quality_measures")
+    values = read_published(made.published)
+    beside, on_test = (of_cell(made, cell, values) for cell in made.cells)
+    assert {one.metric: one.value for one in beside}["SROCC"] == 0.0828 and not on_test
+    alone = dict(absent_methods(made, list(made.cells), values))
+    assert not any(name.startswith("Inception Score") for name in alone)
 
 
 def test_c3d_has_the_components_of_the_paper_unless_a_setting_says_otherwise():

@@ -20,6 +20,7 @@ WITHOUT_CONVENTION = {
     "citation",
     "figure",  # says it below itself
     "human_preferences",
+    "pvqa_opinions",
     "runtime",
 }
 

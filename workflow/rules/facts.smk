@@ -8,7 +8,12 @@ S2S_FACTS = {
 }
 TABLES += [
     f"{RESULTS}/tables/{name}.csv"
-    for name in ("dataset_statistics", "training_protocol", *S2S_FACTS)
+    for name in (
+        "dataset_statistics",
+        "training_protocol",
+        "pvqa_opinions",
+        *S2S_FACTS,
+    )
     if name in FURTHER_TABLES
 ]
 
@@ -19,6 +24,7 @@ INPUT_OF = {
     for name, module in (
         ("dataset_statistics", "stp.inspect.statistics"),
         ("training_protocol", "stp.render.tables.training_protocol"),
+        ("pvqa_opinions", "stp.inspect.opinion_table"),
         *((name, f"stp.render.tables.{of}") for name, of in S2S_FACTS.items()),
     )
 }
@@ -27,6 +33,7 @@ INPUT_OF = {
 localrules:
     render_dataset_statistics,
     render_training_protocol,
+    render_pvqa_opinions,
 
 
 rule render_dataset_statistics:
@@ -66,6 +73,26 @@ rule render_training_protocol:
         config=CONFIG,
     shell:
         "stp models --configfile {params.config:q} --protocol {output.table:q} --log {log:q}"
+
+
+rule render_pvqa_opinions:
+    input:
+        INPUT_OF["pvqa_opinions"],
+        receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
+    output:
+        **in_all_formats("pvqa_opinions"),
+        table=table_in_report("pvqa_opinions", file="csv"),
+    log:
+        f"{RESULTS}/logs/render/pvqa_opinions.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        config=CONFIG,
+    shell:
+        "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"
 
 
 for name in S2S_FACTS:

@@ -10,12 +10,13 @@
 
 FROM (
     SELECT
-        replace(replace(model, '_mcs', ''), '_rfd', '') AS network, split, video,
-        max(abs(predicted - observed)) FILTER (ends_with(model, '_mcs')) AS mcs,
-        max(abs(predicted - observed)) FILTER (ends_with(model, '_rfd')) AS rfd
-    FROM predicted_opinions
-    WHERE suite = 'pvqa' AND dimension = 'quality_measures' AND variant = 'default'
-        AND subset = 'published' AND regexp_matches(model, '^[a-z0-9]+_(mcs|rfd)$')
-    GROUP BY ALL
+        m.network, p.split, p.video,
+        max(abs(p.predicted - p.observed)) FILTER (m.proposed = 'mcs') AS mcs,
+        max(abs(p.predicted - p.observed)) FILTER (m.proposed = 'rfd') AS rfd
+    FROM predicted_opinions p
+    JOIN pvqa_measures m ON m.model = p.model
+    WHERE p.suite = 'pvqa' AND p.dimension = 'quality_measures' AND p.variant = 'default'
+        AND p.subset = 'published'
+    GROUP BY m.network, p.split, p.video
 )
 WHERE mcs IS NOT NULL AND rfd IS NOT NULL;

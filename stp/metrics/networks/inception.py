@@ -1,4 +1,4 @@
-"""Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool.
+"""Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool, and its classifier.
 
 Layers are named as in torchvision.
 
@@ -17,9 +17,12 @@ SIZE = 299
 """Height and width of the pictures that the network was trained on."""
 
 FEATURES = 2048
+CLASSES = 1000
+"""Of ImageNet."""
 BATCH_NORM_EPSILON = 1e-3
-LEFT_OUT = ("AuxLogits.", "fc.")
-"""The two classifiers."""
+CLASSIFIER = "fc."
+LEFT_OUT = ("AuxLogits.", CLASSIFIER)
+"""The two classifiers; `read_classifier` reads the second one."""
 
 
 class Unit(nn.Module):
@@ -191,3 +194,34 @@ def read_inception(state: State) -> Inception:
     used = {key: tensor for key, tensor in state.items() if not key.startswith(LEFT_OUT)}
     load(network, used, "Inception-v3")
     return network.eval().requires_grad_(False)
+
+
+def read_classifier(state: State) -> nn.Linear | None:
+    """Build the last layer: means over space (N, 2048) to classes (N, 1000), before the softmax.
+
+    Returns:
+        None if there are no weights of it.
+
+    Raises:
+        StpError: the weights are not those of this network.
+    """
+    used = {
+        key.removeprefix(CLASSIFIER): tensor
+        for key, tensor in state.items()
+        if key.startswith(CLASSIFIER)
+    }
+    if not used:
+        return None
+    classifier = nn.Linear(FEATURES, CLASSES)
+    load(classifier, used, "the classifier of Inception-v3")
+    return classifier.eval().requires_grad_(False)
+
+
+def entropy(found: Tensor) -> Tensor:
+    """Entropy of the classes of a picture, nats (N,): from 0 to log 1000.
+
+    Args:
+        found: what `read_classifier` gives, (N, 1000).
+    """
+    logarithms = found.log_softmax(dim=1)
+    return -(logarithms.exp() * logarithms).sum(dim=1)

@@ -17,7 +17,14 @@ from torch.nn import functional as F
 from stp.core.errors import StpError
 from stp.metrics.lpips import Lpips, compare
 from stp.metrics.networks import c3d
-from stp.metrics.networks.inception import Inception, read_inception
+from stp.metrics.networks.i3d import resize
+from stp.metrics.networks.inception import (
+    SIZE,
+    Inception,
+    entropy,
+    read_classifier,
+    read_inception,
+)
 from stp.metrics.networks.resnet import read_resnet50
 from stp.metrics.networks.state import State, load
 from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, vgg_layers
@@ -38,6 +45,7 @@ class Looker:
         compared: the maps in which predicted frames are compared with true ones.
         lpips: the perceptual distance of predicted and true frames, (1, T, 3, H, W) in [0, 1] each;
             None where no weights of its layers are known.
+        entropies: of the classes of each frame, nats; None where the network has no classifier.
         is_of_clips: maps are of several frames, not of each.
     """
 
@@ -45,6 +53,7 @@ class Looker:
     maps: Maps
     compared: Maps
     lpips: Callable[[np.ndarray, np.ndarray], float] | None = None
+    entropies: Callable[[np.ndarray], np.ndarray] | None = None
     is_of_clips: bool = False
 
 
@@ -120,6 +129,8 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
     else:
         inception: Inception = read_inception(state).to(device)
         maps = _maps(inception.maps, about, device)
+        entropies = _entropies(inception, read_classifier(state), device)
+        return Looker(about.channels, maps, maps, entropies=entropies)
     return Looker(about.channels, maps, maps)
 
 
@@ -158,3 +169,21 @@ def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.dev
         return np.concatenate(found)
 
     return maps
+
+
+def _entropies(
+    network: Inception, classifier: nn.Linear | None, device: torch.device
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Entropy of the classes of each frame, squashed to the size of the training; float64 (T,)."""
+    if classifier is None:
+        return None
+    last = classifier.to(device)
+
+    def entropies(frames: np.ndarray) -> np.ndarray:
+        found = []
+        for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
+            pictures = resize(part.to(device).permute(0, 3, 1, 2).float().div(255), SIZE) * 2 - 1
+            found.append(entropy(last(network(pictures)).double()).cpu().numpy())
+        return np.concatenate(found)
+
+    return entropies

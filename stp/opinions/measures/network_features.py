@@ -6,15 +6,20 @@ from stp.opinions.measures import Unavailable
 from stp.opinions.prepared import Database
 from stp.opinions.seen import Seen
 
+NEEDS = {
+    **dict.fromkeys(("mse", "cosine", "lpips"), "the true futures"),
+    "entropy": "the classifier of the network",
+}
+"""What a part is made from, if not from maps of frames."""
+
 
 def values(database: Database, seen: Seen | None) -> np.ndarray | Unavailable:
-    """The parts that were asked for, (V, D); unavailable without weights or true futures."""
+    """The parts that were asked for, (V, D); unavailable without what they are made from."""
     if seen is None:
         return Unavailable("the weights of the network are not there (see `stp weights`)")
     parts = [seen.parts[name] for name in seen.wanted]
     for name, part in zip(seen.wanted, parts, strict=True):
         if not np.isfinite(part).all():
-            return Unavailable(
-                f"{name} needs the true futures, or maps of frames, which are not there"
-            )
+            lacking = NEEDS.get(name, "maps of single frames")
+            return Unavailable(f"{name} needs {lacking}, and there is nothing of it")
     return np.concatenate(parts, axis=1).astype(np.float64)

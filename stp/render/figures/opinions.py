@@ -1,7 +1,6 @@
 """Opinions of raters, and what measures of quality say: Figures 3, 4, 7, 8, 9 and 11 of PVQA."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +13,15 @@ from matplotlib.figure import Figure
 
 from stp.collect.kept_rows import QUALITY, RATINGS, files, query
 from stp.core.receipts import require_receipt
+from stp.plan.manifest import Manifest
 from stp.render.figures.panels import panels, write
 from stp.render.figures.reading import Line, Scores
 
 BIN = 5  # points of opinion
 FAR = 15  # points; the threshold of the paper
 COLUMN = "SROCC"
+REVERSED_PAIR = "reversed_pair"  # the dimension of what is printed in Figure 9
+SPLIT_HALF = "inter-subject split-half PLCC median"  # as published values call it
 FEATURES = {
     "mcs_rfd": "MCS + RFD",
     "ssa_rfd": "SSA + RFD",
@@ -27,8 +29,14 @@ FEATURES = {
     "rfd": "RFD",
     "ssa": "SSA",
 }
-_NAMED = re.compile(rf"(\w+?)_({'|'.join(FEATURES)})")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+GROUPS = {
+    "full_reference": ("full reference", "#d55e00"),
+    "no_reference": ("no reference", "#0072b2"),
+    "both": (FEATURES["mcs_rfd"], "#009e73"),
+    "baseline": ("baseline", "#999999"),
+}
+"""Measures of Figure 11: name and colour; those of the paper, and baselines."""
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -52,7 +60,17 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
                 axes.text(0.5, 0.5, missing, ha="center", va="center", transform=axes.transAxes)
                 axes.set_xticks([])
                 axes.set_yticks([])
-    return figure, ["numbers in parentheses: figures of the paper"]
+    return figure, ["numbers in parentheses: figures of the paper", *_printed_pair(scores)]
+
+
+def _printed_pair(scores: Scores) -> list[str]:
+    """What the paper prints of the two videos of its Figure 9."""
+    found: dict[str, list[str]] = {}
+    for one in scores.published:
+        if one.dimension == REVERSED_PAIR:
+            found.setdefault(one.model, []).append(one.raw)
+    said = ", ".join(f"{measure} {' and '.join(pair)}" for measure, pair in found.items())
+    return [f"printed of two videos (9): {said}"] if said else []
 
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -63,25 +81,50 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 def _views(scores: Scores) -> Iterator[Ask]:
     """The views of the suite over the files of these scores.
 
-    Those that need other tables of the results store than receipts are left out.
+    Those that need other tables of the results store than cells, models and receipts are left out.
     """
     plan = scores.plan
     with duckdb.connect() as database:
         for kept in (QUALITY, RATINGS):
             made = query(files([plan], kept), kept)
             database.execute(f"CREATE VIEW {kept.view.name} AS {made}")
-        folders = sorted({folder for cell in plan.cells for folder in cell.folders(["features"])})
-        receipts = [require_receipt(folder) for folder in folders]
-        database.execute("CREATE TABLE artefacts (stage VARCHAR, recipe JSON, extras JSON)")
-        for receipt in receipts:
-            values = [receipt.stage, json.dumps(receipt.recipe), json.dumps(receipt.extras)]
-            database.execute("INSERT INTO artefacts VALUES (?, ?, ?)", values)
+        _fill(database, plan)
         for name, sql in plan.suite.views.items():
             try:
                 database.execute(f"CREATE VIEW {name} AS {sql}")
             except duckdb.CatalogException:
                 continue
         yield lambda sql: database.execute(sql.format(suite=plan.suite.name)).fetchall()
+
+
+def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
+    """Tables of cells, models and artefacts, with the columns that views ask for."""
+    database.execute(
+        "CREATE TABLE cells (suite VARCHAR, model VARCHAR, variant VARCHAR, "
+        "predictions_fingerprint VARCHAR, feature_fingerprints VARCHAR[])"
+    )
+    folders: set[Path] = set()
+    for cell in plan.cells:
+        features, predictions = cell.folders(["features"]), cell.demand_predictions()
+        folders |= {*features, predictions}
+        names = [cell.key.suite, cell.key.model, cell.key.variant, predictions.name]
+        seen = [folder.name for folder in features]
+        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, seen])
+    database.execute(
+        "CREATE TABLE models (model VARCHAR, title VARCHAR, role VARCHAR, network VARCHAR, "
+        "parts VARCHAR[], learns BOOLEAN)"
+    )
+    for name, of in plan.models.items():
+        about = [of.role, of.network, list(of.parts or ()), of.learns]
+        titled = [name, plan.names.models.get(name, name)]
+        database.execute("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)", [*titled, *about])
+    database.execute(
+        "CREATE TABLE artefacts (stage VARCHAR, fingerprint VARCHAR, recipe JSON, extras JSON)"
+    )
+    for folder in sorted(folders):
+        made = require_receipt(folder)
+        told = [made.stage, made.fingerprint, json.dumps(made.recipe), json.dumps(made.extras)]
+        database.execute("INSERT INTO artefacts VALUES (?, ?, ?, ?)", told)
 
 
 def _spread(axes: Axes, scores: Scores, ask: Ask) -> str:
@@ -106,18 +149,29 @@ def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.plot(x, y, linestyle="none", marker=".", color=COLOURS[0], label="halves")
     axes.set_xlabel("opinion score, one half")
     axes.set_ylabel("other half")
-    axes.text(0.05, 0.92, f"median PLCC {median:.3f}", transform=axes.transAxes)
+    known = [one.raw for one in scores.published if one.model == SPLIT_HALF]
+    said = "".join([f"median PLCC {median:.3f}", *(f", printed {raw}" for raw in known)])
+    axes.text(0.05, 0.92, said, transform=axes.transAxes)
     return ""
 
 
+def _plain(scores: Scores) -> dict[str, Line]:
+    """The measures of the first test that have a value, in no variant."""
+    return {
+        line.cells[0].key.model: line
+        for line in scores.lines(next(iter(scores.cases)))
+        if line.cells[0].key.variant == "default" and line.row.entries[COLUMN].value is not None
+    }
+
+
 def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
-    """Network and features of the measures of the first test, in no variant."""
+    """Network and features of those that are made of `FEATURES`."""
     found = []
-    for line in scores.lines(next(iter(scores.cases))):
-        key = line.cells[0].key
-        named = _NAMED.fullmatch(key.model)
-        if named and key.variant == "default" and line.row.entries[COLUMN].value is not None:
-            found.append((named[1], named[2], line))
+    for model, line in _plain(scores).items():
+        of = scores.plan.models.get(model)
+        part = "_".join((of and of.parts) or ())
+        if of and of.network and part in FEATURES:
+            found.append((of.network, part, line))
     return found
 
 
@@ -180,18 +234,26 @@ def _reversed(axes: Axes, scores: Scores, ask: Ask) -> str:
 
 def _time(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.set_title("time (11)")
-    seconds: dict[str, float] = dict(ask("SELECT network, seconds_per_video FROM {suite}_networks"))
-    found = [(part, line, seconds[n]) for n, part, line in _measured(scores) if n in seconds]
+    lines = _plain(scores)
+    rows = ask(
+        "SELECT model, seconds, CASE WHEN proposed = 'both' THEN proposed ELSE role END "
+        "FROM {suite}_times JOIN {suite}_measures USING (model) ORDER BY ALL"
+    )
+    found = [row for row in rows if row[0] in lines]
     if not found:
-        return "no network has looked"
-    networks = sorted(seconds)
-    for part, line, time in found:
+        return "no measure was timed"
+    named: set[str] = set()
+    for model, seconds, group in found:
+        line, (name, colour) = lines[model], GROUPS[group]
         value = line.row.entries[COLUMN].value or 0.0
-        network = line.cells[0].key.model.removesuffix(f"_{part}")
-        colour = COLOURS[networks.index(network) % len(COLOURS)]
-        axes.plot([time], [value], linestyle="none", marker="o", color=colour, label=line.model)
-        axes.annotate(FEATURES[part], (time, value), (3, 2), fontsize=5, textcoords="offset points")
-    axes.set_xlabel("all features of a video [s]")
+        label = "" if name in named else name
+        named.add(name)
+        axes.plot([seconds], [value], linestyle="none", marker=".", color=colour, label=label)
+        at = (seconds, value)
+        axes.annotate(line.model, at, (2, 1), fontsize=3.5, textcoords="offset points")
+    axes.set_xscale("log")
+    axes.set_xlabel("time of a video [s]")
     axes.set_ylabel(COLUMN)
-    axes.margins(x=0.4)
+    axes.margins(x=0.2)
+    axes.legend(frameon=False, fontsize=5)
     return ""

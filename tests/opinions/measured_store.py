@@ -1,0 +1,92 @@
+"""A results store of measures of quality of the demo, predicted and scored by the stages."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from small_store import (
+    SmallStore,
+    convention_facts,
+    dataset_facts,
+    kind_facts,
+    suite,
+    write_receipt,
+)
+
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.core.job import Job
+from stp.opinions import seen
+from stp.opinions.prepared import open_database
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.plan.strict import CONFIG_FOLDER
+from stp.predict import opinions as predict
+from stp.score import opinions as score
+
+CONVENTIONS = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
+
+
+def measured(
+    folder: Path,
+    data: Path,
+    models: Sequence[str],
+    parts: Mapping[str, np.ndarray] | None = None,
+    extras: Mapping[str, Any] | None = None,
+) -> Path:
+    """Build ``results.duckdb`` in a folder, beside ``manifest.json`` and ``rows.parquet``.
+
+    Args:
+        data: prepared opinions.
+        models: of config/pvqa-demo.yaml.
+        parts: what networks have seen of the videos (`stp.opinions.seen.PARTS`).
+        extras: of the receipts of that.
+    """
+    plan = Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml")
+    planned = manifest(plan, "quality_measures")
+    store = SmallStore(folder)
+    store.manifest |= {
+        "suite": suite("pvqa"),
+        "dimension": "quality_measures",
+        "conventions": {name: convention_facts(True) for name in CONVENTIONS},
+        "datasets": {"pvqa": dataset_facts(kind="opinions")},
+        "models": {name: asdict(facts) for name, facts in planned.models.items()},
+        "names": {"models": planned.names.models, "datasets": planned.names.datasets},
+        "kinds": {"opinions": kind_facts("opinions")},
+        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
+        "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
+        # As if sharpness were a measure of the paper's Table 4.
+        "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
+    }
+    about = {
+        **{"suite": "pvqa", "dimension": "quality_measures", "subset": "published"},
+        "setting": "horizon-16",
+    }
+    for model in models:
+        measure = plan.config.models[model]
+        features = (f"pvqa/{measure.network}",) if measure.network else ()
+        cell = store.add(model, "pvqa", {}, features=features, **about)
+        cell["kind"] = "opinions"
+        predictions, scores = Path(cell["predictions"]), Path(cell["scores"])
+        recipe: dict[str, Any] = {"model": model, "context": 4, "split": "published"}
+        recipe |= {"predict": measure.predict}
+        recipe |= {"source": measure.source} if measure.source else {}
+        inputs = {"data": data}
+        for looked in map(Path, cell["features"]):
+            seen.write(looked, open_database(data, 4).names, dict(parts or {}))
+            write_receipt(looked, "features", extras=extras or {})
+            inputs["features"] = looked
+        told = predict.run(Job(recipe, inputs, predictions, predictions))
+        write_receipt(predictions, "predict", recipe=recipe, extras=dict(told))
+        recipe = {"cell": cell["key"], "conventions": CONVENTIONS, "split": "published"}
+        score.run(Job(recipe, {"data": data, "predictions": predictions}, scores, scores))
+        write_receipt(scores, "score")
+        write_receipt(Path(cell["data"]), "prepare")
+        shutil.copy(data / "ratings.parquet", cell["data"])
+    path = store.write()
+    collect(path, folder / "rows.parquet")
+    build([path], [folder / "rows.parquet"], folder / "results.duckdb")
+    return folder / "results.duckdb"
