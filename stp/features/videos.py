@@ -24,7 +24,7 @@ from stp.opinions.dependence import (
 from stp.opinions.prepared import Video, open_database
 from stp.options.videos import VideoOptions
 
-STEPS = {
+STEPS: dict[str, tuple[str, ...]] = {
     "ssa": ("frames", "ssa"),
     **dict.fromkeys(("mcs", "mcs_written"), ("frames", "mcs")),
     "rfd": ("rfd",),
@@ -35,7 +35,7 @@ STEPS = {
 }
 """The steps that make each part: ``frames``, ``predicted`` and ``true`` make maps, of all frames,
 the predicted and the true ones. A measure of several parts takes a step once."""
-_OF_FRAMES = {
+_OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),
     "rfd": ("rfd",),

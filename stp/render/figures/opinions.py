@@ -169,8 +169,10 @@ def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
     found = []
     for model, line in _plain(scores).items():
         of = scores.plan.models.get(model)
-        part = "_".join((of and of.parts) or ())
-        if of and of.network and part in FEATURES:
+        if of is None or of.network is None:
+            continue
+        part = "_".join(of.parts or ())
+        if part in FEATURES:
             found.append((of.network, part, line))
     return found
 
