@@ -492,7 +492,11 @@ def test_printed_values_have_values_beside_them_that_were_made_as_they_were(pape
         if made.cell.variant == "default"
     }
     single, several = (set(scored[name]) for name in ("ecmwf", "ecmwf_ensemble"))
-    assert "acc.per_frame_published" in single
+    assert single >= {
+        "acc.per_frame_published",
+        "spectral_divergence.high_wavenumbers_batch32",
+        "spectral_residual.high_wavenumbers_batch32",
+    }
     assert several - single >= {
         "crpss.climatology_published",
         "rpss.terciles_biased",
@@ -525,3 +529,13 @@ def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan
         if one.metric.endswith("curve")
     }
     assert len(printed) == 9 and printed == {name for name in curves if name.endswith("curve")}
+    columns = manifest(paper, "s2s_control").tables["s2s_control"].columns["chaosbench"]
+    of_day_44 = {
+        f"{one.variable} {one.metric}"
+        for one in read_published(plan.published)
+        if not one.metric.endswith("curve")
+    }
+    assert of_day_44 <= set(columns), "a printed value without a column is shown nowhere"
+    assert columns["t850 SpecDiv of 32 starts"].startswith(
+        "spectral_divergence.high_wavenumbers_batch32@"
+    )

@@ -27,6 +27,7 @@ from stp.metrics import (
     spread,
     wrmse,
 )
+from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.metrics.spectra import finest_bins, finest_spectrum
@@ -342,23 +343,41 @@ def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> 
         assert residuals[n, c, t] == pytest.approx(np.sqrt(np.mean((o - p) ** 2)), rel=1e-6)
 
 
-def test_batches_have_the_spectra_of_their_mean_fields(grid: dict[str, np.ndarray]) -> None:
-    # 40 starts: a batch of 32 and one of 8, each of which counts half.
+@pytest.mark.parametrize(
+    ("metric", "of_one", "by_loop"),
+    [
+        (spectral_divergence.high_wavenumbers_batch32, spectral_divergence.high_wavenumbers,
+         by_hand.divergence),
+        (spectral_residual.high_wavenumbers_batch32, spectral_residual.high_wavenumbers,
+         by_hand.residual),
+    ],
+    ids=["divergence", "residual"],
+)  # fmt: skip
+def test_batches_have_the_spectra_of_their_mean_fields(
+    metric: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]
+) -> None:
+    # 40 starts: a batch of 32 and one of 8.
     shape = (33, 64)
     grid["lat"] = np.linspace(90, -90, 33)
     rng = np.random.default_rng(0)
-    truth, forecast = rng.normal(size=(2, 40, 1, 1, *shape))
-    metric = spectral_divergence.high_wavenumbers_batch32
-    found = of(metric, forecast, truth)
-    halves = []
+    truth, forecast = rng.normal(size=(2, 40, 1, 2, *shape))
+    batches = on_these(metric, forecast, truth).batches
+    assert batches is not None and batches.number.tolist() == [0] * 32 + [1] * 8
+    waves = of(metric, forecast, truth)
+    assert waves.shape == (40, 2, batches.components, 1)
+    apart = of(of_one, forecast, truth)
     for batch in (slice(0, 32), slice(32, 40)):
-        o, p = (spectrum(a[batch].mean(axis=0)[0, 0]) for a in (truth, forecast))
-        o, p = o / o.sum(), p / p.sum()
-        halves.append((o * np.log(o / p)).sum())
-    assert found.mean() == pytest.approx(np.mean(halves), rel=1e-9)
-    assert metric.together == 32
-    apart = of(spectral_divergence.high_wavenumbers, forecast, truth).mean()
-    assert apart != pytest.approx(np.mean(halves), rel=0.01)
+        found = batches.score(waves[batch].mean(axis=0).reshape(-1, 1))
+        assert found.shape == (2, 1)
+        for c in range(2):
+            p, o = (a[batch].mean(axis=0)[0, c] for a in (forecast, truth))
+            assert found[c, 0] == pytest.approx(by_loop(p, o), rel=1e-9)
+            assert found[c, 0] != pytest.approx(apart[batch, c].mean(), rel=1e-3)
+
+
+def test_batches_are_of_successive_days_in_whatever_order_they_come() -> None:
+    frames = np.array([[5], [1], [9], [3], [2]]) + np.arange(3)
+    assert batches_in_time(frames, 2).tolist() == [2, 0, 3, 1, 0]
 
 
 # Ensembles
