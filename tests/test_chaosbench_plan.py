@@ -539,3 +539,23 @@ def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan
     assert columns["t850 SpecDiv of 32 starts"].startswith(
         "spectral_divergence.high_wavenumbers_batch32@"
     )
+
+
+def test_values_beside_printed_ones_of_another_definition_say_so(paper: Plan) -> None:
+    """Each printed score has an entry, and what entries name can be had in this suite."""
+    suite, models = paper.config.suite, paper.config.models.values()
+    printed = {
+        one.metric.removesuffix(" curve").removesuffix(" of 32 starts")
+        for one in read_published(suite.published_file)
+    }
+    about = " ".join(one.about for one in suite.deviations).replace(" and ", " ").split()
+    assert printed == {"RMSE", "ACC", "CRPSS", "MS-SSIM", "SpecDiv"} <= set(about)
+    conventions = {c for made in paper.cells for c in made.scores.recipe["conventions"]}
+    known = conventions | {name.partition(".")[2] for name in conventions}
+    known |= {name for model in models for name in model.variants}
+    known |= {"_of_members", *paper.config.datasets["chaosbench"].subsets}
+    named = {name for one in suite.deviations for name in re.findall("`(.+?)`", one.strict)}
+    assert len(named) > 10 and named <= known
+    assert {name for one in suite.deviations for name in one.dimensions} <= set(suite.dimensions)
+    shown = manifest(paper, "s2s_control").deviations
+    assert "CRPSS" not in {one.about for one in shown} and len(shown) < len(suite.deviations)
