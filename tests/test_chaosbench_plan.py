@@ -523,6 +523,11 @@ def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan
         if made.cell.model == "ecmwf_ensemble"
     }
     assert set(curves.values()) <= set(several)
+    # Waves have a figure of their own.
+    of_metrics, drawn = (
+        {name.partition(".")[0] for name in names} for names in (several, curves.values())
+    )
+    assert of_metrics - drawn == {"spectral_coherence"}
     printed = {
         f"{one.variable} {one.metric}"
         for one in read_published(plan.published)

@@ -495,10 +495,13 @@ def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
     metric = on_these(rank_histogram.weighted, members, truth)
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0.25, 0.375, 0.375])
+    # Outside of both: 0 and 4, and half of 3; two thirds would be even.
+    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.625 * 3 / 2)
     assert [(s.variable, s.threshold) for s in metric.series] == [("v0", 0), ("v0", 1), ("v0", 2)]
     truth[0, 0, 0, 0, 0] = np.nan
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0, 0.5, 0.5])
+    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.5 * 3 / 2)
 
 
 def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> None:
@@ -508,8 +511,11 @@ def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> N
     # 20,000 points: a share of 1/5 has a standard error of 0.003, weighted a little more.
     shares = of(rank_histogram.weighted, members, truth).mean(axis=(0, 1, 3))
     np.testing.assert_allclose(shares, 0.2, atol=0.015)
+    assert of(rank_histogram.outliers, members, truth).mean() == pytest.approx(1, abs=0.06)
     shares = of(rank_histogram.weighted, 0.3 * members, truth).mean(axis=(0, 1, 3))
     assert shares[0] > 0.3 and shares[-1] > 0.3  # too sure
+    outside = of(rank_histogram.outliers, 0.3 * members, truth).mean()
+    assert outside == pytest.approx((shares[0] + shares[-1]) * 5 / 2)
     assert shares.sum() == pytest.approx(1)
 
 
