@@ -282,6 +282,26 @@ def test_ms_ssim_of_own_ranges_is_the_published_one(
     assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("shape", "metric", "scales"),
+    [
+        ((121, 240), ms_ssim.joint_range, 5),
+        ((81, 85), ms_ssim.joint_range, 5),
+        ((31, 60), ms_ssim.joint_range_three_scales, 3),
+    ],
+)
+def test_ms_ssim_of_a_joint_range_is_a_plain_loop(
+    shape: tuple[int, int], metric: Metric, scales: int, grid: dict[str, np.ndarray]
+) -> None:
+    grid["lat"] = np.linspace(90, -90, shape[0])
+    truth = smooth(shape, 0)[None, None, None]
+    forecast = 0.7 * truth + 0.5 * smooth(shape, 1) + 5
+    pair = forecast[0, 0, 0], truth[0, 0, 0]
+    expected = similarity(*pair, scales, joint=True)
+    assert expected != pytest.approx(similarity(*pair, scales), abs=1e-3)
+    assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
+
+
 def test_only_a_joint_range_sees_amplitude_and_mean(grid: dict[str, np.ndarray]) -> None:
     grid["lat"] = np.linspace(90, -90, 32)
     truth = smooth((32, 64), 0)[None, None, None]
@@ -521,6 +541,7 @@ def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> N
 
 RMSE, ACC = wrmse.per_frame_of_members, acc.per_frame_without_validation_of_members
 SIMILARITY = ms_ssim.own_range_of_members
+JOINTLY = ms_ssim.joint_range_of_members
 DIVERGENCE = spectral_divergence.high_wavenumbers_of_members
 RESIDUAL = spectral_residual.high_wavenumbers_of_members
 
@@ -531,12 +552,14 @@ RESIDUAL = spectral_residual.high_wavenumbers_of_members
         (RMSE, wrmse.per_frame, lambda p, o, mean, lat: by_hand.rmse(p, o, lat)),
         (ACC, acc.per_frame_without_validation, by_hand.acc),
         (SIMILARITY, ms_ssim.own_range, lambda p, o, mean, lat: similarity(p, o, 5)),
+        (JOINTLY, ms_ssim.joint_range,
+         lambda p, o, mean, lat: similarity(p, o, 5, joint=True)),
         (DIVERGENCE, spectral_divergence.high_wavenumbers,
          lambda p, o, mean, lat: by_hand.divergence(p, o)),
         (RESIDUAL, spectral_residual.high_wavenumbers,
          lambda p, o, mean, lat: by_hand.residual(p, o)),
     ],
-    ids=["S14", "S16", "S17", "S18", "S19"],
+    ids=["S14", "S16", "S17", "jointly", "S18", "S19"],
 )  # fmt: skip
 def test_a_mean_over_members_is_not_the_score_of_their_mean(
     of_members: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]

@@ -270,7 +270,8 @@ SINGLE = [
 ]
 SEVERAL = [
     *("crps.weighted", "crps.weighted_biased", "crpss.climatology", "spread.weighted"),
-    *("spread.weighted_skill_ratio", "rpss.terciles", "wrmse.per_frame_of_members"),
+    *("spread.weighted_skill_ratio", "rpss.terciles", "rpss.terciles_biased"),
+    "wrmse.per_frame_of_members",
     *("acc.per_frame_without_validation_of_members", "ms_ssim.own_range_of_members"),
     "spectral_divergence.high_wavenumbers_of_members",
     "spectral_residual.high_wavenumbers_of_members",
@@ -375,7 +376,8 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
     normal = by_hand.crps_of_normal(usual, past.std(axis=0), o, lat)
     variance = by_hand.mean(members.var(axis=0, ddof=1), lat)
     error = by_hand.rmse(members.mean(axis=0), o, lat)
-    rps = by_hand.rps(members, o, np.quantile(past, [1 / 3, 2 / 3], axis=0), lat)
+    terciles = np.quantile(past, [1 / 3, 2 / 3], axis=0)
+    rps, biased = (by_hand.rps(members, o, terciles, lat, fair=fair) for fair in (True, False))
     expected = {
         "crps.weighted": fair,
         "crps.weighted_biased": by_hand.crps(members, o, lat, fair=False),
@@ -383,6 +385,7 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
         "spread.weighted": variance**0.5,
         "spread.weighted_skill_ratio": ((MEMBERS + 1) / MEMBERS * variance) ** 0.5 / error,
         "rpss.terciles": 1 - rps[0] / rps[1],
+        "rpss.terciles_biased": 1 - biased[0] / biased[1],
         "wrmse.per_frame_of_members": np.mean([by_hand.rmse(m, o, lat) for m in members]),
         "acc.per_frame_without_validation_of_members": np.mean(
             [by_hand.acc(m, o, usual, lat) for m in members]
@@ -399,7 +402,7 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
     for convention, value in expected.items():
         found = scored(folder / "scores-of-several", convention, variable)
         # A rounded tercile moves single points from one category to the next.
-        rel = 1e-3 if convention == "rpss.terciles" else 1e-4
+        rel = 1e-3 if convention.startswith("rpss") else 1e-4
         assert found == pytest.approx(value, rel=rel, abs=1e-6), convention
 
 
