@@ -28,8 +28,12 @@ def acc(p: np.ndarray, o: np.ndarray, usual: np.ndarray, latitudes: np.ndarray) 
     return po / (pp * oo) ** 0.5
 
 
-def similarity(x: np.ndarray, y: np.ndarray, scales: int) -> float:
-    """Equations S4 to S8 on one pair of fields, with torch's pooling, and scipy's windows."""
+def similarity(x: np.ndarray, y: np.ndarray, scales: int, *, joint: bool = False) -> float:
+    """Equations S4 to S8 on one pair of fields, with torch's pooling, and scipy's windows.
+
+    Each is rescaled by its own range, and odd sizes get zeros; joint: both by that of y, and the
+    first row or column is repeated.
+    """
     taps = np.exp(-0.5 * (np.arange(11) - 5) ** 2 / 1.5**2)
     taps /= taps.sum()
 
@@ -41,9 +45,12 @@ def similarity(x: np.ndarray, y: np.ndarray, scales: int) -> float:
 
     def halved(a: np.ndarray) -> np.ndarray:
         padding = [size % 2 for size in a.shape]
+        if joint:
+            a, padding = np.pad(a, [(size, 0) for size in padding], mode="edge"), [0, 0]
         return functional.avg_pool2d(tensor(a[None]), 2, padding=padding)[0].numpy()
 
-    x, y = (255 * (a - a.min()) / (a.max() - a.min()) for a in (x.astype(float), y.astype(float)))
+    x, y = x.astype(float), y.astype(float)
+    x, y = (255 * (a - of.min()) / np.ptp(of) for a, of in ((x, y if joint else x), (y, y)))
     weights = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333][:scales])
     if scales < 5:  # all five sum to 1.0001, as printed
         weights /= weights.sum()
@@ -99,12 +106,13 @@ def crps_of_normal(
 
 
 def rps(
-    members: np.ndarray, o: np.ndarray, terciles: np.ndarray, latitudes: np.ndarray
+    members: np.ndarray, o: np.ndarray, terciles: np.ndarray, latitudes: np.ndarray, *, fair: bool
 ) -> tuple[float, float]:
-    """Fair ranked probability score of terciles (2, H, W), and that of thirds."""
+    """Ranked probability score of terciles (2, H, W), and that of thirds."""
     forecast, usual = np.zeros(o.shape), np.zeros(o.shape)
     for limit, third in zip(terciles, (1 / 3, 2 / 3), strict=True):
         share = (members <= limit).mean(axis=0)
-        forecast += (share - (o <= limit)) ** 2 - share * (1 - share) / (len(members) - 1)
+        forecast += (share - (o <= limit)) ** 2
+        forecast -= share * (1 - share) / (len(members) - 1) if fair else 0
         usual += (third - (o <= limit)) ** 2
     return mean(forecast, latitudes), mean(usual, latitudes)

@@ -12,6 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.models.create import create
@@ -42,12 +43,15 @@ def demo() -> Plan:
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
     # 14 single forecasts on 2022, on 2022-2023 and on common starts; on the first two alone the
     # centres together, 13 variants of networks and 4 corrected centres, 6 ensembles, draws of 3
-    # VAEs and 2 of several trainings; climatology and centres in four seasons
-    assert len(paper.cells) == 14 * 3 + (1 + 13 + 4 + 6 + 3 + 2) * 2 + (5 + 5) * 4
+    # VAEs and 2 of several trainings; climatology and centres in four seasons; on the first alone
+    # two more climatologies, and three trained models placed as published
+    assert len(paper.cells) == 14 * 3 + (1 + 13 + 4 + 6 + 3 + 2) * 2 + (5 + 5) * 4 + 2 + 3
     assert all(made.predictions is None for made in paper.cells)
-    # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
+    # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB, and
+    # other climatologies and places would show the same.
     kept = {(made.cell.dimension, made.cell.subset in SEASONS, made.keep) for made in paper.cells}
     assert kept == {
+        ("s2s_control", False, 0),
         ("s2s_control", False, 1),
         ("s2s_control", True, 0),
         ("s2s_ensemble", False, 0),
@@ -59,11 +63,17 @@ def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Pla
         *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
         *("cma_ensemble", "ecmwf_ensemble", "multi_model_ensemble"),
     }
+    single = [made for made in paper.cells if made.cell.dimension == "s2s_control"]
+    read_again = {(one.cell.model, one.cell.variant) for one in single if one.keep == 0}
+    assert {one for one in read_again if one[1] != "default"} == {
+        *(("daily_climatology", name) for name in ("published", "windowed")),
+        *((name, "published_placement") for name in ("panguweather", "graphcast", "fourcastnetv2")),
+    }
     # The same one, a start of all subsets, of ECMWF (Mondays and Thursdays) and of networks.
     assert all(
         made.scores.recipe["keep"] == ["2022-09-01"]
         for made in paper.cells
-        if made.cell.dimension == "s2s_control" and made.cell.subset not in SEASONS
+        if made.cell.dimension == "s2s_control" and made.keep
     )
 
 
@@ -142,7 +152,7 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
     assert jobs["fetch"] == ("14", "14") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("98", "0") and jobs["score_s2s_ensemble"] == ("42", "0")
+    assert jobs["score_s2s_control"] == ("103", "0") and jobs["score_s2s_ensemble"] == ("42", "0")
 
 
 def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
@@ -471,4 +481,87 @@ def test_other_data_as_the_page_says() -> None:
     release, options, _ = options_of("## ERA5 from WeatherBench 2")
     assert options.store is not None and f"{options.store}/**/*" == release.files[0].path
     _, options, _ = options_of("## Climatologies and normalisation")
-    assert options.window_days == 61 and options.published_climatology == [1994, 2023]
+    assert (options.window_days, options.normalisation) == (None, "published")
+    assert options.published_climatology == [1994, 2023]
+
+
+def test_printed_values_have_values_beside_them_that_were_made_as_they_were(paper: Plan) -> None:
+    """By climatology and places of the released code; spreads as in the appendix."""
+    scored = {
+        made.cell.model: made.scores.recipe["conventions"]
+        for made in paper.cells
+        if made.cell.variant == "default"
+    }
+    single, several = (set(scored[name]) for name in ("ecmwf", "ecmwf_ensemble"))
+    assert single >= {
+        "acc.per_frame_published",
+        "spectral_divergence.high_wavenumbers_batch32",
+        "spectral_residual.high_wavenumbers_batch32",
+    }
+    assert several - single >= {
+        "crpss.climatology_published",
+        "rpss.terciles_biased",
+        "spread.weighted_mean_deviation",
+        "spread.weighted_deviation_ratio",
+        "spread.weighted_deviation_to_members",
+    }
+    options = build(ChaosbenchOptions, paper.data("chaosbench").recipe["options"], "options")
+    assert (options.published_climatology, options.window_days) == ([1994, 2023], 61)
+    names = manifest(paper, "s2s_control").published_names
+    assert names.variants["daily_climatology:published"] == "Climatology"
+    assert "daily_climatology:windowed" not in names.variants
+    for name in ("panguweather", "graphcast", "fourcastnetv2"):
+        assert names.variants[f"{name}:published_placement"] == names.models[name]
+
+
+def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan) -> None:
+    """A panel of a convention that is not scored would be left out of the figure."""
+    plan = manifest(paper, "s2s_ensemble")
+    curves = plan.tables["s2s_ensemble"].curves["chaosbench"]
+    (several,) = {
+        tuple(made.scores.recipe["conventions"])
+        for made in paper.cells
+        if made.cell.model == "ecmwf_ensemble"
+    }
+    assert set(curves.values()) <= set(several)
+    # Waves have a figure of their own.
+    of_metrics, drawn = (
+        {name.partition(".")[0] for name in names} for names in (several, curves.values())
+    )
+    assert of_metrics - drawn == {"spectral_coherence"}
+    printed = {
+        f"{one.variable} {one.metric}"
+        for one in read_published(plan.published)
+        if one.metric.endswith("curve")
+    }
+    assert len(printed) == 9 and printed == {name for name in curves if name.endswith("curve")}
+    columns = manifest(paper, "s2s_control").tables["s2s_control"].columns["chaosbench"]
+    of_day_44 = {
+        f"{one.variable} {one.metric}"
+        for one in read_published(plan.published)
+        if not one.metric.endswith("curve")
+    }
+    assert of_day_44 <= set(columns), "a printed value without a column is shown nowhere"
+    assert columns["t850 SpecDiv of 32 starts"].startswith(
+        "spectral_divergence.high_wavenumbers_batch32@"
+    )
+
+
+def test_values_beside_printed_ones_of_another_definition_say_so(paper: Plan) -> None:
+    """Each printed score has an entry, and what entries name can be had in this suite."""
+    suite, models = paper.config.suite, paper.config.models.values()
+    printed = {
+        one.metric.removesuffix(" curve").removesuffix(" of 32 starts")
+        for one in read_published(suite.published_file)
+    }
+    about = " ".join(one.about for one in suite.deviations).replace(" and ", " ").split()
+    assert printed == {"RMSE", "ACC", "CRPSS", "MS-SSIM", "SpecDiv"} <= set(about)
+    conventions = {c for made in paper.cells for c in made.scores.recipe["conventions"]}
+    known = conventions | {name.partition(".")[2] for name in conventions}
+    known |= {name for model in models for name in model.variants}
+    known |= {"_of_members", *paper.config.datasets["chaosbench"].subsets}
+    named = {name for one in suite.deviations for name in re.findall("`(.+?)`", one.strict)}
+    assert len(named) > 10 and named <= known
+    assert {name for one in suite.deviations for name in one.dimensions} <= set(suite.dimensions)
+    shown = manifest(paper, "s2s_control").deviations
+    assert "CRPSS" not in {one.about for one in shown} and len(shown) < len(suite.deviations)

@@ -222,6 +222,52 @@ def _variable(
     return values.transpose(*dims)
 
 
+def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
+    """Refuse a forecast whose times contradict each other: ``time`` and ``valid_time``, if any.
+
+    Args:
+        name: of the group, which ends with the date of the start, for errors.
+        opened: the group, times as numbers; some may be missing.
+        days: lead time of each place along ``step``, from the first; (steps,).
+
+    Raises:
+        StpError: the start is another one or after its valid time, a valid time is not start and
+            step together, or they cannot be read.
+    """
+    start = np.datetime64(str(date_of(name)), "ns")
+    valid = xr.DataArray(start + days.astype("timedelta64[D]"), dims="step")
+    for what, wanted in (("time", xr.DataArray(start)), ("valid_time", valid)):
+        if what not in opened.variables:
+            continue
+        try:
+            found = xr.decode_cf(opened[[what]], decode_timedelta=False)[what].load()
+        except (OSError, ValueError, KeyError, RuntimeError, OverflowError) as error:
+            raise _damaged(name, error) from error
+        if not np.issubdtype(found.dtype, np.datetime64):
+            continue  # numbers without a unit say nothing
+        found = found.isel(step=slice(len(days))) if "step" in found.dims else found
+        off = found.notnull() & (found != wanted)
+        if not off.any():
+            continue
+        if what == "time":
+            text = f"its time is {_hour(found)}, and its name says {_hour(start)}"
+        elif (found.notnull() & (found < start)).any():
+            text = f"the start {_hour(start)} is after its valid time {_hour(found.min())}"
+        else:
+            first = _hour(found.where(off).min())
+            text = f"valid times are not start and step together, as {first}"
+        raise StpError(
+            f"{name}: {text}",
+            expected="the start in the name and in `time`, and valid_time = start + step",
+            remedy="fetch the official archive",
+        )
+
+
+def _hour(time: Any) -> str:
+    """``2022-01-01T00``, of the only time of an array."""
+    return str(np.asarray(time).astype("datetime64[h]"))
+
+
 def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
     """Whether latitudes are turned round, and by how many columns longitudes are rolled.
 

@@ -7,14 +7,19 @@ weigh more. With 500 clips in batches of 16 (TaxiBJ as released) each of the las
 import numpy as np
 
 from stp.metrics.comparison import Comparison, on_data
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Metric, batch_weights
 
 
-def batch_weights(samples: int, size: int) -> np.ndarray:
-    """Weights with mean 1, float64 (samples,), of each sample in the mean of means of batches."""
-    batch = np.arange(samples) // size
-    in_batch = np.bincount(batch)[batch]
-    return np.asarray(samples / ((batch[-1] + 1) * in_batch))
+def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
+    """The number of each sample's batch, from 0, int64 (N,), whatever the order of the samples.
+
+    Args:
+        frames: number of the observed frame of each sample and lead time, (N, T).
+        size: how many frames the samples of a batch begin in, counted from the first sample;
+            there need not be a sample for each.
+    """
+    batch = (frames[:, 0] - frames[:, 0].min()) // size
+    return np.unique(batch, return_inverse=True)[1]
 
 
 def mean_of_batches(metric: Metric, size: int) -> Metric:
@@ -27,7 +32,7 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
 
     def bind(batched: Metric, compared: Comparison) -> Metric:
         bound = on_data(metric, compared)
-        every = batch_weights(len(compared.frames), size)
+        every = batch_weights(np.arange(len(compared.frames)) // size)
 
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray

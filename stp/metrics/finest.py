@@ -5,12 +5,12 @@ from functools import cache, partial
 
 import numpy as np
 
-from stp.metrics.batches import batch_weights
+from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, groups
 from stp.metrics.latitude import per_variable, weights_of
-from stp.metrics.metric import Metric, every_component, needs_data
-from stp.metrics.spectra import finest_bins, finest_spectrum
+from stp.metrics.metric import Batches, Metric, every_component, needs_data
+from stp.metrics.spectra import finest_bins, finest_waves, spectrum_of
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(observed, predicted) spectra (..., bins) to a score (...), infinite where there is none."""
@@ -22,14 +22,13 @@ def of_fields(score: Score) -> Metric:
 
 
 def of_batches(score: Score, size: int) -> Metric:
-    """A convention of the mean field of successive samples, then the mean over such batches.
+    """A convention of the mean field of successive starts, then the mean over such batches.
 
     Args:
         score: of spectra.
-        size: samples of a batch, counted from the first one; the last batch may be shorter.
+        size: days that the starts of a batch begin on, see `batches_in_time`.
     """
-    bound = _convention(partial(_in_batches, score=score, size=size))
-    return bound._replace(numbered=True, together=size)
+    return _convention(partial(_in_batches, score=score, size=size))
 
 
 def _convention(on_data: Callable[[Metric, Comparison], Metric]) -> Metric:
@@ -49,48 +48,45 @@ def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
         return bound._replace(reason=why)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        return score(observed, predicted).swapaxes(1, 2)
+        o, p = (spectrum_of(waves, height, width) for waves in (observed, predicted))
+        return score(o, p).swapaxes(1, 2)
 
-    return bound._replace(statistics=statistics, transform=_spectra(tuple(weights.tolist())))
+    return bound._replace(statistics=statistics, transform=_waves(tuple(weights.tolist())))
 
 
 @cache
-def _spectra(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Makes `finest_spectrum` of frames, float64 (N, T, C, bins); one for equal weights."""
+def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Makes `finest_waves` of frames, complex128 (N, T, C, waves); one for equal weights."""
 
     def transform(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        found = np.empty((*frames.shape[:3], finest_bins(*frames.shape[3:])))
+        made = []
         for n, t, here in groups(frames.shape):
             area = Area(np.array(weights), observed[n, t, here])
-            found[n, t, here] = finest_spectrum(area.filled(frames[n, t, here]))
-        return found
+            made.append(finest_waves(area.filled(frames[n, t, here])))
+        return np.concatenate(made).reshape(*frames.shape[:3], -1)
 
     return transform
 
 
 def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -> Metric:
     bound = _on(metric, compared, score)
-    weights = weights_of(compared.data)
-    if bound.reason or weights is None:
+    if bound.reason:
         return bound
-    every = batch_weights(len(compared.frames), size)
+    height, width = compared.data.shape[1:]
+    waves = finest_waves(np.zeros((height, width))).shape[-1]
 
-    def mean(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        each = (Area(weights, o).filled(f) for f, o in zip(frames, observed, strict=True))
-        return np.asarray(sum(fields.astype(np.float64) for fields in each) / len(frames))
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        """Real and imaginary parts of the waves of both, (N, C * components, T)."""
+        samples, leads = observed.shape[:2]
+        both = np.stack([predicted, observed], axis=3)
+        return np.moveaxis(both.view(np.float64).reshape(samples, leads, -1), 1, -1)
 
-    def statistics(
-        predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
-    ) -> np.ndarray:
-        samples, leads, channels = observed.shape[:3]
-        found = np.empty((samples, channels, leads))
-        for first in range(0, samples, size):
-            batch = slice(first, first + size)
-            for t, c in np.ndindex(leads, channels):
-                truth = observed[batch, t, c : c + 1]
-                fields = (truth, predicted[batch, t, c : c + 1])
-                spectra = (finest_spectrum(mean(some, truth)) for some in fields)
-                found[batch, c, t] = score(*spectra)
-        return found * every[numbers, None, None]
+    def of_means(means: np.ndarray) -> np.ndarray:
+        """Scores of the waves of mean fields: (C * components, T) to (C, T)."""
+        parts = np.ascontiguousarray(means.T).view(np.complex128)
+        both = parts.reshape(len(parts), -1, 2, waves)
+        p, o = (spectrum_of(both[:, :, k], height, width) for k in (0, 1))
+        return score(o, p).T
 
-    return bound._replace(statistics=statistics, transform=None)
+    batches = Batches(batches_in_time(compared.frames, size), 4 * waves, of_means)
+    return bound._replace(statistics=statistics, batches=batches)

@@ -37,6 +37,33 @@ def every_component(means: np.ndarray) -> np.ndarray:
     return means
 
 
+class Batches(NamedTuple):
+    """Samples that make one value together: means of their statistics become its score.
+
+    Attributes:
+        number: of the batch of each sample, from 0, int64 (N,).
+        components: statistics of each variable.
+        score: means over the samples of a batch, (C * components, T'), to values (C, T').
+    """
+
+    number: np.ndarray
+    components: int
+    score: Callable[[np.ndarray], np.ndarray]
+
+
+def batch_weights(number: np.ndarray) -> np.ndarray:
+    """Weights with mean 1 of each sample in the mean of means of batches, which weigh alike.
+
+    Args:
+        number: of the batch of each sample, from 0, (N,).
+
+    Returns:
+        float64 (N,).
+    """
+    sizes = np.bincount(number)
+    return np.asarray(len(number) / (len(sizes) * sizes[number]))
+
+
 class Metric(NamedTuple):
     """One convention of one metric.
 
@@ -71,8 +98,9 @@ class Metric(NamedTuple):
             times have no value. None: frames are compared as they are.
         transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes in
             the place of frames; conventions with the same one share what it makes.
-        together: samples that ``statistics`` needs at the same time, counted from the first: it is
-            given whole batches of as many, of which the last one may be shorter.
+        batches: samples that make a value together. ``statistics`` then has their ``components`` of
+            each variable in the place of K; the score of their means is the value of each sample of
+            a batch. All batches weigh alike.
         best_by: the number of the component whose mean over lead times tells which of several
             forecasts of a sample is the best, where ``finish`` says nothing of a single sample.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
@@ -92,7 +120,7 @@ class Metric(NamedTuple):
     independent_leads: bool = True
     windows: Windows = ()
     transform: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    together: int = 1
+    batches: Batches | None = None
     best_by: int | None = None
     ensemble: bool = False
     keep_samples: bool = True

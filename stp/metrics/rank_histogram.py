@@ -6,6 +6,8 @@ Rows have the number of members below the observation as their ``threshold``. Wh
 the observation, its ranks share the point evenly, without a draw.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from stp.metrics.comparison import Comparison
@@ -15,14 +17,26 @@ from stp.metrics.metric import Metric, Series, every_component, needs_data
 
 
 def _shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
+    return _of_ranks(area, members, observed, range(len(members) + 1))
+
+
+def _of_ranks(
+    area: Area, members: np.ndarray, observed: np.ndarray, ranks: Iterable[int]
+) -> tuple[np.ndarray, ...]:
+    """Shares of the area in which the observation has each of some ranks, (G,) each."""
     below = (members < observed).sum(axis=0)
     equal = (members == observed).sum(axis=0)
     bad = np.isnan(members).any(axis=0)
     each = np.where(bad, np.nan, 1 / (equal + 1))
     return tuple(
         area.mean(area.only(np.where((rank >= below) & (rank <= below + equal), each, 0 * each)))
-        for rank in range(len(members) + 1)
+        for rank in ranks
     )
+
+
+def _outside(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
+    lowest, highest = _of_ranks(area, members, observed, (0, len(members)))
+    return ((lowest + highest) * (len(members) + 1) / 2,)
 
 
 def _on(metric: Metric, compared: Comparison) -> Metric:
@@ -41,7 +55,20 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
     )
 
 
+def _outliers_on(metric: Metric, compared: Comparison) -> Metric:
+    bound = per_variable(metric, compared)
+    weights = weights_of(compared.data)
+    if weights is None:
+        return bound
+    return bound._replace(statistics=lambda p, o: by_group(_outside, p, o, weights, 1))
+
+
 weighted = Metric(
     needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
 )
 """Shares of the area of the globe, for each variable and rank; they sum to 1 over the ranks."""
+
+outliers = Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)
+"""The shares of the lowest and the highest rank, over 2 / (M + 1): 1 for reliable ensembles
+of any size, above 1 for too small a spread or a bias (the percentage of outliers of Buizza and
+Palmer 1998, over that of even ranks)."""

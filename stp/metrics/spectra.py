@@ -81,13 +81,26 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     equation S12 has the sum over a bin). Grid points are not weighted. Bins without a coefficient
     are left out.
 
-    Only the columns that lie in these bins are transformed, a sixth of all.
-
     Args:
         frames: (..., H, W).
 
     Returns:
         float64 (..., bins), in squared units of the frames.
+    """
+    return spectrum_of(finest_waves(frames), *frames.shape[-2:])
+
+
+def finest_waves(frames: np.ndarray) -> np.ndarray:
+    """Coefficients of the transform that `finest_spectrum` is made from.
+
+    They are linear: those of a mean of frames are the mean of theirs. Only the columns that lie in
+    these bins are transformed, a sixth of all.
+
+    Args:
+        frames: (..., H, W).
+
+    Returns:
+        complex128 (..., waves), in units of the frames.
     """
     *outer, height, width = frames.shape
     corner = _corner(height, width)
@@ -96,9 +109,14 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     exact = np.subtract(flat, flat[:, :1, :1], dtype=np.float64)
     columns = (exact.reshape(-1, width) @ corner.waves).view(np.complex128)
     transform = np.fft.fft(columns.reshape(len(exact), height, -1), axis=1)
-    power = np.square(transform.real)
-    power += np.square(transform.imag)
-    return np.asarray((power.reshape(len(exact), -1) @ corner.shares).reshape(*outer, -1))
+    return np.asarray(transform.reshape(len(exact), -1)[:, corner.kept].reshape(*outer, -1))
+
+
+def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The mean power of each bin: coefficients (..., waves) to float64 (..., bins)."""
+    power = np.square(waves.real)
+    power += np.square(waves.imag)
+    return np.asarray(power @ _corner(height, width).shares)
 
 
 class _Corner(NamedTuple):
@@ -107,10 +125,12 @@ class _Corner(NamedTuple):
     Attributes:
         waves: exp(-2 pi i kx x / W) of the n columns that have a part in them, cosine and sine in
             turn, (W, 2 n).
-        shares: of each coefficient in the mean of each bin, (H n, bins).
+        kept: which of the H n coefficients of these columns lie in a bin, (waves,).
+        shares: of each of these in the mean of each bin, (waves, bins).
     """
 
     waves: np.ndarray
+    kept: np.ndarray
     shares: np.ndarray
 
 
@@ -124,16 +144,17 @@ def _corner(height: int, width: int) -> _Corner:
     edges = np.linspace(0.5, largest, count + 1)
     bins = np.minimum(np.searchsorted(edges, wavenumbers, side="right") - 1, count - 1)
     bins -= int(count * FINEST_SHARE)
-    kept = np.flatnonzero((bins >= 0).any(axis=0))
-    bins = bins[:, kept]
+    columns = np.flatnonzero((bins >= 0).any(axis=0))
+    bins = bins[:, columns]
     # As in `_rings`: columns without a mirror image count once.
-    times = np.where((x == 0) | (2 * x == width), 1.0, 2.0)[kept]
+    times = np.where((x == 0) | (2 * x == width), 1.0, 2.0)[columns]
     shares = np.where(bins[..., None] == np.arange(bins.max(initial=-1) + 1), times[:, None], 0)
     shares = shares.reshape(-1, shares.shape[-1])
-    shares = shares[:, shares.any(axis=0)]
-    angles = 2 * np.pi * np.outer(np.arange(width), x[kept]) / width
+    kept = np.flatnonzero(shares.any(axis=1))
+    shares = shares[kept][:, shares.any(axis=0)]
+    angles = 2 * np.pi * np.outer(np.arange(width), x[columns]) / width
     waves = np.stack([np.cos(angles), -np.sin(angles)], axis=-1).reshape(width, -1)
-    return _Corner(waves, shares / shares.sum(axis=0))
+    return _Corner(waves, kept, shares / shares.sum(axis=0))
 
 
 def finest_bins(height: int, width: int) -> int:

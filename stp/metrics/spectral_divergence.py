@@ -79,9 +79,10 @@ high_wavenumbers_of_members = of_members(high_wavenumbers)
 """The mean over members of ``high_wavenumbers`` (ChaosBench, equation S18)."""
 
 high_wavenumbers_batch32 = of_batches(divergence, 32)
-"""As ``high_wavenumbers``, but of the mean of 32 successive starts, then the mean over these
+"""As ``high_wavenumbers``, but of the mean of starts on 32 successive days, then the mean over such
 batches: what ChaosBench's listing S1 and code compute for most of its models. A mean of fields is
-blurred, so other numbers of starts, which it has for some models, give other values."""
+blurred, so other numbers of starts, which it has for some models, give other values. Where a day
+has no forecast, its observed field is not in the mean; in the code it is."""
 
 mean_spectra = Metric(
     _finest_tenth,

@@ -27,5 +27,5 @@ high_wavenumbers_of_members = of_members(high_wavenumbers)
 """The mean over members of ``high_wavenumbers`` (ChaosBench, equation S19)."""
 
 high_wavenumbers_batch32 = of_batches(residual, 32)
-"""As ``high_wavenumbers``, but of the mean of 32 successive starts, then the mean over these
+"""As ``high_wavenumbers``, but of the mean of starts on 32 successive days, then the mean over such
 batches (ChaosBench, listing S2 and its code)."""

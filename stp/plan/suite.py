@@ -63,7 +63,7 @@ class Deviation(Strict):
         about: what it is about, in a few words.
         paper: what the paper says.
         code: what the released code does, and the protocol named after the paper.
-        strict: what the protocol `strict` does.
+        strict: what the protocol `strict` does; of a suite without protocols, what is done here.
         dimensions: whose tables say so; all unless set.
     """
 

@@ -2,8 +2,8 @@
 
 A block is some samples at all lead times or, where a single sample is too large and the lead times
 of all conventions are independent, at some. In memory are at most ``threads + 2`` blocks, each of
-``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast or compared
-together, if that is more), with what was observed and what conventions make of both.
+``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together, if that
+is more), with what was observed and what conventions make of both.
 
 It keeps sums over the samples of each cluster, which statistics are NaN or infinite, and, of most
 conventions, the statistics of each sample. A sum goes from sample to sample, so it depends neither
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.job import Interrupted, Job
-from stp.metrics.metric import Metric, Windows
+from stp.metrics.metric import Batches, Metric, Windows, batch_weights
 from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
@@ -94,9 +94,8 @@ def accumulate(
     total = predictions.shape[0]
     clips = [str(clip) for clip in predictions.index["clip"]]
     apart = all(members.independent_leads(metric) for metric in metrics.values())
-    together = math.lcm(*(metric.together for metric in metrics.values()))
-    block_samples, block_leads = _sizes(job, predictions, apart, together)
-    kept = {name: _Kept(metric, count) for name, metric in metrics.items()}
+    block_samples, block_leads = _sizes(job, predictions, apart)
+    kept = {name: _Kept(metric, clusters, count) for name, metric in metrics.items()}
     saved = Checkpoint(job.state, job.recipe, job.runtime.get("checkpoint_every_s", 60))
     for part in saved.parts():
         for name, its in kept.items():
@@ -137,12 +136,12 @@ def accumulate(
             return
         numbers = block.samples
         found = {
-            name: _placed([part[name] for part in parts if name in part], metric, predictions)
-            for name, metric in metrics.items()
+            name: _placed([part[name] for part in parts if name in part], its.metric, predictions)
+            for name, its in kept.items()
         }
         parts.clear()
         for name, its in kept.items():
-            its.add(found[name], clusters[numbers])
+            its.add(found[name], numbers)
         after = int(numbers[-1]) + 1
         stop = after < total and job.interrupted()
         if stop or saved.is_due():
@@ -173,24 +172,21 @@ def accumulate(
     return {name: its.finished(clips) for name, its in kept.items()}
 
 
-def _sizes(job: Job, predictions: Samples, apart: bool, together: int) -> tuple[int, int]:
+def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
     """How many samples and lead times a block has.
 
     Args:
         job: its runtime may say it.
         predictions: to be read.
         apart: whether lead times may be computed apart.
-        together: samples that have to be computed together.
     """
     leads = len(predictions.there.leads)
     lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
     samples = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // (lead_bytes * leads))
-    samples = -(-samples // together) * together
     wanted = job.runtime.get("block_leads")
-    if not apart or (wanted is None and lead_bytes * leads * together <= BLOCK_BYTES):
+    if not apart or (wanted is None and lead_bytes * leads <= BLOCK_BYTES):
         return samples, leads
-    step = math.lcm(together, predictions.together)
-    samples = max(1, samples // step) * step
+    samples = max(1, samples // predictions.together) * predictions.together
     return samples, min(leads, wanted or max(1, BLOCK_BYTES // (lead_bytes * samples)))
 
 
@@ -231,50 +227,72 @@ def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -
 
 
 class _Kept:
-    """Statistics of one convention over the blocks so far."""
+    """Statistics of one convention over the blocks so far.
 
-    def __init__(self, metric: Metric, clusters: int) -> None:
-        self._metric = metric
-        self._clusters = clusters
+    Args:
+        metric: the convention.
+        clusters: number of each sample's cluster, int64 (N,).
+        count: how many clusters there are.
+
+    Attributes:
+        metric: the convention of what is added. Of one with batches these are the statistics that
+            scores of batches are made from: there are many, so those of samples are not kept.
+    """
+
+    def __init__(self, metric: Metric, clusters: np.ndarray, count: int) -> None:
+        self.metric, self._whole = metric, metric._replace(batches=None)
+        self._clusters, self._count = clusters, count
+        self._groups, self._number = clusters, count
+        self._batches = batches = metric.batches
+        if batches is not None:
+            self.metric = metric._replace(components=("",) * batches.components, keep_samples=False)
+            self._groups, self._number = batches.number, 1 + int(batches.number.max())
         self._sums: np.ndarray | None = None
         self._nan: list[np.ndarray] = []
         self._infinite: list[np.ndarray] = []
         self._samples: list[np.ndarray] = []
         self._saved = 0  # blocks
+        self._changed: set[int] = set()  # groups, since the last part
 
-    def add(self, statistics: np.ndarray, clusters: np.ndarray) -> None:
+    def add(self, statistics: np.ndarray, numbers: np.ndarray) -> None:
         """Add the statistics of a block.
 
         Args:
             statistics: float64 (n, K, T').
-            clusters: number of each sample's cluster, int64 (n,).
+            numbers: of its samples, int64 (n,).
         """
         if self._sums is None:
-            self._sums = np.zeros((self._clusters, *statistics.shape[1:]))
-        np.add.at(self._sums, clusters, statistics)  # one sample after the other
-        if self._metric.keep_samples:
+            self._sums = np.zeros((self._number, *statistics.shape[1:]))
+        groups = self._groups[numbers].tolist()
+        for group, one in zip(groups, statistics, strict=True):
+            self._sums[group] += one
+        self._changed.update(groups)
+        if self.metric.keep_samples:
             self._samples.append(statistics)
         nan, infinite = np.isnan(statistics), np.isinf(statistics)
-        if not self._metric.keep_samples:  # as many components as would fill the memory
+        if not self.metric.keep_samples:  # as many components as would fill the memory
             nan, infinite = (bad.any(axis=1, keepdims=True) for bad in (nan, infinite))
         self._nan.append(nan)
         self._infinite.append(infinite)
 
     def part(self, name: str) -> list[tuple[str, np.ndarray]]:
-        """Arrays for a checkpoint, by name: all sums, and what was added since the last part."""
+        """Arrays for a checkpoint, by name: sums and samples that are new since the last part."""
         assert self._sums is not None
-        new = slice(self._saved, None)
-        self._saved = len(self._nan)
-        found = [(f"{name}:sums", self._sums)]
-        if self._metric.keep_samples:
+        new, changed = slice(self._saved, None), np.array(sorted(self._changed), np.int64)
+        self._saved, self._changed = len(self._nan), set()
+        found = [(f"{name}:groups", changed), (f"{name}:sums", self._sums[changed])]
+        if self.metric.keep_samples:
             return [*found, (f"{name}:samples", np.concatenate(self._samples[new]))]
         found.append((f"{name}:nan", np.concatenate(self._nan[new])))
         return [*found, (f"{name}:infinite", np.concatenate(self._infinite[new]))]
 
     def restore(self, name: str, part: Mapping[str, np.ndarray]) -> None:
         """Add a part of a checkpoint; parts come in the order in which they were saved."""
-        self._sums = part[f"{name}:sums"]
-        if self._metric.keep_samples:
+        sums = part[f"{name}:sums"]
+        if self._sums is None:
+            self._sums = np.zeros((self._number, *sums.shape[1:]))
+        self._sums[part[f"{name}:groups"]] = sums
+        if self.metric.keep_samples:
             samples = part[f"{name}:samples"]
             self._samples.append(samples)
             self._nan.append(np.isnan(samples))
@@ -291,6 +309,17 @@ class _Kept:
             clips: names of the N samples.
         """
         assert self._sums is not None
+        if self._batches is not None:
+            return self._of_batches(self._batches, self._sums).finished(clips)
         flaws = Flaws(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
-        samples = np.concatenate(self._samples) if self._metric.keep_samples else None
+        samples = np.concatenate(self._samples) if self.metric.keep_samples else None
         return Accumulated(self._sums, flaws, samples)
+
+    def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Kept":
+        """The scores of batches as those of their samples; batches weigh alike."""
+        sizes, every = np.bincount(batches.number), batch_weights(batches.number)
+        scores = [batches.score(total / size) for total, size in zip(sums, sizes, strict=True)]
+        found = np.stack(scores)[batches.number] * every[:, None, None]
+        whole = _Kept(self._whole, self._clusters, self._count)
+        whole.add(found, np.arange(len(found)))
+        return whole

@@ -55,11 +55,14 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """The metric, or one with a reason where the best member is not defined.
+        """The metric, or one with a reason where it is not defined of several members.
 
         Raises:
             StpError: nothing says whether higher is better.
         """
+        if metric.batches is not None and self.statistic not in (None, "ensemble_mean"):
+            why = "its means over starts are of one forecast, or of the mean of its members"
+            return metric._replace(reason=why)
         if self.statistic != "best_of_members" or metric.ensemble:
             return metric
         if name not in self.higher_is_better:

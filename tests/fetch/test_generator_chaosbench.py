@@ -69,6 +69,7 @@ def test_archives_lack_variables_and_starts(tmp_path: Path) -> None:
     group = found[next(start for start in found if start not in empty)]
     assert group["t"].dims == ("number", "step", "level", "latitude", "longitude")
     assert group.sizes["step"] == 45 and group["number"].to_numpy().tolist() == [1, 2]
+    np.testing.assert_array_equal(group["valid_time"], int(group["time"]) + np.arange(45))
     assert group["w"].sel(level=700).isnull().all() and group["w"].sel(level=500).notnull().all()
     assert not np.array_equal(group["t"][0, 0], group["t"][1, 0])
 

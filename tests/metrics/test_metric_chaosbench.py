@@ -27,6 +27,7 @@ from stp.metrics import (
     spread,
     wrmse,
 )
+from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.metrics.spectra import finest_bins, finest_spectrum
@@ -281,6 +282,26 @@ def test_ms_ssim_of_own_ranges_is_the_published_one(
     assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("shape", "metric", "scales"),
+    [
+        ((121, 240), ms_ssim.joint_range, 5),
+        ((81, 85), ms_ssim.joint_range, 5),
+        ((31, 60), ms_ssim.joint_range_three_scales, 3),
+    ],
+)
+def test_ms_ssim_of_a_joint_range_is_a_plain_loop(
+    shape: tuple[int, int], metric: Metric, scales: int, grid: dict[str, np.ndarray]
+) -> None:
+    grid["lat"] = np.linspace(90, -90, shape[0])
+    truth = smooth(shape, 0)[None, None, None]
+    forecast = 0.7 * truth + 0.5 * smooth(shape, 1) + 5
+    pair = forecast[0, 0, 0], truth[0, 0, 0]
+    expected = similarity(*pair, scales, joint=True)
+    assert expected != pytest.approx(similarity(*pair, scales), abs=1e-3)
+    assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
+
+
 def test_only_a_joint_range_sees_amplitude_and_mean(grid: dict[str, np.ndarray]) -> None:
     grid["lat"] = np.linspace(90, -90, 32)
     truth = smooth((32, 64), 0)[None, None, None]
@@ -342,23 +363,41 @@ def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> 
         assert residuals[n, c, t] == pytest.approx(np.sqrt(np.mean((o - p) ** 2)), rel=1e-6)
 
 
-def test_batches_have_the_spectra_of_their_mean_fields(grid: dict[str, np.ndarray]) -> None:
-    # 40 starts: a batch of 32 and one of 8, each of which counts half.
+@pytest.mark.parametrize(
+    ("metric", "of_one", "by_loop"),
+    [
+        (spectral_divergence.high_wavenumbers_batch32, spectral_divergence.high_wavenumbers,
+         by_hand.divergence),
+        (spectral_residual.high_wavenumbers_batch32, spectral_residual.high_wavenumbers,
+         by_hand.residual),
+    ],
+    ids=["divergence", "residual"],
+)  # fmt: skip
+def test_batches_have_the_spectra_of_their_mean_fields(
+    metric: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]
+) -> None:
+    # 40 starts: a batch of 32 and one of 8.
     shape = (33, 64)
     grid["lat"] = np.linspace(90, -90, 33)
     rng = np.random.default_rng(0)
-    truth, forecast = rng.normal(size=(2, 40, 1, 1, *shape))
-    metric = spectral_divergence.high_wavenumbers_batch32
-    found = of(metric, forecast, truth)
-    halves = []
+    truth, forecast = rng.normal(size=(2, 40, 1, 2, *shape))
+    batches = on_these(metric, forecast, truth).batches
+    assert batches is not None and batches.number.tolist() == [0] * 32 + [1] * 8
+    waves = of(metric, forecast, truth)
+    assert waves.shape == (40, 2, batches.components, 1)
+    apart = of(of_one, forecast, truth)
     for batch in (slice(0, 32), slice(32, 40)):
-        o, p = (spectrum(a[batch].mean(axis=0)[0, 0]) for a in (truth, forecast))
-        o, p = o / o.sum(), p / p.sum()
-        halves.append((o * np.log(o / p)).sum())
-    assert found.mean() == pytest.approx(np.mean(halves), rel=1e-9)
-    assert metric.together == 32
-    apart = of(spectral_divergence.high_wavenumbers, forecast, truth).mean()
-    assert apart != pytest.approx(np.mean(halves), rel=0.01)
+        found = batches.score(waves[batch].mean(axis=0).reshape(-1, 1))
+        assert found.shape == (2, 1)
+        for c in range(2):
+            p, o = (a[batch].mean(axis=0)[0, c] for a in (forecast, truth))
+            assert found[c, 0] == pytest.approx(by_loop(p, o), rel=1e-9)
+            assert found[c, 0] != pytest.approx(apart[batch, c].mean(), rel=1e-3)
+
+
+def test_batches_are_of_successive_days_in_whatever_order_they_come() -> None:
+    frames = np.array([[5], [1], [9], [3], [2]]) + np.arange(3)
+    assert batches_in_time(frames, 2).tolist() == [2, 0, 3, 1, 0]
 
 
 # Ensembles
@@ -476,10 +515,13 @@ def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
     metric = on_these(rank_histogram.weighted, members, truth)
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0.25, 0.375, 0.375])
+    # Outside of both: 0 and 4, and half of 3; two thirds would be even.
+    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.625 * 3 / 2)
     assert [(s.variable, s.threshold) for s in metric.series] == [("v0", 0), ("v0", 1), ("v0", 2)]
     truth[0, 0, 0, 0, 0] = np.nan
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0, 0.5, 0.5])
+    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.5 * 3 / 2)
 
 
 def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> None:
@@ -489,13 +531,17 @@ def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> N
     # 20,000 points: a share of 1/5 has a standard error of 0.003, weighted a little more.
     shares = of(rank_histogram.weighted, members, truth).mean(axis=(0, 1, 3))
     np.testing.assert_allclose(shares, 0.2, atol=0.015)
+    assert of(rank_histogram.outliers, members, truth).mean() == pytest.approx(1, abs=0.06)
     shares = of(rank_histogram.weighted, 0.3 * members, truth).mean(axis=(0, 1, 3))
     assert shares[0] > 0.3 and shares[-1] > 0.3  # too sure
+    outside = of(rank_histogram.outliers, 0.3 * members, truth).mean()
+    assert outside == pytest.approx((shares[0] + shares[-1]) * 5 / 2)
     assert shares.sum() == pytest.approx(1)
 
 
 RMSE, ACC = wrmse.per_frame_of_members, acc.per_frame_without_validation_of_members
 SIMILARITY = ms_ssim.own_range_of_members
+JOINTLY = ms_ssim.joint_range_of_members
 DIVERGENCE = spectral_divergence.high_wavenumbers_of_members
 RESIDUAL = spectral_residual.high_wavenumbers_of_members
 
@@ -506,12 +552,14 @@ RESIDUAL = spectral_residual.high_wavenumbers_of_members
         (RMSE, wrmse.per_frame, lambda p, o, mean, lat: by_hand.rmse(p, o, lat)),
         (ACC, acc.per_frame_without_validation, by_hand.acc),
         (SIMILARITY, ms_ssim.own_range, lambda p, o, mean, lat: similarity(p, o, 5)),
+        (JOINTLY, ms_ssim.joint_range,
+         lambda p, o, mean, lat: similarity(p, o, 5, joint=True)),
         (DIVERGENCE, spectral_divergence.high_wavenumbers,
          lambda p, o, mean, lat: by_hand.divergence(p, o)),
         (RESIDUAL, spectral_residual.high_wavenumbers,
          lambda p, o, mean, lat: by_hand.residual(p, o)),
     ],
-    ids=["S14", "S16", "S17", "S18", "S19"],
+    ids=["S14", "S16", "S17", "jointly", "S18", "S19"],
 )  # fmt: skip
 def test_a_mean_over_members_is_not_the_score_of_their_mean(
     of_members: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]

@@ -292,6 +292,18 @@ def test_nothing_of_a_paper_stands_in_a_table_of_ones_own_data(store: SmallStore
     assert not [word for word in ("paper", "COMPARABLE", "comparable") if word in text]
 
 
+def test_a_suite_of_frames_says_what_its_paper_and_code_do_and_what_is_done_here(
+    store: SmallStore,
+) -> None:
+    """Protocols of people have columns of their own (test_render_people.py)."""
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    told = {"about": "a filter", "paper": "says", "code": "does", "strict": "as the code"}
+    store.manifest["deviations"] = [told]
+    lines = (render(store) / "short_term.md").read_text().splitlines()
+    assert "| about | paper | released code | here |" in lines
+    assert "| a filter | says | does | as the code |" in lines
+
+
 def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
     rmse = {"rmse.per_frame": {"mean": 1.0}}
     store.add("convlstm", "enso", rmse, seed=0, official=True)

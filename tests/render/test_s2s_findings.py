@@ -1,7 +1,7 @@
 """The findings of ChaosBench and its skill horizons: by the printed curves, and by edited ones."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -34,12 +34,28 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(store)
 
 
+STRUCTURE = """
+UPDATE s2s_starts SET
+    similarity = CASE dimension
+        WHEN 's2s_ensemble' THEN (SELECT list(2 + d / 44 ORDER BY d) FROM range(1, 45) AS t(d))
+        ELSE list_resize([similarity[44]], 44, similarity[44])
+    END,
+    divergence = CASE dimension
+        WHEN 's2s_ensemble' THEN list_resize([1.0::DOUBLE], 44, 1.0::DOUBLE)
+        ELSE list_resize([divergence[44]], 44, divergence[44])
+    END
+WHERE variant = 'default' AND forecast IN ('ukmo', 'ncep', 'cma', 'ecmwf')
+"""
+"""Ensembles have no printed values of these, and control forecasts some at day 44 alone. Here the
+ratio of MS-SSIM increases, and that of SpecDiv stays."""
+
+
 @pytest.fixture
 def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
     """A store whose values of ours are the printed ones, with some statements after that, each as
-    if it were of one start."""
+    if it were of one start; and others after these."""
 
-    def make(*statements: str) -> Path:
+    def make(*statements: str, after: Sequence[str] = ()) -> Path:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             # Here tables, so that values can be written; views ask them all the same.
@@ -61,6 +77,8 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
             ):
                 connection.execute(statement)
             write_starts(connection, ONE_START)
+            for statement in (STRUCTURE, *after):
+                connection.execute(statement)
         return path
 
     return make
@@ -164,6 +182,35 @@ def test_ours_are_judged_alike(
     before = [SUPPORTED[number]] if number in SUPPORTED else []
     assert found(edited(*before), number).verdicts[OURS] == "holds"
     assert found(edited(*before, edit), number).verdicts[OURS] == verdict
+
+
+ONE = "WHERE dimension = 's2s_ensemble' AND variable = 'z500' AND forecast = 'ncep'"
+
+
+@pytest.mark.parametrize(
+    ("edit", "verdict"),
+    [
+        (f"similarity = list_reverse(similarity) {ONE}", "does not hold"),
+        (f"divergence = list_resize(divergence[:43], 44, 1.9::DOUBLE) {ONE}", "holds"),
+        (f"divergence = list_resize(divergence[:43], 44, 2.1::DOUBLE) {ONE}", "does not hold"),
+        (f"divergence = list_resize(divergence[:43], 44, 0.4::DOUBLE) {ONE}", "does not hold"),
+        (f"divergence = NULL {ONE}", "not enough data"),
+        ("similarity_of_three = similarity, similarity = NULL", "holds"),
+        (f"similarity_of_three = similarity, similarity = NULL {ONE}", "not enough data"),
+    ],
+)
+def test_structure_of_ensembles_is_judged_on_data_at_hand(
+    edited: Callable[..., Path], edit: str, verdict: str
+) -> None:
+    """The paper has figures of it alone; three scales stand in where no forecast has five."""
+    finding = found(edited(after=[f"UPDATE s2s_starts SET {edit}"]), 3)
+    assert finding.verdicts == {OURS: verdict, PUBLISHED: "holds"}
+    assert [part.name[0] for part in finding.parts[OURS]] == ["a", "b", "c", "d"]
+    metrics = {row.metric for row in finding.evidence if row.part.startswith("c")}
+    assert metrics == {
+        f"{variable} MS-SSIM{' of three scales' if 'WHERE' not in edit else ''}"
+        for variable in ("t850", "z500", "q700")
+    }
 
 
 @pytest.mark.parametrize("number", SUPPORTED)

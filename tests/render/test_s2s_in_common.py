@@ -113,13 +113,31 @@ def test_values_at_day_44_are_of_the_starts_of_both(results: Path) -> None:
     ) == [(None, None, None, "no scores of starts that both have")]
 
 
+def test_detail_is_lost_in_the_mean_over_lead_times(results: Path, tmp_path: Path) -> None:
+    """As Figure 6 has it: on day 44 alone, the network would seem to have more than the centre."""
+    path = Path(shutil.copy(results, tmp_path / "results.duckdb"))
+    with duckdb.connect(str(path)) as connection:
+        write_starts(
+            connection,
+            "SELECT 's2s_control' AS dimension, forecast, 'easy' AS start, 'default' AS variant, "
+            "'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, "
+            "'horizon-44' AS setting, 't850' AS variable, list(CASE WHEN forecast = 'ukmo' "
+            "THEN 0.5 WHEN lead = 44 THEN 0.1 ELSE 1.0 END ORDER BY lead) AS divergence "
+            "FROM (VALUES ('ukmo'), ('unet')) AS f(forecast), range(1, 45) AS d(lead) GROUP BY ALL",
+        )
+    (row,) = [row for row in ours(path, 4) if row.against == "ukmo"]
+    found = (row.model, row.metric, row.other, row.in_common, row.outcome)
+    assert found == ("unet", "t850 mean SpecDiv", 0.5, 1, True)
+    assert row.value == pytest.approx(43.1 / 44)
+
+
 def test_the_table_has_the_number_of_starts(results: Path, tmp_path: Path) -> None:
     render_findings(results, FOLDER, tmp_path / "s2s_findings.csv")
     with (tmp_path / "s2s_findings.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["side"] == OURS]
     (row,) = [r for r in rows if (r["finding"], r["model"]) == ("1", "ecmwf") and r["outcome"]]
     assert (row["metric"], row["in_common"], row["outcome"]) == ("t850 RMSE", "6", "yes")
-    said = "panguweather on ChaosBench, t850 SpecDiv: 0.25 (ukmo: 0.5, n = 2)"
+    said = "panguweather on ChaosBench, t850 mean SpecDiv: 0.25 (ukmo: 0.5, n = 2)"
     assert said in (tmp_path / "s2s_findings.md").read_text()
 
 

@@ -10,6 +10,7 @@ import pytest
 import zarr
 from toy_scored import Scored, write
 
+from stp.core.job import Interrupted
 from stp.data.zarr_write import create_group
 from stp.metrics.spectra import finest_spectrum
 from stp.metrics.spectral_divergence import divergence
@@ -21,6 +22,8 @@ LATITUDES = np.linspace(76, -76, 20)
 SHAPE = (len(VARIABLES), 20, 24)
 ENSEMBLE = ("crps.weighted", "spread.weighted", "spread.pooled", "rank_histogram.weighted")
 BATCHED = ("spectral_divergence.high_wavenumbers_batch32", "wrmse.per_frame")
+BATCHES = [slice(0, 11), slice(11, 22), slice(22, 32), slice(32, 40)]
+"""Starts in the same 32 days: there is one every third day."""
 
 
 def written(
@@ -138,7 +141,7 @@ def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Sc
     for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
         assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
     expected = []
-    for batch in (slice(0, 32), slice(32, 40)):
+    for batch in BATCHES:
         o, p = (
             finest_spectrum(frames[batch].astype(float).mean(axis=0))
             for frames in (scored.observed, scored.predicted)
@@ -146,3 +149,32 @@ def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Sc
         expected.append(divergence(o, p))  # (T, C)
     found = [means(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
     np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-6)
+
+
+def test_a_batch_that_is_stopped_within_ends_in_the_same_rows(
+    make_scored: Callable[..., Scored],
+) -> None:
+    scored = written(make_scored)
+    whole = scored.run(*BATCHED, out="whole")
+    for out in ("first", "second"):  # after 5 and 10 of the 11 starts of the first batch
+        with pytest.raises(Interrupted):
+            scored.run(*BATCHED, out=out, block_samples=5, interrupted=lambda: True)
+    last = scored.run(*BATCHED, out="last")
+    assert [done for what, done, _ in scored.reported if what == "samples scored"] == [SAMPLES]
+    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
+        assert pq.read_table(last / name).equals(pq.read_table(whole / name))
+
+
+def test_batches_of_an_ensemble_are_of_its_mean_alone(make_scored: Callable[..., Scored]) -> None:
+    scored = written(make_scored, members=MEMBERS)
+    found = means(scored.run(BATCHED[0], statistic="ensemble_mean", out="mean"), BATCHED[0], 1)
+    expected = []
+    for batch in BATCHES:
+        o = scored.observed[batch, 0].mean(axis=0)
+        p = scored.predicted[batch, :, 0].astype(float).mean(axis=(0, 1))
+        expected.append(divergence(finest_spectrum(o), finest_spectrum(p)))
+    np.testing.assert_allclose(found.value.astype(float), np.mean(expected, axis=0), rtol=1e-4)
+    out = scored.run(*BATCHED, statistic="mean_of_members", out="members")
+    assert set(means(out, BATCHED[0]).reason) == {
+        "its means over starts are of one forecast, or of the mean of its members"
+    }

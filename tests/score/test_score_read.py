@@ -270,7 +270,8 @@ SINGLE = [
 ]
 SEVERAL = [
     *("crps.weighted", "crps.weighted_biased", "crpss.climatology", "spread.weighted"),
-    *("spread.weighted_skill_ratio", "rpss.terciles", "wrmse.per_frame_of_members"),
+    *("spread.weighted_skill_ratio", "rpss.terciles", "rpss.terciles_biased"),
+    "wrmse.per_frame_of_members",
     *("acc.per_frame_without_validation_of_members", "ms_ssim.own_range_of_members"),
     "spectral_divergence.high_wavenumbers_of_members",
     "spectral_residual.high_wavenumbers_of_members",
@@ -375,7 +376,8 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
     normal = by_hand.crps_of_normal(usual, past.std(axis=0), o, lat)
     variance = by_hand.mean(members.var(axis=0, ddof=1), lat)
     error = by_hand.rmse(members.mean(axis=0), o, lat)
-    rps = by_hand.rps(members, o, np.quantile(past, [1 / 3, 2 / 3], axis=0), lat)
+    terciles = np.quantile(past, [1 / 3, 2 / 3], axis=0)
+    rps, biased = (by_hand.rps(members, o, terciles, lat, fair=fair) for fair in (True, False))
     expected = {
         "crps.weighted": fair,
         "crps.weighted_biased": by_hand.crps(members, o, lat, fair=False),
@@ -383,6 +385,7 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
         "spread.weighted": variance**0.5,
         "spread.weighted_skill_ratio": ((MEMBERS + 1) / MEMBERS * variance) ** 0.5 / error,
         "rpss.terciles": 1 - rps[0] / rps[1],
+        "rpss.terciles_biased": 1 - biased[0] / biased[1],
         "wrmse.per_frame_of_members": np.mean([by_hand.rmse(m, o, lat) for m in members]),
         "acc.per_frame_without_validation_of_members": np.mean(
             [by_hand.acc(m, o, usual, lat) for m in members]
@@ -399,7 +402,7 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
     for convention, value in expected.items():
         found = scored(folder / "scores-of-several", convention, variable)
         # A rounded tercile moves single points from one category to the next.
-        rel = 1e-3 if convention == "rpss.terciles" else 1e-4
+        rel = 1e-3 if convention.startswith("rpss") else 1e-4
         assert found == pytest.approx(value, rel=rel, abs=1e-6), convention
 
 
@@ -527,22 +530,99 @@ def test_an_archive_that_does_not_fit_is_named(
         run(make("centre_archive", archive, samples=samples))
 
 
-def test_a_hole_in_a_forecast_is_named(make: Callable[..., Job], tmp_path: Path) -> None:
-    """Values that lack on a later day of a start that has a forecast."""
+Change = Callable[[dict[str, Field]], dict[str, Field]]
+"""Arrays of a group to those that are changed."""
+
+
+def one_start(root: Path, change: Change) -> Path:
+    """An archive of a constant forecast from 1 January, with some arrays changed."""
     options = chaosbench_centre.CentreOptions(**{**CENTRE, "levels": (500, 850)})
-    fields = {v: np.full((45, 2, 5, 8), 5000 if v == "z" else 270, "f4") for v in "zt"}
+    fields = {v: np.full((45, 2, 5, 8), 270, "f4") for v in "zt"}
+    fields["z"][:] = np.array([5000, 1500], "f4")[:, None, None]
     fields["w"] = np.zeros((45, 2, 5, 8), "f4")
-    fields["t"][3, 1, 2, 2] = np.nan
     group = {
         **chaosbench.coordinates(options, np.datetime64("2022-01-01")),
-        "step": chaosbench.Field(("step",), np.arange(45), {"units": "days"}),
+        "step": Field(("step",), np.arange(45), {"units": "days"}),
         **{v: chaosbench.level_field(("step",), values) for v, values in fields.items()},
     }
-    group["z"].values[:, 1] = 1500
-    root = tmp_path / "raw"
+    group |= change(group)
     chaosbench.write_stream(root / "ecmwf", [("ecmwf_full_45deg_20220101.zarr", group)], 1)
-    with pytest.raises(StpError, match=r"20220101\.zarr: t_850 is not finite at lead time 3"):
-        run(make("centre_archive", root))
+    return root
+
+
+def varied(group: dict[str, Field], seed: int = 0) -> dict[str, Field]:
+    t = group["t"].values + np.random.default_rng(seed).normal(0, 5, group["t"].values.shape)
+    return {"t": group["t"]._replace(values=t.astype("f4"))}
+
+
+def with_a_hole(group: dict[str, Field]) -> dict[str, Field]:
+    """A value that lacks on a later day of a start that has a forecast."""
+    group["t"].values[3, 1, 2, 2] = np.nan
+    return {}
+
+
+def turned(group: dict[str, Field]) -> dict[str, Field]:
+    """From south to north, and from -180 degrees."""
+    lat, lon = group["latitude"], group["longitude"]
+    west = (lon.values + 180) % 360 - 180
+    order = np.argsort(west)
+    fields = {v: group[v]._replace(values=group[v].values[..., ::-1, order]) for v in "ztw"}
+    return fields | {
+        "latitude": lat._replace(values=lat.values[::-1]),
+        "longitude": lon._replace(values=west[order]),
+    }
+
+
+def scaled(name: str, factor: float, offset: float = 0) -> Change:
+    return lambda group: {name: group[name]._replace(values=group[name].values * factor + offset)}
+
+
+def valid(days: int) -> Change:
+    """Valid times that are so many days later than start and step together."""
+
+    def change(group: dict[str, Field]) -> dict[str, Field]:
+        since = group["time"]
+        return {"valid_time": Field(("step",), since.values + np.arange(45) + days, since.attrs)}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (with_a_hole, "t_850 is not finite at lead time 3"),
+        (scaled("longitude", 1, 22.5), r"the grid is another one: .*off by up to 22\.5 degrees"),
+        (scaled("t", 1, -273.15), r"t at 850 hPa is -3\.1\d* K in the mean"),
+        (scaled("z", 9.80665), r"z at 500 hPa is 49033\.?\d* gpm in the mean"),
+        (valid(-3), "the start 2022-01-01T00 is after its valid time 2021-12-29T00"),
+        (valid(1), "valid times are not start and step together, as 2022-01-02T00"),
+        (scaled("time", 1, 1), "its time is 2022-01-02T00, and its name says 2022-01-01T00"),
+    ],
+)
+def test_a_forecast_of_a_centre_that_contradicts_itself_is_named(
+    make: Callable[..., Job], tmp_path: Path, change: Change, said: str
+) -> None:
+    job = make("centre_archive", one_start(tmp_path / "raw", change))
+    with pytest.raises(StpError, match=rf"20220101\.zarr: {said}"):
+        run(job)
+    assert list(job.out.iterdir()) == []
+
+
+def test_grids_that_are_turned_are_put_right_and_valid_times_may_agree(
+    make: Callable[..., Job], tmp_path: Path
+) -> None:
+    changes: list[Change] = [
+        varied,
+        lambda group: turned(group | varied(group)),
+        lambda group: valid(0)(group) | varied(group),
+        lambda group: varied(group, seed=1),
+    ]
+    found = []
+    for number, change in enumerate(changes):
+        job = make("centre_archive", one_start(tmp_path / f"raw-{number}", change))
+        run(job)
+        found.append(value(job, "t850", 2)["value"])
+    assert found[0] == found[1] == found[2] != found[3]
 
 
 def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(

@@ -104,20 +104,24 @@ def test_weeks_are_scored_by_their_means_and_not_by_means_of_scores(scored: Scor
         assert np.sqrt(squares[0, c]) < 0.7 * first  # errors of single days cancel
 
 
+def terciles(scored: Scored, n: int, last: int, span: int) -> np.ndarray:
+    """Of means over so many days that end with a lead time of a start, (2, C, H, W)."""
+    history = scored.climate  # type: ignore[attr-defined]
+    valid = np.datetime64("2022-01-01", "D") + n * (1 + LEADS) + last
+    years = []
+    for year in (2019, 2020, 2021):
+        end = int(np.flatnonzero(np.datetime64(f"{year}{str(valid)[4:]}") == DAYS)[0])
+        if end + 1 >= span:
+            years.append(history[end + 1 - span : end + 1].mean(axis=0))
+    return np.quantile(years, [1 / 3, 2 / 3], axis=0)
+
+
 def test_terciles_of_weeks_are_those_of_means_over_as_many_days(scored: Scored) -> None:
     out = scored.run("rpss.weekly_terciles")
-    history = scored.climate  # type: ignore[attr-defined]
     scores = np.zeros((2, len(WEEKS)))
     for n in range(SAMPLES):
         for w, (first, last) in enumerate(WEEKS):
-            valid = np.datetime64("2022-01-01", "D") + n * (1 + LEADS) + last
-            span = last - first + 1
-            years = []
-            for year in (2019, 2020, 2021):
-                end = int(np.flatnonzero(np.datetime64(f"{year}{str(valid)[4:]}") == DAYS)[0])
-                if end + 1 >= span:
-                    years.append(history[end + 1 - span : end + 1].mean(axis=0))
-            lower, upper = np.quantile(years, [1 / 3, 2 / 3], axis=0)
+            lower, upper = terciles(scored, n, last, last - first + 1)
             p, o = (
                 a[n, first - 1 : last].mean(axis=0) for a in (scored.predicted, scored.observed)
             )
@@ -128,6 +132,41 @@ def test_terciles_of_weeks_are_those_of_means_over_as_many_days(scored: Scored) 
     found = rows(out, "rpss.weekly_terciles")
     found = found[(found.variable == "t2m") & ~found.lead.isna()]
     np.testing.assert_allclose(found.value.astype(float), 1 - scores[0] / scores[1], rtol=1e-6)
+
+
+MEMBERS = 4
+
+
+@pytest.mark.parametrize("fair", [True, False], ids=["fair", "biased"])
+def test_shares_of_members_are_probabilities(scored: Scored, fair: bool) -> None:
+    """Of days and of weeks; fair ones lack what sampling adds."""
+    noise = np.random.default_rng(2).normal(0, 2, (SAMPLES, MEMBERS, LEADS, *SHAPE))
+    predicted = (scored.predicted[:, None] + noise).astype(np.float32)
+    store = scored.root / "predictions" / "predictions.zarr"
+    store.rename(scored.root / "one.zarr")
+    group = create_group(store, {"units": "physical"})
+    write(group, "predictions", predicted, "sample", "member", "lead")
+    names = [f"rpss.{of}{'' if fair else '_biased'}" for of in ("terciles", "weekly_terciles")]
+    out = scored.run(*names, statistic="ensemble_mean")
+    windows = {names[0]: [(lead, lead) for lead in (1, 14, 44)], names[1]: WEEKS}
+    for name, of_name in windows.items():
+        table = rows(out, name)
+        for first, last in of_name:
+            scores = np.zeros((2, 2))  # of forecast and climatology, of both variables
+            for n in range(SAMPLES):
+                p = predicted[n, :, first - 1 : last].astype(float).mean(axis=1)
+                o = scored.observed[n, first - 1 : last].mean(axis=0)
+                lower, upper = terciles(scored, n, last, last - first + 1)
+                for share, below, usual in (
+                    ((p < lower).mean(axis=0), o < lower, 1 / 3),
+                    ((p <= upper).mean(axis=0), o <= upper, 2 / 3),
+                ):
+                    sampling = share * (1 - share) / (MEMBERS - 1) if fair else 0
+                    points = (share - below) ** 2 - sampling, (usual - below) ** 2
+                    scores += [np.einsum("chw,h->c", score, WEIGHTS) for score in points]
+            for c, variable in enumerate(("t2m", "z500")):
+                found = table[(table.variable == variable) & (table.lead == last)].value.item()
+                assert found == pytest.approx(1 - scores[0, c] / scores[1, c], rel=1e-6), last
 
 
 def test_blocks_do_not_matter(scored: Scored) -> None:

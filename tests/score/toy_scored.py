@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import zarr
 
-from stp.core.job import Job
+from stp.core.job import Job, never
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.score.run import run
 
@@ -36,7 +36,8 @@ class Scored:
     predicted: np.ndarray
 
     def run(self, *conventions: str, out: str = "out", **changes: Any) -> Path:
-        """Score; ``changes`` are recipe keys, or sizes of blocks of the runtime."""
+        """Score; ``changes`` are recipe keys, sizes of blocks of the runtime, or `interrupted`."""
+        interrupted = changes.pop("interrupted", never)
         runtime = {key: changes.pop(key, None) for key in ("block_samples", "block_leads")}
         recipe = {
             "cell": CELL,
@@ -58,6 +59,7 @@ class Scored:
                 self.root / "state",
                 runtime,
                 lambda *progress: self.reported.append(progress),
+                interrupted,
             )
         )
         return folder

@@ -118,6 +118,9 @@ def _group(
     outer: tuple[str, ...] = ("step",)
     made: dict[str, Field] = coordinates(options, day)
     made["step"] = Field(("step",), np.arange(STEPS + 1), {"units": "days"})
+    since = made["time"]
+    valid = since.values + np.arange(STEPS + 1)
+    made["valid_time"] = Field(("step",), valid, since.attrs)
     if options.members is not None:
         outer = ("number", "step")
         made["number"] = Field(("number",), np.arange(1, options.members + 1))

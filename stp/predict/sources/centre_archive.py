@@ -17,7 +17,14 @@ import numpy as np
 import xarray as xr
 
 from stp.core.errors import StpError
-from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
+from stp.data.daily_fields import (
+    STANDARD_GRAVITY,
+    Grid,
+    check_times,
+    date_of,
+    open_group,
+    read_fields,
+)
 from stp.data.tar_stream import Folder, folders
 from stp.metrics.latitude import coordinate
 from stp.predict.corrected import Corrected
@@ -192,7 +199,7 @@ class CentreArchive(Source):
         return [channel for channel, has in zip(self._names, there, strict=True) if has]
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse another number of steps or members."""
+        """Refuse another number of steps or members, and times that contradict each other."""
         wanted = {"step": 1 + self._given.lead_times}
         if "number" in self._outer:
             wanted["number"] = self._given.members
@@ -215,6 +222,7 @@ class CentreArchive(Source):
                     expected="days from 0, one after the other",
                     remedy="fetch the official archive",
                 )
+        check_times(name, opened, np.arange(1 + self._given.lead_times))
 
 
 def open_source(

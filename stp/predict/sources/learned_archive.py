@@ -15,7 +15,14 @@ import xarray as xr
 from scipy.interpolate import CubicSpline
 
 from stp.core.errors import StpError
-from stp.data.daily_fields import HEIGHT, SAME, STANDARD_GRAVITY, Grid, check_units
+from stp.data.daily_fields import (
+    HEIGHT,
+    SAME,
+    STANDARD_GRAVITY,
+    Grid,
+    check_times,
+    check_units,
+)
 from stp.predict.source import Given, Source
 from stp.predict.sources.centre_archive import CentreArchive
 
@@ -94,7 +101,7 @@ class LearnedArchive(CentreArchive):
         return np.asarray(read, np.float32)
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse another number of steps, or steps that are not days from the first."""
+        """Refuse too few steps, or steps and times that are not days from the first."""
         lost = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
         steps, wanted = opened.sizes.get("step", 0), self._given.lead_times
         if lost or steps < wanted:
@@ -111,6 +118,7 @@ class LearnedArchive(CentreArchive):
                     expected="days from the first after the start, one after the other",
                     remedy="fetch the official archive",
                 )
+        check_times(name, opened, np.arange(1, 1 + wanted))
 
 
 def onto_grid(

@@ -402,7 +402,7 @@ def _opened(path: Path) -> xr.Dataset:
         raise StpError(
             f"{path}: a GRIB file, and cfgrib is not installed",
             expected="the package cfgrib with ecCodes",
-            remedy="install it (pip install cfgrib), or convert the file: cdo -f nc4 copy IN OUT",
+            remedy="pip install 'stp[grib]', or convert the file: cdo -f nc4 copy IN OUT",
         )
     more: dict[str, Any] = {}
     if engine == "zarr":

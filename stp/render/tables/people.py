@@ -59,14 +59,20 @@ def absent_methods(
 
 
 def sections(manifest: Manifest) -> list[Section]:
-    """Where the paper and its released code differ: nothing of other suites."""
+    """Where the paper and its released code differ; empty for suites that say nothing of it.
+
+    Suites of people have a protocol for both, ``atlas-paper`` and ``strict``.
+    """
     told = manifest.deviations
     if not told:
         return []
+    columns = ["about", "paper", "released code", "here"]
+    if any(manifest.kind_of(cell).counts_people for cell in manifest.cells):
+        columns[2:] = ["released code, and atlas-paper", "strict"]
     return [
         Section(
             title="What the paper says, and what its code does",
-            columns=["about", "paper", "released code, and atlas-paper", "strict"],
+            columns=columns,
             rows=[[one.about, one.paper, one.code, one.strict] for one in told],
             numeric=[False] * 4,
         )
