@@ -19,6 +19,7 @@ RENDER = {
     "reliability": "stp.render.tables.reliability",
     "findings": "stp.render.tables.findings",
     "convention_effects": "stp.render.tables.convention_effects",
+    "view": "stp.render.tables.view_table",
     "runtime": "stp.render.tables.runtime",
     "human_preferences": "stp.human_study.table",
     "reproduction": "stp.render.tables.reproduction",

@@ -86,6 +86,20 @@ class FurtherTable(Strict):
     printed: str = ""
 
 
+class ViewTable(FurtherTable):
+    """A table that is a view of the results store.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        sections: columns whose values head the sections of its pages.
+        pages: a condition in SQL on the rows of its pages, all unless set; the CSV file has all.
+    """
+
+    sections: tuple[str, ...] = ()
+    pages: str = ""
+
+
 class Dimension(Strict):
     """A dimension of a suite's evaluation: cells that answer one question in one table.
 
@@ -127,6 +141,7 @@ class Suite(Strict):
         views: views of the results store that are the suite's own, in the order in which they are
             made: files of SQL in config/suites/<name>/.
         tables: further tables that the suite has, whatever its dimensions, by name.
+        view_tables: views that are tables of the suite besides, by name.
         dimensions: in the order in which reports show them.
         columns: group of datasets -> column -> what it shows: ``<convention>``, perhaps at a
             threshold or at lead times, see `stp.plan.setting.read_shown`.
@@ -152,6 +167,7 @@ class Suite(Strict):
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
     tables: dict[str, FurtherTable] = {}
+    view_tables: dict[str, ViewTable] = {}
     dimensions: dict[Name, Dimension]
     columns: dict[str, dict[str, ShownText]]
     also: dict[str, tuple[str, ...]] = {}
@@ -176,7 +192,7 @@ class Suite(Strict):
         }
         for of in self.dimensions.values():
             found |= of.tables
-        return found | self.tables
+        return {**found, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
         """The dimension that a further table is made from."""

@@ -294,12 +294,14 @@ def table(
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
+    log: Log = None,
 ) -> None:
     """Show a table of the paper: best in bold, second best underlined, source of the bytes, tests.
 
-    Tables of scores and findings come from the results store, others from the
-    files of a run. The formats csv, json and parquet give one row for each
-    value, with all that is known about it.
+    Tables of scores, findings and views come from the results store, others
+    from the files of a run. The formats csv, json and parquet give one row for
+    each value, with all that is known about it. A view is written with --out
+    FILE.csv as by a run, with .md, .tex and .html beside it.
 
     Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on,
     --metric or --model.
@@ -317,6 +319,15 @@ def table(
     tables.check_name(name)
     if any(wanted) and not tables.is_about_scores(name):
         raise typer.BadParameter("--on, --metric and --model narrow tables of scores only")
+    is_view = tables.is_view(name)
+    if is_view and out is not None and format is None and out.suffix == ".csv":
+        from stp.collect.everything import build_database
+
+        if not database.is_file():  # it is no output of the rule that collects
+            build_database(database.parent / "collected", database)
+        tables.write_view(name, database, out)
+        say(log, f"wrote {out}, and beside it .md, .tex and .html")
+        return
     if tables.is_about_scores(name):
         shown, lines = tables.of_scores(name, database, wanted)
         if chosen in ("table", "markdown"):
@@ -326,6 +337,8 @@ def table(
             output.put_rows(tables.HEADER, rows, chosen, out, tables.TYPES)
     elif tables.needs_store(name) and chosen in ("table", "markdown"):
         output.put_grid(tables.of_store(name, database), chosen, out)
+    elif is_view:
+        output.put_answer(database, f"FROM {name} ORDER BY ALL", chosen, out)
     else:
         _table_of_file(name, database, chosen, out)
 

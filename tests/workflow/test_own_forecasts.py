@@ -106,6 +106,11 @@ def test_there_are_tables_curves_and_maps(scorecard: Checkout) -> None:
     mine, still = rows["my_model"], rows["Persistence"]
     assert float(mine["t850 RMSE day 1"]) < float(still["t850 RMSE day 1"])
     assert mine["q700 RMSE day 1"] == "" and mine["source"] == "synthetic"
+    with (results / "tables" / "s2s_skill_horizon.csv").open(newline="") as file:
+        days = [row for row in csv.DictReader(file) if row["forecast"] == "my_model"]
+    assert {"t850", "z500"} <= {row["variable"] for row in days if row["skilful_leads"]}
+    page = (results / "tables" / "s2s_weeks.md").read_text()
+    assert "## s2s_control, test, ACC, 3-4, z500" in page and "my_model" in page
     for kind in ("leads", "strips", "detail"):
         assert (results / f"figures/s2s_control/{kind}/chaosbench.png").is_file(), kind
     assert (results / "figures/s2s_ensemble/rank_histogram/chaosbench.png").is_file()

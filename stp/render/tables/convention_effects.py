@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from stp.collect.opened import opened
 from stp.page.digits import number
@@ -16,6 +16,7 @@ from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
+from stp.render.tables.bytes_used import BytesUsed, bytes_used
 
 NAME = "convention_effects"
 
@@ -81,9 +82,6 @@ SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, v
 FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
-_BYTES = """
-SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL
-"""
 
 K = TypeVar("K")
 
@@ -142,14 +140,6 @@ class Effect:
     sure: tuple[str, ...] | None = None
 
 
-class BytesUsed(NamedTuple):
-    """Whose bytes and which protocol some cells are of."""
-
-    source: str
-    protocol: str
-    comparable: bool
-
-
 Effects = Sequence[Effect]
 
 
@@ -183,7 +173,7 @@ def read(database: Path) -> tuple[Effects, list[BytesUsed]]:
         names = [column[0] for column in answer.description or []]
         rows = [Effect(**dict(zip(names, row, strict=True))) for row in answer.fetchall()]
         tests = connection.execute(_TESTS).fetchall()
-        whose = [BytesUsed(*row) for row in connection.execute(_BYTES).fetchall()]
+        whose = bytes_used(connection)
         return _tested(rows, tests), whose
 
 
@@ -273,12 +263,8 @@ def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:
         rows, whose: as `read` returns them.
     """
     scales = sorted({row.scale for row in rows})
-    texts = [f"{one.source} bytes, {one.protocol} protocol" for one in whose]
-    strange = [
-        text
-        for text, one in zip(texts, whose, strict=True)
-        if not one.comparable and one.source != "own"
-    ]
+    texts = [one.text for one in whose]
+    strange = [one.text for one in whose if one.is_strange]
     return Grid(
         name=name,
         title="How much of a ranking is convention",

@@ -1,8 +1,8 @@
 """The tables there are, and one of them to look at: ``stp table``.
 
-The tables of the dimensions, the findings and the effects of conventions are made from the results
-store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`), so that
-they can be narrowed and are never older than the store. What other tables say comes from
+The tables of the dimensions, the findings, the effects of conventions and views are made from the
+results store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`),
+so that they can be narrowed and are never older than the store. What other tables say comes from
 configuration, measurements and raters; they are read from the files that a run has made.
 """
 
@@ -18,7 +18,8 @@ from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
-from stp.plan.suite import FurtherTable, read_suites
+from stp.plan.suite import FurtherTable, ViewTable, read_suites
+from stp.render.tables import view_table
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
@@ -51,7 +52,12 @@ class KnownTable(NamedTuple):
 def tables() -> dict[str, KnownTable]:
     """All tables by name, suite after suite."""
     found = {
-        name: KnownTable(suite.title, about, name in suite.dimensions, name == suite.findings)
+        name: KnownTable(
+            suite.title,
+            about,
+            is_dimension=name in suite.dimensions,
+            is_of_store=name == suite.findings or name in suite.view_tables,
+        )
         for suite in read_suites().values()
         for name, about in suite.all_tables().items()
     }
@@ -66,6 +72,11 @@ def of_findings() -> set[str]:
 def needs_store(name: str) -> bool:
     """Whether the page of a table that is none of a dimension is made from the results store."""
     return tables()[name].is_of_store
+
+
+def is_view(name: str) -> bool:
+    """Whether a table is a view of the results store."""
+    return isinstance(tables()[name].about, ViewTable)
 
 
 def listing(database: Path) -> list[tuple[Any, ...]]:
@@ -197,17 +208,37 @@ def of_store(name: str, database: Path) -> Grid:
     """A table that `is_of_store`.
 
     Raises:
-        StpError: see `findings.judge` and `convention_effects.read` of this package.
+        StpError: see `findings.judge`, `convention_effects.read` and `view_table.read` of this
+            package.
     """
     if name == EFFECTS:
         from stp.render.tables import convention_effects
 
         return convention_effects.grid(*convention_effects.read(database))
+    if is_view(name):
+        layout = _layout(name)
+        return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
     from stp.plan.strict import CONFIG_FOLDER, config_file
     from stp.render.tables import findings
 
     questions = findings.read_questions(config_file(CONFIG_FOLDER, name))
     return findings.grid(findings.judge(database, questions.values()), name)
+
+
+def write_view(name: str, database: Path, out: Path) -> None:
+    """Write a table that `is_view`: all rows as CSV, and its pages.
+
+    Raises:
+        StpError: see `stp.render.tables.view_table.render_view`.
+    """
+    view_table.render_view(database, name, _layout(name), out)
+
+
+def _layout(view: str) -> view_table.Layout:
+    known = tables()[view]
+    assert isinstance(known.about, ViewTable)
+    title = f"{known.suite}: {known.about.about}"
+    return view_table.Layout(title, known.about.sections, known.about.pages)
 
 
 def _manifest(name: str, database: Path) -> Path:
