@@ -79,7 +79,7 @@ structure AS (
     FROM pairs
     WHERE isfinite(own_first) AND isfinite(other_first) AND isfinite(own_last)
         AND isfinite(other_last)
-    GROUP BY ALL
+    GROUP BY forecast, variable, score
     -- Three scales only where no forecast has a value of five.
     QUALIFY score <> 'MS-SSIM of three scales' OR NOT bool_or(score = 'MS-SSIM') OVER ()
 )

@@ -168,7 +168,7 @@ def _read(folder: Path, convention: str) -> tuple[list[str], list[Any]] | None:
         if rated is None or quality is None:
             return None
         pairs = zip(quality[1], rated[1], strict=True)
-        return quality[0], [q[-1] if r and r[-1] == 1 else np.nan for q, r in pairs]
+        return quality[0], [q[-1] if q and r and r[-1] == 1 else np.nan for q, r in pairs]
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowException, KeyError) as error:

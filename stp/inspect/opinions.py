@@ -132,9 +132,9 @@ def raters(numbers: list[Number]) -> str:
     if halves.published:
         beside[1] = f"; printed: {halves.published}"
     return (
-        f"{number(int(every.value))} raters, of whom {int(rejected.value)} are rejected{beside[0]}; "
-        f"the opinions of random halves of the others correlate with {halves.value:.3f} "
-        f"(median{beside[1]})"
+        f"{number(int(every.value))} raters, of whom {int(rejected.value)} are rejected"
+        f"{beside[0]}; the opinions of random halves of the others correlate with "
+        f"{halves.value:.3f} (median{beside[1]})"
     )
 
 
@@ -280,7 +280,7 @@ GROUP_COLUMNS = ("group", "videos", "printed", "opinion", "printed")
 
 def rows_of_groups(numbers: list[Number]) -> list[tuple[str, ...]]:
     """`of_groups` with `GROUP_COLUMNS`."""
-    shown = []
+    shown: list[tuple[str, ...]] = []
     for many, mean, deviation in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
         opinion = f"{mean.value:.2f} ± {deviation.value:.2f}"
         beside = f"{mean.published} ± {deviation.published}" if mean.published else ""

@@ -78,7 +78,7 @@ def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Real and imaginary parts of the waves of both, (N, C * components, T)."""
         samples, leads = observed.shape[:2]
-        both = np.stack([predicted, observed], axis=3)
+        both = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
         return np.moveaxis(both.view(np.float64).reshape(samples, leads, -1), 1, -1)
 
     def of_means(means: np.ndarray) -> np.ndarray:

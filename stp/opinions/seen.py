@@ -22,8 +22,8 @@ PARTS = {
     "lpips": "LPIPS of predicted and true frames",
     "entropy": "entropy of the classes of predicted frames, nats (mean)",
 }
-"""Columns; ``mse``, ``cosine`` and ``lpips`` need the true future, ``entropy`` a classifier, without
-which they are NaN. Of a network that looks at clips all but the first are NaN."""
+"""Columns; ``mse``, ``cosine`` and ``lpips`` need the true future, ``entropy`` a classifier, and
+are NaN without. Of a network that looks at clips all but the first are NaN."""
 
 
 @dataclass(frozen=True)

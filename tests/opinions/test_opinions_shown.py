@@ -96,14 +96,14 @@ def test_rejected_raters_and_halves_stand_beside_the_printed_ones(
     assert of_raters(counted | {"raters": 0}, printed) == []
 
 
-.fixture
+@pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """The demo, with a store of its own."""
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
     return Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml")
 
 
-.fixture
+@pytest.fixture
 def counted(plan: Plan, data: Path) -> dict[str, Any]:
     """What was counted when the opinions were prepared; they are in the store."""
     found: dict[str, Any] = json.loads((data / "extras.json").read_text())
@@ -147,7 +147,7 @@ def test_without_prepared_opinions_there_is_no_table(plan: Plan, tmp_path: Path)
     assert not list(tmp_path.glob("pvqa_opinions.*"))
 
 
-
+@needs_latex
 def test_it_compiles(plan: Plan, counted: dict[str, Any], tmp_path: Path):
     opinion_table.write(plan, tmp_path / "pvqa_opinions.csv")
     assert complaints(tmp_path / "pvqa_opinions.tex") == []

@@ -100,7 +100,8 @@ def test_features_of_each_network_are_bars(panels: dict[str, Axes], sroccs: dict
 def test_errors_of_mcs_and_of_rfd_are_points_in_four_quarters(base: Path, panels: dict[str, Axes]):
     rows = asked(base, "FROM pvqa_errors ORDER BY ALL")
     points, *threshold = panels["errors"].lines
-    np.testing.assert_allclose(np.transpose(points.get_data()), rows[["mcs", "rfd"]])
+    drawn = sorted(zip(*points.get_data(), strict=True))
+    np.testing.assert_allclose(drawn, sorted(zip(rows["mcs"], rows["rfd"], strict=True)))
     assert len(rows) > 40 and len(threshold) == 2
     counted = asked(base, "FROM pvqa_complements").iloc[0]
     names = ("neither", "rfd_wrong", "mcs_wrong", "both_wrong")

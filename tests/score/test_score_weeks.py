@@ -105,7 +105,7 @@ def test_weeks_are_scored_by_their_means_and_not_by_means_of_scores(scored: Scor
 
 
 def terciles(scored: Scored, n: int, last: int, span: int) -> np.ndarray:
-    """Of means over so many days that end with a lead time of a start, (2, C, H, W)."""
+    """Of means over so many days that end with a lead time of a start, as stored, (2, C, H, W)."""
     history = scored.climate  # type: ignore[attr-defined]
     valid = np.datetime64("2022-01-01", "D") + n * (1 + LEADS) + last
     years = []
@@ -113,7 +113,7 @@ def terciles(scored: Scored, n: int, last: int, span: int) -> np.ndarray:
         end = int(np.flatnonzero(np.datetime64(f"{year}{str(valid)[4:]}") == DAYS)[0])
         if end + 1 >= span:
             years.append(history[end + 1 - span : end + 1].mean(axis=0))
-    return np.quantile(years, [1 / 3, 2 / 3], axis=0)
+    return np.quantile(years, [1 / 3, 2 / 3], axis=0).astype(np.float32)
 
 
 def test_terciles_of_weeks_are_those_of_means_over_as_many_days(scored: Scored) -> None:
@@ -166,7 +166,11 @@ def test_shares_of_members_are_probabilities(scored: Scored, fair: bool) -> None
                     scores += [np.einsum("chw,h->c", score, WEIGHTS) for score in points]
             for c, variable in enumerate(("t2m", "z500")):
                 found = table[(table.variable == variable) & (table.lead == last)].value.item()
-                assert found == pytest.approx(1 - scores[0, c] / scores[1, c], rel=1e-6), last
+                assert found == pytest.approx(1 - scores[0, c] / scores[1, c], rel=1e-6), (
+                    name,
+                    variable,
+                    last,
+                )
 
 
 def test_blocks_do_not_matter(scored: Scored) -> None:

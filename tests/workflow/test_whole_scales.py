@@ -74,7 +74,9 @@ def test_the_demo_in_all_dimensions(tmp_path: Path) -> None:
         }
         assert trained == asked, name
         for data in asked:
-            assert {m for of, on, m in found if (of, on) == (name, data)} == set(dimension["models"])
+            assert {m for of, on, m in found if (of, on) == (name, data)} == set(
+                dimension["models"]
+            )
     figures = checkout.folder / "results/demo/figures"
     for name in scale["dimensions"]:
         drawn = [path for path in figures.glob(f"{name}/**/*.png") if path.stat().st_size > 1000]

@@ -47,6 +47,8 @@ DAMAGE = (
 )
 _GRIB_END = b"7777"
 """The last bytes of every message."""
+_GRIB_PADDED = 4096
+"""Bytes in which the last message ends: archives fill blocks up with zeros."""
 
 
 class _Variable(NamedTuple):
@@ -428,8 +430,8 @@ def _grib(path: Path) -> xr.Dataset:
     import cfgrib
 
     with path.open("rb") as file:
-        file.seek(-min(len(_GRIB_END), path.stat().st_size), os.SEEK_END)
-        if file.read() != _GRIB_END:
+        file.seek(-min(_GRIB_PADDED, path.stat().st_size), os.SEEK_END)
+        if not file.read().rstrip(b"\0").endswith(_GRIB_END):
             raise ValueError("the file ends within a message")
     options = {"indexpath": "", "squeeze": False}
     found: dict[str, xr.DataArray] = {}
