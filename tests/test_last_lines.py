@@ -56,7 +56,7 @@ def test_they_name_what_could_not_run_and_how_to_have_it_run(tmp_path, user, wor
     assert printed[-len(needy) - 1] == (
         f"{sum(int(number) for number, _ in said)} tests could not run here:"
     )
-    assert left_out.startswith("left out, since they are long: demo, docs, own, kinds, suites,")
+    assert left_out.startswith("left out, since they are long: demo, dimensions, wide, docs, own,")
     assert not any(part in left_out for part in parts)
     assert left_out.endswith("; `make test-all` runs them")
     assert "sample tests run: 0 of 1" in printed and "slurm tests run: 0 of 1" in printed

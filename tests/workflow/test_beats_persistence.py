@@ -12,7 +12,7 @@ from checkout import ROOT, Checkout
 
 from stp.plan.cells import Plan
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(part="learning")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="networks")]
 SCALE = "config/chaosbench-demo.yaml"
 CONTROL, ENSEMBLE = "results/tables/s2s_control.csv", "results/tables/s2s_ensemble.csv"
 FINDINGS = "results/tables/s2s_findings.csv"
