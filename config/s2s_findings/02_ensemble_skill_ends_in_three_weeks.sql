@@ -56,6 +56,8 @@ others AS (
         END AS outcome,
         CASE
             WHEN b.found = 0 OR count(c.lead) = 0 THEN 'not evaluated'
+            WHEN count(p.value) = 44 AND count(p.other) = 44
+                THEN 'skill of both lasts for all lead times'
             ELSE coalesce(
                 min(c.reason) FILTER (c.value IS NULL), b.reason,
                 'no scores of starts that both have'
