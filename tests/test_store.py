@@ -195,3 +195,26 @@ def test_who_waits_for_a_lease_gets_it_also_when_the_state_is_removed_meanwhile(
         assert store.is_held(state)
     thread.join()
     assert not state.exists(), "an empty folder of state is not kept"
+
+
+@pytest.mark.parametrize("error", [FileExistsError, FileNotFoundError])
+def test_a_folder_removed_while_a_lease_makes_it_is_made_again(tmp_path, monkeypatch, error):
+    """Whoever finishes beside us removes the empty folder between two of our system calls."""
+    make = os.mkdir
+    raced = iter([True])
+
+    def overtaken(path, *rest):
+        if next(raced, False):
+            raise error(errno.EEXIST, "made and removed by another process", str(path))
+        make(path, *rest)
+
+    monkeypatch.setattr(os, "mkdir", overtaken)
+    with store.lease(tmp_path / "state"):
+        assert store.is_held(tmp_path / "state")
+
+
+def test_a_lease_on_a_file_is_refused_and_the_file_kept(tmp_path):
+    (tmp_path / "state").write_text("notes")
+    with pytest.raises(FileExistsError), store.lease(tmp_path / "state"):
+        pytest.fail("took it")
+    assert (tmp_path / "state").read_text() == "notes"

@@ -249,7 +249,14 @@ def lease(
     me = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
     waiting = False
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True)
+        except FileNotFoundError:  # whoever finished beside us removed its parent just now
+            continue
+        except FileExistsError:
+            # Not `exist_ok`: a folder that is removed just after it was found is an error to it.
+            if folder.is_file():
+                raise
         try:
             with path.open("x") as file:
                 json.dump(me, file)
