@@ -48,8 +48,8 @@ def main() -> None:
     )
     parser.add_argument("--days", type=int, default=200, help="of 7 MB (default: 200)")
     parser.add_argument("--batch", type=int, default=32, help="clips (default: 32)")
-    parser.add_argument("--batches", type=int, default=20, help="in a turn (default: 20)")
-    parser.add_argument("--turns", type=int, default=3, help="of each (default: 3)")
+    parser.add_argument("--batches", type=int, default=100, help="in a turn (default: 100)")
+    parser.add_argument("--turns", type=int, default=2, help="of each (default: 2)")
     parser.add_argument("--folder", type=Path, help="for the data (default: a temporary one)")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -58,7 +58,7 @@ def main() -> None:
         write(Path(name), options.days)
         data = Prepared(Path(name))
         clips, normalisation = data.clips("train"), Normalisation.of(data.attrs)
-        # Many batches, as an epoch has: the memory of the first two is new.
+        # Many batches, as an epoch has: the memory of the first two is new, which costs more.
         rows = np.random.default_rng(1).integers(len(clips), size=options.batches * options.batch)
         ways: dict[str, Callable[[], None]] = {
             "reader, into batches": partial(into_blocks, clips, rows, options.batch),

@@ -13,9 +13,8 @@
 --   nothing was chosen by the starts of the subset untouched. All of them forecast every start.
 
 WITH day_1 AS (
-    FROM by_lead
-    WHERE suite = 'chaosbench' AND convention = 'wrmse.pooled' AND lead = 1
-        AND variant = 'default'
+    FROM s2s_leads
+    WHERE convention = 'wrmse.pooled' AND lead = 1 AND variant = 'default'
 )
 SELECT
     'ours' AS side, s.part, 18 AS needed, w.model,
@@ -27,8 +26,7 @@ SELECT
         WHEN a.n IS DISTINCT FROM b.n THEN 'they have different starts'
         WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
     END AS remark,
-    a.source || ' bytes, ' || a.protocol || ' protocol' AS bytes,
-    a.comparable AND b.comparable AS comparable
+    a.bytes, a.comparable AND b.comparable AS comparable
 FROM (
     VALUES ('lagged_ae'), ('resnet'), ('unet'), ('fno'), ('climax'), ('vae')
 ) AS w(model)

@@ -2,17 +2,8 @@
 
 import numpy as np
 
-from stp.metrics.perceptual import SetDistance
-
 SMALLEST = 1e-9
 """Of a deviation that counts as one."""
-
-
-class Magnitude(SetDistance):
-    """The size of a correlation: ``distance`` is without its sign, ``weighted`` keeps it.
-
-    Intervals need the sign (`stp.score.opinions.magnitude_ends`).
-    """
 
 
 def is_defined(observed: np.ndarray, predicted: np.ndarray) -> bool:

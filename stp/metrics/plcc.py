@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.metrics.correlation import Magnitude, is_defined, weighted_correlation
+from stp.metrics.correlation import is_defined, weighted_correlation
 from stp.metrics.perceptual import SetDistance
 
 
@@ -20,5 +20,5 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
 signed = SetDistance(correlation, weighted_correlation)
 """With its sign."""
 
-magnitude = Magnitude(_magnitude, weighted_correlation)
+magnitude = SetDistance(_magnitude, weighted_correlation, signless=True)
 """Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import spearmanr
 
-from stp.metrics.correlation import Magnitude, is_defined, weighted_correlation, weighted_ranks
+from stp.metrics.correlation import is_defined, weighted_correlation, weighted_ranks
 from stp.metrics.perceptual import SetDistance
 
 
@@ -28,5 +28,5 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
 signed = SetDistance(correlation, _weighted)
 """With its sign."""
 
-magnitude = Magnitude(_magnitude, _weighted)
+magnitude = SetDistance(_magnitude, _weighted, signless=True)
 """Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -157,6 +157,11 @@ class Plan:
             if scores is not None
         ]
 
+    def pictured(self, dimension: str) -> list[str]:
+        """Names of what is tested in a dimension and has pictures: some model keeps forecasts."""
+        cells = [made for made in self.cells if made.cell.dimension == dimension]
+        return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
+
     def count(self, dimensions: Collection[str]) -> None:
         """Set the dimensions that count as the work of a run; by default all do."""
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
-from stp.metrics.correlation import Magnitude
 from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
 from stp.opinions.prepared import open_database
@@ -122,7 +121,7 @@ def interval(
     if not some.size:
         why = "no resample of the videos has a value"
         return [Row(None, end, None, videos, why) for end in ENDS]
-    if isinstance(metric, Magnitude):
+    if metric.signless:
         once = [np.ones((1, len(observed)), np.int64) for observed, _ in pairs]
         signed = [weighted(*pair, counts)[0] for pair, counts in zip(pairs, once, strict=True)]
         ends = magnitude_ends(np.array(signed), some)

@@ -44,6 +44,7 @@ def add(
     starts: Sequence[str],
     statistics: dict[str, np.ndarray],
     reach: float | None = None,
+    **key: Any,
 ) -> None:
     """Add single forecasts of one variable.
 
@@ -54,6 +55,7 @@ def add(
         statistics: of each start, by convention, (N, LEADS) each. Of ``wrmse.pooled``, these are
             squares.
         reach: of the intervals on either side of the values; none unless given.
+        key: what else is not as for other forecasts, such as a seed or a variant.
     """
     values: dict[str, dict[str, Any]] = {}
     for name, each in statistics.items():
@@ -62,7 +64,7 @@ def add(
         values[name] |= {"variable": VARIABLE, "n": len(starts)}
         if reach is not None:
             values[name]["lead_ends"] = [(value - reach, value + reach) for value in curve.tolist()]
-    cell = store.add(model, "chaosbench", values, **KEY)
+    cell = store.add(model, "chaosbench", values, **(KEY | key))
     folder = Path(cell["scores"])
     columns = {name: {VARIABLE: each.astype(np.float64)} for name, each in statistics.items()}
     path = folder / "sample_scores.parquet"

@@ -506,6 +506,11 @@ def test_pages_have_room_for_all_models(models: int, variables: int, leads: int)
         assert found.columns >= min(leads, 2)
 
 
+def test_models_for_more_than_a_page_make_it_longer_not_their_pictures_invisible() -> None:
+    found = strips.plan(28, 3, 44, 2.0, over=1.4, is_map=True)
+    assert found.width >= strips.SMALLEST and found.columns == strips.FEW_FRAMES
+
+
 def test_frames_are_spread_with_the_first_and_the_last() -> None:
     assert strips.spread(10, 4) == [0, 3, 6, 9] and strips.spread(3, 8) == [0, 1, 2]
     assert strips.spread(2, 1) == [1] and strips.spread(1, 5) == [0]

@@ -83,6 +83,47 @@ def test_horizons_are_of_the_starts_that_climatology_has_as_well(results: Path) 
     ]
 
 
+def test_a_network_has_one_row_however_many_seeds_it_was_trained_with(tmp_path: Path) -> None:
+    """Two trainings in each of two variants, of RMSE 1 and 3, and 2 and 4."""
+    store = s2s_store(tmp_path)
+    add(store, "daily_climatology", EASY, squares(*6 * [1.0]))
+    for variant, seed, square in (
+        *(("default", 1, 1.0), ("default", 2, 9.0)),
+        *(("steps5", 1, 4.0), ("steps5", 2, 16.0)),
+    ):
+        scores = divergences(*6 * [square])
+        add(store, "unet", EASY, scores, reach=0.1, seed=seed, variant=variant)
+    results = built(store)
+    of = "WHERE forecast = 'unet' AND"
+    why = "intervals are of single trainings: see by_lead"
+    assert ask(
+        results,
+        f"SELECT value, ci95_low, n, reason FROM s2s_curves {of} curve = 'RMSE' AND lead = 7",
+    ) == [(2.0, None, 6, why)]
+    assert ask(
+        results,
+        f"SELECT value, other, n FROM s2s_in_common {of} curve = 'RMSE' AND lead = 7 "
+        "AND against = 'daily_climatology' ORDER BY variant",
+    ) == [(2.0, 1.0, 6), (3.0, 1.0, 6)]
+    assert ask(
+        results, f"SELECT first_lead, n FROM s2s_skill_horizon {of} threshold LIKE 'RMSE%'"
+    ) == [(1, 6)]
+    assert ask(results, f"SELECT value FROM s2s_day_44 {of} variant = 'steps5' ORDER BY score") == [
+        (3.0,),
+        (10.0,),
+    ]
+    assert ask(
+        results,
+        f"SELECT score, value, other, n FROM s2s_compared {of} variant = 'steps5' "
+        "AND against = 'unet' AND side = 'ours' ORDER BY score",
+    ) == [("RMSE", 3.0, 2.0, 6), ("SpecDiv", 10.0, 5.0, 6)]
+    assert ask(
+        results,
+        f"SELECT variant, rmse, specdiv, is_on_front, n FROM s2s_fronts {of} lead = 44 "
+        "ORDER BY variant",
+    ) == [("default", 2.0, 5.0, True, 6), ("steps5", 3.0, 10.0, False, 6)]
+
+
 def test_on_all_starts_of_each_the_answer_is_another_one(results: Path) -> None:
     (never,) = ask(
         results,

@@ -122,14 +122,6 @@ CELL = f"{_CELL}/{{fingerprint}}"
 PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 
 
-def cases_of(dimension):
-    """Names of what is tested in a dimension and has pictures: every model keeps forecasts."""
-    cells = [made for made in PLAN.cells if made.cell.dimension == dimension]
-    bare = {made.cell.case_name for made in cells if made.keep == 0}
-    names = dict.fromkeys(made.cell.case_name for made in cells)
-    return [name for name in names if name not in bare]
-
-
 def kind_of(dimension):
     """The kind of the samples that a dimension tests."""
     case = PLAN.config.scale.dimensions[dimension].cases()[0]

@@ -17,7 +17,7 @@ FIGURES += [
     f"{RESULTS}/figures/{dimension}/{kind}"
     for dimension in PLAN.config.scale.dimensions
     if kind_of(dimension).pictures == "strips"
-    for case in cases_of(dimension)
+    for case in PLAN.pictured(dimension)
     for kind in (f"strips/{case}.png", f"movies/{case}.gif")
 ]
 

@@ -21,14 +21,14 @@ WITH errors AS (
         -- The interval of a forecast is of all its starts.
         CASE WHEN c.n = e.n THEN e.ci95_low END AS ci95_low,
         CASE WHEN c.n = e.n THEN e.ci95_high END AS ci95_high
-    FROM by_lead e
+    FROM s2s_leads e
     LEFT JOIN s2s_in_common c
         ON c.side = 'ours' AND c.curve = 'RMSE' AND c.against = 'daily_climatology'
         AND c.dimension = e.dimension AND c.forecast = e.model AND c.variant = e.variant
         AND c.trained_on = e.trained_on AND c.tested_on = e.tested_on AND c.subset = e.subset
         AND c.variable = e.variable AND c.lead = e.lead
-    WHERE e.suite = 'chaosbench' AND e.dimension = 's2s_control'
-        AND e.convention = 'wrmse.pooled' AND e.variant IN ('default', 'corrected')
+    WHERE e.dimension = 's2s_control' AND e.convention = 'wrmse.pooled'
+        AND e.variant IN ('default', 'corrected')
 ),
 horizons AS (
     SELECT

@@ -10,9 +10,9 @@
 --   other_variant: Variant of the other.
 --   score: RMSE, MS-SSIM or SpecDiv, as of s2s_day_44.
 --   measured: The score, and of how many scales MS-SSIM is where they are not the five that are printed.
---   value: Of the model, on these starts.
---   other: Of the other model.
---   n: Starts that both have; NULL for published values, whose starts are not known.
+--   value: Of the model, on these starts, the mean over seeds.
+--   other: Of the other model, likewise.
+--   n: Starts that both have, the fewest of a seed; NULL for published values, whose starts are not known.
 --   remark: Why one of the two has no value.
 --   bytes: Origin of the bytes and protocol of our values.
 --   comparable: True only if bytes and recipe of both are the paper's; NULL for published values.
@@ -28,7 +28,7 @@ WITH last_day AS (
     FROM s2s_starts
     WHERE dimension = 's2s_control' AND subset = 'test'
 ),
-common AS (
+runs AS (
     SELECT
         a.forecast, a.variant, a.seed, b.forecast AS against, b.variant AS other_variant,
         b.seed AS other_seed, a.trained_on, a.tested_on, a.setting, a.variable, a.convention,
@@ -45,6 +45,23 @@ common AS (
         AND (b.forecast <> a.forecast OR b.variant <> a.variant)
     GROUP BY ALL
 ),
+values_of_runs AS (
+    SELECT
+        *,
+        CASE convention WHEN 'wrmse.pooled' THEN sqrt(mean) ELSE mean END AS value,
+        CASE convention WHEN 'wrmse.pooled' THEN sqrt(other_mean) ELSE other_mean END AS other
+    FROM runs
+),
+common AS (
+    SELECT
+        forecast, variant, against, other_variant, trained_on, tested_on, setting, variable,
+        convention,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed, other_seed) END AS value,
+        CASE WHEN count(other) = count(*) THEN avg(other ORDER BY seed, other_seed) END AS other,
+        min(n) AS n
+    FROM values_of_runs
+    GROUP BY ALL
+),
 pairs AS (
     SELECT
         a.side, a.forecast, a.variant, b.forecast AS against, b.variant AS other_variant,
@@ -53,14 +70,8 @@ pairs AS (
             WHEN 'ms_ssim.own_range_three_scales' THEN ' of three scales'
             ELSE ''
         END AS measured,
-        CASE a.side
-            WHEN 'published' THEN a.value
-            WHEN 'ours' THEN CASE a.score WHEN 'RMSE' THEN sqrt(c.mean) ELSE c.mean END
-        END AS value,
-        CASE a.side
-            WHEN 'published' THEN b.value
-            WHEN 'ours' THEN CASE a.score WHEN 'RMSE' THEN sqrt(c.other_mean) ELSE c.other_mean END
-        END AS other,
+        CASE a.side WHEN 'published' THEN a.value ELSE c.value END AS value,
+        CASE a.side WHEN 'published' THEN b.value ELSE c.other END AS other,
         c.n,
         -- Where there is a value, the reason is why it has no interval.
         CASE

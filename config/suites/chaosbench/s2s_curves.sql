@@ -9,7 +9,7 @@
 --   tested_on: Dataset of the test.
 --   subset: Part of the test dataset.
 --   curve: RMSE (wrmse.pooled), ACC (acc.per_frame_without_validation) or CRPSS (crpss.climatology).
---   value: Mean over starts, or the printed value; NULL always has a reason.
+--   value: Mean over starts and seeds, or the printed value; NULL always has a reason.
 --   n: Starts behind the value; NULL for published ones.
 --   bytes: Origin of the bytes and protocol of our values.
 --   comparable: True only if bytes and recipe are the paper's; NULL for published values.
@@ -18,13 +18,9 @@ SELECT
     'ours' AS side, dimension, regexp_replace(model, '_ensemble$', '') AS forecast,
     trained_on, tested_on, subset, variable,
     CASE metric WHEN 'wrmse' THEN 'RMSE' ELSE upper(metric) END AS curve,
-    lead, value, ci95_low, ci95_high, n, reason,
-    CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
-        || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
-        || ', ' || protocol || ' protocol' AS bytes,
-    comparable
-FROM by_lead
-WHERE suite = 'chaosbench' AND variant = 'default' AND variable IS NOT NULL
+    lead, value, ci95_low, ci95_high, n, reason, bytes, comparable
+FROM s2s_leads
+WHERE variant = 'default'
     AND convention IN ('wrmse.pooled', 'acc.per_frame_without_validation', 'crpss.climatology')
 UNION ALL
 SELECT

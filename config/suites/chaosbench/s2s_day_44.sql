@@ -10,7 +10,7 @@
 --   subset: Part of the test dataset.
 --   score: RMSE, MS-SSIM or SpecDiv; the published SpecDiv of most models is of mean fields of 32 starts.
 --   convention: Definition of our value. MS-SSIM is ms_ssim.own_range, or ms_ssim.own_range_three_scales of tests whose grid is too small for the five scales that are printed; NULL for published values.
---   value: Over starts, or as printed; NULL always has a reason.
+--   value: Over starts and seeds, or as printed; NULL always has a reason.
 --   n: Starts behind the value; NULL for published ones.
 --   bytes: Origin of the bytes and protocol of our values.
 --   comparable: True only if bytes and recipe are the paper's; NULL for published values.
@@ -22,9 +22,9 @@ SELECT
         WHEN 'spectral_divergence.high_wavenumbers' THEN 'SpecDiv'
         ELSE 'MS-SSIM'
     END AS score,
-    convention, value, n, reason, source || ' bytes, ' || protocol || ' protocol' AS bytes, comparable
-FROM by_lead
-WHERE suite = 'chaosbench' AND dimension = 's2s_control' AND variable IS NOT NULL AND lead = 44
+    convention, value, n, reason, bytes, comparable
+FROM s2s_leads
+WHERE dimension = 's2s_control' AND lead = 44
     AND convention IN (
         'wrmse.pooled', 'ms_ssim.own_range', 'ms_ssim.own_range_three_scales',
         'spectral_divergence.high_wavenumbers'

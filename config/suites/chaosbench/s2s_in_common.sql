@@ -15,9 +15,9 @@
 --   curve: RMSE (wrmse.pooled) or CRPSS (crpss.climatology).
 --   weeks: 1 (days 1 to 7) or 2 (8 to 14), of CRPSS over all days of the week; NULL for single days.
 --   lead: Lead time in days; NULL for weeks.
---   value: Of the forecast, on these starts; NULL where one of them has no value.
---   other: Of what it is compared with.
---   n: Starts that both have; NULL for published values, whose starts are not known.
+--   value: Of the forecast, on these starts, the mean over seeds; NULL where one of them has no value.
+--   other: Of what it is compared with, likewise.
+--   n: Starts that both have, the fewest of a seed; NULL for published values, whose starts are not known.
 
 WITH squares AS (
     SELECT
@@ -60,32 +60,45 @@ probabilities AS (
         AND o.forecast IN ('ukmo', 'ncep', 'cma', 'ecmwf')
         AND (f.forecast <> o.forecast OR f.variant <> 'default')
         AND f.crps IS NOT NULL AND o.crps IS NOT NULL
+),
+runs AS (
+    SELECT
+        dimension, forecast, variant, seed, against, other_seed, trained_on, tested_on, subset,
+        setting, variable, 'RMSE' AS curve, CAST(NULL AS VARCHAR) AS weeks, lead,
+        CASE WHEN count(*) FILTER (isfinite(square)) = count(*)
+            THEN sqrt(avg(square ORDER BY start)) END AS value,
+        CASE WHEN count(*) FILTER (isfinite(other_square)) = count(*)
+            THEN sqrt(avg(other_square ORDER BY start)) END AS other,
+        count(*) AS n
+    FROM squares
+    GROUP BY
+        dimension, forecast, variant, seed, against, other_seed, trained_on, tested_on, subset,
+        setting, variable, lead
+    UNION ALL
+    SELECT
+        's2s_ensemble', forecast, variant, seed, against, other_seed, trained_on, tested_on, subset,
+        setting, variable, 'CRPSS', weeks, lead,
+        CASE WHEN count(*) FILTER (isfinite(crps) AND isfinite(climatology)) = count(*)
+            THEN 1 - avg(crps ORDER BY start) / nullif(avg(climatology ORDER BY start), 0) END,
+        CASE WHEN count(*) FILTER (isfinite(other_crps) AND isfinite(other_climatology)) = count(*)
+            THEN 1 - avg(other_crps ORDER BY start)
+                / nullif(avg(other_climatology ORDER BY start), 0)
+            END,
+        count(*)
+    FROM probabilities
+    GROUP BY
+        forecast, variant, seed, against, other_seed, trained_on, tested_on, subset, setting,
+        variable, weeks, lead
 )
 SELECT
     'ours' AS side, dimension, forecast, variant, against, trained_on, tested_on, subset, variable,
-    'RMSE' AS curve, CAST(NULL AS VARCHAR) AS weeks, lead,
-    CASE WHEN count(*) FILTER (isfinite(square)) = count(*)
-        THEN sqrt(avg(square ORDER BY start)) END AS value,
-    CASE WHEN count(*) FILTER (isfinite(other_square)) = count(*)
-        THEN sqrt(avg(other_square ORDER BY start)) END AS other,
-    count(*) AS n
-FROM squares
+    curve, weeks, lead,
+    CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed, other_seed) END AS value,
+    CASE WHEN count(other) = count(*) THEN avg(other ORDER BY seed, other_seed) END AS other,
+    min(n) AS n
+FROM runs
 GROUP BY
-    dimension, forecast, variant, seed, against, other_seed, trained_on, tested_on, subset, setting,
-    variable, lead
-UNION ALL
-SELECT
-    'ours', 's2s_ensemble', forecast, variant, against, trained_on, tested_on, subset, variable,
-    'CRPSS', weeks, lead,
-    CASE WHEN count(*) FILTER (isfinite(crps) AND isfinite(climatology)) = count(*)
-        THEN 1 - avg(crps ORDER BY start) / nullif(avg(climatology ORDER BY start), 0) END,
-    CASE WHEN count(*) FILTER (isfinite(other_crps) AND isfinite(other_climatology)) = count(*)
-        THEN 1 - avg(other_crps ORDER BY start) / nullif(avg(other_climatology ORDER BY start), 0)
-        END,
-    count(*)
-FROM probabilities
-GROUP BY
-    forecast, variant, seed, against, other_seed, trained_on, tested_on, subset, setting, variable,
+    dimension, forecast, variant, against, trained_on, tested_on, subset, setting, variable, curve,
     weeks, lead
 UNION ALL
 SELECT

@@ -18,13 +18,12 @@
 
 WITH curves AS (
     SELECT *
-    FROM by_lead
-    WHERE suite = 'chaosbench' AND convention = 'spectral_coherence.octaves_in_phase'
-        AND variable IS NOT NULL AND threshold IS NOT NULL
+    FROM s2s_leads
+    WHERE convention = 'spectral_coherence.octaves_in_phase' AND threshold IS NOT NULL
 ),
 crossed AS (
     SELECT
-        dimension, model AS forecast, variant, trained_on, tested_on, subset, seed, variable,
+        dimension, model AS forecast, variant, trained_on, tested_on, subset, variable,
         CAST(threshold AS BIGINT) AS lowest_wavenumber,
         min(lead) FILTER (value < 0.5) AS crossing,
         min(lead) FILTER (value IS NULL) AS unknown,
@@ -35,7 +34,7 @@ crossed AS (
     GROUP BY ALL
 )
 SELECT
-    dimension, forecast, variant, trained_on, tested_on, subset, seed, variable,
+    dimension, forecast, variant, trained_on, tested_on, subset, variable,
     lowest_wavenumber,
     CASE WHEN unknown IS NULL OR crossing < unknown THEN crossing END AS first_lead,
     CASE

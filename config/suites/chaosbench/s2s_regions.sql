@@ -10,7 +10,7 @@
 --   tested_on: Dataset of the test.
 --   subset: Part of the test dataset; djf, mam, jja and son are seasons of the start.
 --   score: RMSE (wrmse.pooled), ACC (acc.per_frame_without_validation) or CRPSS (crpss.climatology).
---   value: Over starts; NULL always has a reason.
+--   value: Over starts and seeds; NULL always has a reason.
 --   n: Starts behind the value.
 
 SELECT
@@ -25,9 +25,6 @@ SELECT
     subset, variable,
     CASE metric WHEN 'wrmse' THEN 'RMSE' ELSE upper(metric) END AS score,
     lead, value, ci95_low, ci95_high, n, reason
-FROM by_lead
-WHERE suite = 'chaosbench' AND variable IS NOT NULL
-    AND (
-        convention IN ('wrmse.pooled', 'acc.per_frame_without_validation', 'crpss.climatology')
-        OR region <> 'globe'
-    );
+FROM s2s_leads
+WHERE convention IN ('wrmse.pooled', 'acc.per_frame_without_validation', 'crpss.climatology')
+    OR region <> 'globe';

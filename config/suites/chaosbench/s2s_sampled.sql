@@ -19,12 +19,11 @@
 
 WITH shares AS (
     SELECT
-        model, variant, trained_on, tested_on, subset, seed, scale, variable,
+        model, variant, trained_on, tested_on, subset, scale, variable,
         CASE WHEN lead <= 7 THEN '1' ELSE '2' END AS weeks, threshold,
         avg(value ORDER BY lead) AS share
-    FROM by_lead
-    WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble' AND lead <= 14
-        AND convention = 'rank_histogram.weighted' AND variable IS NOT NULL
+    FROM s2s_leads
+    WHERE dimension = 's2s_ensemble' AND lead <= 14 AND convention = 'rank_histogram.weighted'
         AND threshold IS NOT NULL AND value IS NOT NULL
     GROUP BY ALL
 ),
@@ -32,7 +31,7 @@ even AS (
     SELECT
         *,
         1 / count(*) OVER (
-            PARTITION BY model, variant, trained_on, tested_on, subset, seed, scale, variable, weeks
+            PARTITION BY model, variant, trained_on, tested_on, subset, scale, variable, weeks
         ) AS flat
     FROM shares
 ),
@@ -42,19 +41,28 @@ uneven AS (
         sum(abs(share - flat) ORDER BY threshold) AS unevenness, count(*) - 1 AS members
     FROM even
     GROUP BY ALL
+),
+weekly AS (
+    -- Seeds together, as in s2s_leads.
+    SELECT
+        model, variant, trained_on, tested_on, subset, scale, variable,
+        CASE leads WHEN '1-7' THEN '1' ELSE '2' END AS weeks,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS crpss,
+        CASE WHEN count(*) = 1 THEN min(ci95_low) END AS crpss_low,
+        CASE WHEN count(*) = 1 THEN min(ci95_high) END AS crpss_high,
+        min(n) AS n, min(reason) FILTER (value IS NULL) AS remark,
+        min(source || ' bytes, ' || protocol || ' protocol') AS bytes,
+        bool_and(comparable) AS comparable
+    FROM overall
+    WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble'
+        AND convention = 'crpss.climatology' AND variable IS NOT NULL
+        AND leads IN ('1-7', '8-14')
+    GROUP BY
+        model, variant, trained_on, tested_on, subset, setting, scale, variable, leads
 )
 SELECT
     regexp_replace(c.model, '_ensemble$', '') AS forecast, c.variant, c.trained_on, c.tested_on,
-    c.subset, c.variable, u.members, CASE c.leads WHEN '1-7' THEN '1' ELSE '2' END AS weeks,
-    c.value AS crpss, c.ci95_low AS crpss_low, c.ci95_high AS crpss_high, u.unevenness, c.n,
-    CASE WHEN c.value IS NULL THEN c.reason END AS remark,
-    c.source || ' bytes, ' || c.protocol || ' protocol' AS bytes, c.comparable
-FROM overall c
-LEFT JOIN uneven u
-    ON u.model = c.model AND u.variant = c.variant AND u.trained_on = c.trained_on
-    AND u.tested_on = c.tested_on AND u.subset = c.subset AND u.scale = c.scale
-    AND u.seed IS NOT DISTINCT FROM c.seed AND u.variable = c.variable
-    AND u.weeks = CASE c.leads WHEN '1-7' THEN '1' ELSE '2' END
-WHERE c.suite = 'chaosbench' AND c.dimension = 's2s_ensemble'
-    AND c.convention = 'crpss.climatology' AND c.variable IS NOT NULL
-    AND c.leads IN ('1-7', '8-14');
+    c.subset, c.variable, u.members, c.weeks, c.crpss, c.crpss_low, c.crpss_high, u.unevenness,
+    c.n, c.remark, c.bytes, c.comparable
+FROM weekly c
+LEFT JOIN uneven u USING (model, variant, trained_on, tested_on, subset, scale, variable, weeks);

@@ -10,7 +10,7 @@
 --   subset: Part of the test dataset; djf, mam, jja and son are seasons of the start.
 --   score: RMSE (wrmse.weekly), ACC (acc.weekly) or RPSS (rpss.weekly_terciles).
 --   weeks: 1, 2, 3-4 or 5-6.
---   value: Over starts; NULL always has a reason.
+--   value: Over starts and seeds; NULL always has a reason.
 --   n: Starts behind the value.
 
 SELECT
@@ -19,6 +19,5 @@ SELECT
     CASE metric WHEN 'wrmse' THEN 'RMSE' ELSE upper(metric) END AS score,
     CASE lead WHEN 7 THEN '1' WHEN 14 THEN '2' WHEN 28 THEN '3-4' ELSE '5-6' END AS weeks,
     value, ci95_low, ci95_high, n, reason
-FROM by_lead
-WHERE suite = 'chaosbench' AND variable IS NOT NULL
-    AND convention IN ('wrmse.weekly', 'acc.weekly', 'rpss.weekly_terciles');
+FROM s2s_leads
+WHERE convention IN ('wrmse.weekly', 'acc.weekly', 'rpss.weekly_terciles');

@@ -13,9 +13,7 @@ def figures(plan: Plan) -> list[str]:
     found = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
-        here = [made for made in plan.cells if made.cell.dimension == dimension]
-        cells = [made.cell for made in here]
-        bare = {made.cell.case_name for made in here if made.keep == 0}
+        cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
         of = plan.config.suite.dimensions[dimension]
         for name in of.figures:
             kind = KINDS[name]
@@ -24,8 +22,8 @@ def figures(plan: Plan) -> list[str]:
             names = (
                 _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
             )
-            if name == "detail":  # of forecasts that are kept
-                names = [case for case in names if case not in bare]
+            if name == "detail":
+                names = [case for case in names if case in plan.pictured(dimension)]
             if kind.of_case:
                 found += [f"figures/{dimension}/{name}/{case}.png" for case in names]
             elif names:

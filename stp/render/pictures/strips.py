@@ -110,7 +110,7 @@ def plan(
         over: inches of a page that are neither pictures nor notes, as times, names and colour bars.
         is_map: whether there are degrees on the left of the page.
     """
-    best: tuple[tuple[bool, bool, float], Plan] | None = None
+    best: tuple[tuple[bool, bool, bool, float], Plan] | None = None
     for blocks in range(1, max(1, min(models, MOST_BLOCKS // variables)) + 1):
         per_block = -(-models // blocks)
         for columns in range(min(leads, 2), min(leads, MOST_FRAMES) + 1):
@@ -123,10 +123,11 @@ def plan(
                 continue
             found = Plan(blocks, columns, width, width / aspect, per_block)
             height = _height(per_block, found.height, over)
-            fits = width >= SMALLEST and height <= PAGE + 1e-6
-            # The area of all pictures; where no page has room for them, the shortest page.
+            fits = height <= PAGE + 1e-6
+            # The area of all pictures; where no page has room for them, the shortest page, but not
+            # of pictures that nobody can make out.
             merit = columns * width * found.height if fits else -height
-            rank = (fits, columns >= min(leads, FEW_FRAMES), merit)
+            rank = (width >= SMALLEST, fits, columns >= min(leads, FEW_FRAMES), merit)
             if best is None or rank > best[0]:
                 best = (rank, found)
     assert best is not None, "a page has room for something"
