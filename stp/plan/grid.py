@@ -86,9 +86,9 @@ class Case:
         variant: of the models; see `stp.plan.model.Variant`.
         setting: what else distinguishes it: name -> value.
         models: that are evaluated.
-        keep: store this many forecasts, for pictures, and score all while they are made: for those
-            that are too large to be stored. Names of clips: those of these clips. None: all are
-            stored first. Scores are the same.
+        keep: store this many forecasts (0: none), for pictures, and score all while they are made:
+            for those that are too large to be stored. Names of clips: those of these clips. None:
+            all are stored first. Scores are the same.
     """
 
     trained_on: str
@@ -159,7 +159,7 @@ class Grid(Strict):
     setting: Settings = Settings()
     variant: Names = ("default",)
     models: tuple[str, ...] = ()
-    keep: Number | Names | None = None
+    keep: Annotated[int, Field(ge=0)] | Names | None = None
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:
