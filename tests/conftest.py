@@ -121,6 +121,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{names[path.stem]} and {path} have one name: rename one")
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name bytes by their number: those of gzip have the time, and workers must find one name."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Look for garbage only among what tests make: thousands of tests and libraries all stay."""

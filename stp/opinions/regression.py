@@ -103,7 +103,9 @@ def polynomial(found: Components, observed: np.ndarray) -> np.ndarray:
     mean = block.mean(axis=0)
     centred = block - mean - mean[:, None] + mean.mean()
     away = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
-    weights = np.linalg.pinv(centred, hermitian=True) @ (observed - observed.mean())
+    # Few components have fewer products than there are videos: other eigenvalues are rounding.
+    rounding = len(x) * np.finfo(float).eps
+    weights = np.linalg.pinv(centred, rcond=rounding, hermitian=True) @ (observed - observed.mean())
     return np.asarray(observed.mean() + away @ weights)
 
 

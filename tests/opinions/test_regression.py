@@ -58,6 +58,19 @@ def test_polynomial_regression_needs_no_products_of_components(
     )
 
 
+def test_polynomials_of_few_components_are_not_made_of_rounding():
+    """20 products of five features, 240 videos: the other eigenvalues must not be inverted."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        features, observed = rng.normal(size=(300, 5)), 50 + 15 * rng.normal(size=300)
+        gram = regression.products(features)
+        found = regression.components(gram, np.arange(240), np.arange(240, 300))
+        model = make_pipeline(PolynomialFeatures(2, include_bias=False), LinearRegression())
+        expected = model.fit(found.training, observed[:240]).predict(found.test)
+        predicted = regression.polynomial(found, observed[:240])
+        np.testing.assert_allclose(predicted, expected, atol=1e-6)
+
+
 def test_a_nested_choice_finds_how_many_components_matter():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(120, 60)) * np.repeat([10, 8, 6, 0.05], [1, 1, 1, 57])

@@ -78,9 +78,9 @@ def start(folder, data, what, **runtime):
 def test_killed_in_the_middle_of_an_epoch(tmp_path, data_of, make_recipe):
     what = make_recipe()
     data = data_of(what)
-    process = start(tmp_path / "killed", data, what, slow_step_s=1.0, **OFTEN)
+    process = start(tmp_path / "killed", data, what, slow_step_s=0.5, **OFTEN)
     try:
-        # until the second epoch has begun: two of its five steps, a second each
+        # until the second epoch has begun: two of its five steps, half a second each
         while saved_step(tmp_path / "killed", what) < STEPS_PER_EPOCH + 2:
             assert process.poll() is None, "the training ended before it could be killed"
             time.sleep(0.02)

@@ -43,23 +43,37 @@ windows AS (
     UNION ALL
     SELECT * FROM (VALUES ('1', NULL, 1, 7), ('2', NULL, 8, 14)) AS w(weeks, lead, first_day, last_day)
 ),
-probabilities AS (
+days AS (
     SELECT
         f.forecast, f.variant, f.seed, o.forecast AS against, o.seed AS other_seed,
         f.trained_on, f.tested_on, f.subset, f.setting, f.variable, f.start, w.weeks, w.lead,
-        list_avg(f.crps[w.first_day:w.last_day]) AS crps,
-        list_avg(f.crps_of_climatology[w.first_day:w.last_day]) AS climatology,
-        list_avg(o.crps[w.first_day:w.last_day]) AS other_crps,
-        list_avg(o.crps_of_climatology[w.first_day:w.last_day]) AS other_climatology
+        f.crps[w.first_day:w.last_day] AS crps,
+        f.crps_of_climatology[w.first_day:w.last_day] AS climatology,
+        o.crps[w.first_day:w.last_day] AS other_crps,
+        o.crps_of_climatology[w.first_day:w.last_day] AS other_climatology
     FROM s2s_starts f
     JOIN s2s_starts o
         ON o.trained_on = f.trained_on AND o.tested_on = f.tested_on AND o.subset = f.subset
         AND o.setting = f.setting AND o.variable = f.variable AND o.start = f.start
-    JOIN windows w ON w.last_day <= len(f.crps)
+    JOIN windows w ON w.last_day <= least(len(f.crps), len(o.crps))
     WHERE f.dimension = 's2s_ensemble' AND o.dimension = 's2s_ensemble' AND o.variant = 'default'
         AND o.forecast IN ('ukmo', 'ncep', 'cma', 'ecmwf')
         AND (f.forecast <> o.forecast OR f.variant <> 'default')
         AND f.crps IS NOT NULL AND o.crps IS NOT NULL
+),
+probabilities AS (
+    -- A mean of some days of a week is no score of the week: list_avg leaves days without one out.
+    SELECT
+        * REPLACE (
+            CASE WHEN list_count(crps) = len(crps) THEN list_avg(crps) END AS crps,
+            CASE WHEN list_count(climatology) = len(climatology)
+                THEN list_avg(climatology) END AS climatology,
+            CASE WHEN list_count(other_crps) = len(other_crps)
+                THEN list_avg(other_crps) END AS other_crps,
+            CASE WHEN list_count(other_climatology) = len(other_climatology)
+                THEN list_avg(other_climatology) END AS other_climatology
+        )
+    FROM days
 ),
 runs AS (
     SELECT

@@ -13,8 +13,8 @@
 --   comparable: True only if bytes and recipe are the paper's.
 
 SELECT
-    scale, dimension, model, variant, trained_on, tested_on, subset, setting, metric, convention,
-    variable, threshold, lead,
+    scale, dimension, model, variant, trained_on, train_subset, tested_on, subset, setting, metric,
+    convention, variable, threshold, lead,
     CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
     CASE WHEN count(*) = 1 THEN min(ci95_low) END AS ci95_low,
     CASE WHEN count(*) = 1 THEN min(ci95_high) END AS ci95_high,
@@ -31,5 +31,5 @@ SELECT
 FROM by_lead
 WHERE suite = 'chaosbench' AND variable IS NOT NULL
 GROUP BY
-    scale, dimension, model, variant, trained_on, tested_on, subset, setting, metric, convention,
-    variable, threshold, lead;
+    scale, dimension, model, variant, trained_on, train_subset, tested_on, subset, setting, metric,
+    convention, variable, threshold, lead;

@@ -29,7 +29,8 @@ crossed AS (
         min(lead) FILTER (value IS NULL) AS unknown,
         min(lead) FILTER (ci95_low < 0.5) AS earliest,
         min(lead) FILTER (ci95_high < 0.5) AS latest,
-        count(value) AS known, max(lead) AS last, min(n) AS n, min(reason) AS reason
+        count(value) AS known, max(lead) AS last, min(n) AS n,
+        min(reason) FILTER (value IS NULL) AS reason
     FROM curves
     GROUP BY ALL
 )

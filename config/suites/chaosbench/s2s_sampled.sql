@@ -11,7 +11,7 @@
 --   crpss: crpss.climatology of the days of the week, a column of the table s2s_ensemble.
 --   crpss_low: Lower end of its 95 % interval; NULL where blocks of starts are too few.
 --   crpss_high: Upper end of it.
---   unevenness: Sum over ranks of |share - 1 / ranks|, of rank_histogram.weighted averaged over the days; 0 is even, below 2 always.
+--   unevenness: Sum over ranks of |share - 1 / ranks|, of rank_histogram.weighted averaged over the days, the mean over seeds; 0 is even, below 2 always.
 --   n: Starts behind the values.
 --   remark: Why there is no CRPSS.
 --   bytes: Origin of the bytes and protocol of the values.
@@ -19,27 +19,37 @@
 
 WITH shares AS (
     SELECT
-        model, variant, trained_on, tested_on, subset, scale, variable,
+        model, variant, trained_on, tested_on, subset, seed, scale, variable,
         CASE WHEN lead <= 7 THEN '1' ELSE '2' END AS weeks, threshold,
         avg(value ORDER BY lead) AS share
-    FROM s2s_leads
-    WHERE dimension = 's2s_ensemble' AND lead <= 14 AND convention = 'rank_histogram.weighted'
-        AND threshold IS NOT NULL AND value IS NOT NULL
+    FROM by_lead
+    WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble' AND lead <= 14
+        AND convention = 'rank_histogram.weighted' AND variable IS NOT NULL
+        AND threshold IS NOT NULL
     GROUP BY ALL
+    HAVING count(value) = 7 -- all days of the week
 ),
 even AS (
     SELECT
         *,
         1 / count(*) OVER (
-            PARTITION BY model, variant, trained_on, tested_on, subset, scale, variable, weeks
+            PARTITION BY model, variant, trained_on, tested_on, subset, seed, scale, variable, weeks
         ) AS flat
     FROM shares
 ),
-uneven AS (
+of_seeds AS (
     SELECT
         * EXCLUDE (threshold, share, flat),
         sum(abs(share - flat) ORDER BY threshold) AS unevenness, count(*) - 1 AS members
     FROM even
+    GROUP BY ALL
+),
+uneven AS (
+    -- Trainings that are biased in opposite ways are not even together.
+    SELECT
+        * EXCLUDE (seed, unevenness, members), avg(unevenness ORDER BY seed) AS unevenness,
+        min(members) AS members
+    FROM of_seeds
     GROUP BY ALL
 ),
 weekly AS (
@@ -51,7 +61,9 @@ weekly AS (
         CASE WHEN count(*) = 1 THEN min(ci95_low) END AS crpss_low,
         CASE WHEN count(*) = 1 THEN min(ci95_high) END AS crpss_high,
         min(n) AS n, min(reason) FILTER (value IS NULL) AS remark,
-        min(source || ' bytes, ' || protocol || ' protocol') AS bytes,
+        min(CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source
+            || ' bytes' || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
+            || ', ' || protocol || ' protocol') AS bytes,
         bool_and(comparable) AS comparable
     FROM overall
     WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble'
