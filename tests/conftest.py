@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import fcntl
 import gc
 import os
 import signal
@@ -72,6 +73,28 @@ def settings_are_left_alone() -> Iterator[None]:
 
 
 # Workers
+
+
+@pytest.fixture(scope="session")
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Makes a folder in the first worker that asks for it; others wait for it, and only read."""
+    base = tmp_path_factory.getbasetemp()
+
+    def find(name: str, make: Callable[[Path], object]) -> Path:
+        folder = (base if worker_id == "master" else base.parent) / name
+        made = folder.with_suffix(".made")
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                folder.mkdir()
+                make(folder)
+                made.touch()
+        assert made.exists(), "another worker could not make it"
+        return folder
+
+    return find
 
 
 class Scheduling(LoadFileScheduling):

@@ -30,6 +30,7 @@ from stp.run import runner
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
 NAME = "predicted_only/i3d.logits"
+pytestmark = pytest.mark.long(part="kinds")
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,15 @@ def facts(tmp_path, monkeypatch) -> Path:
     return tmp_path / "config"
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        if kind in ("videos", "netcdf")
+        else pytest.param(kind, marks=pytest.mark.long(part="own"))
+        for kind in MAKERS
+    ],
+)
 def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
     """The draft is used as it is; nothing but the models is made smaller."""
     make, shape, splits = MAKERS[kind]

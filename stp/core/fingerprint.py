@@ -133,7 +133,7 @@ class Sources:
     def __init__(self, folder: Path = SOURCE_FOLDER) -> None:
         self.folder = folder
         self._modules: dict[str, _Module | None] = {}
-        self._files: dict[str, tuple[Path, bool]] | None = None
+        self._files: dict[str, tuple[str, bool]] | None = None
 
     def code_of(self, roots: Iterable[str], equivalent: Mapping[str, str] | None = None) -> Code:
         """Fingerprint the closure of some root modules.
@@ -182,7 +182,7 @@ class Sources:
             self._modules[module] = self._read(module)
         return self._modules[module]
 
-    def _file(self, module: str) -> tuple[Path, bool] | None:
+    def _file(self, module: str) -> tuple[str, bool] | None:
         """A module's file; see `_module_files`."""
         if self._files is None:
             self._files = _module_files(self.folder)
@@ -193,7 +193,7 @@ class Sources:
         if file is None:
             return None
         path, is_package = file
-        said = _meanings(self.folder).of(module, path.read_bytes())
+        said = _meanings(self.folder).of(module, Path(path).read_bytes())
         reached: dict[str, None] = {}
         for level, base, name in said.imported(module, is_package):
             if name == "*":  # whatever a package names, in whatever way
@@ -242,23 +242,23 @@ def _submodules(package: str, folder: Path) -> list[str]:
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
 
 
-def _module_files(folder: Path) -> dict[str, tuple[Path, bool]]:
+def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
     """Map the modules of the package to their files: (path, is it a package).
 
     They are listed at once: a plan asks for thousands of names, of which most are functions. Those
     of the package come before modules of a user's.
     """
-    found: dict[str, tuple[Path, bool]] = {}
+    found: dict[str, tuple[str, bool]] = {}
     for root in (folder / PACKAGE, *own_modules()):
-        here: dict[str, tuple[Path, bool]] = {}
+        here: dict[str, tuple[str, bool]] = {}
         for place, _, names in os.walk(root, followlinks=True):
             package = ".".join((PACKAGE, *Path(place).relative_to(root).parts))
             for name in names:
                 if name == "__init__.py":
-                    here[package] = Path(place, name), True
+                    here[package] = f"{place}/{name}", True
                 elif name.endswith(".py"):
                     module = f"{package}.{name.removesuffix('.py')}"
-                    here.setdefault(module, (Path(place, name), False))
+                    here.setdefault(module, (f"{place}/{name}", False))
         found = here | found
     return found
 
@@ -274,7 +274,7 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
     """Map modules to their definitions; those that do not exist are left out."""
     files = _module_files(folder)
     return {
-        module: dict(definitions(files[module][0].read_bytes()))
+        module: dict(definitions(Path(files[module][0]).read_bytes()))
         for module in modules
         if module in files
     }

@@ -87,14 +87,18 @@ def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]
         colour -> (T, H, W) in 0..1; a pixel has one colour. "none" is 1 where it has none of these.
     """
     ground = np.array(GROUND) / 255
-    off = np.moveaxis(frames.astype(np.float64), 1, -1) - ground
+    off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
     ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
-    share = np.clip(off @ (ways / (ways**2).sum(axis=1, keepdims=True)).T, 0, 1)
-    left = np.linalg.norm(off[..., None, :] - share[..., None] * ways, axis=-1)
-    best = left.argmin(axis=-1)
-    unlike = left.min(axis=-1) > UNLIKE
-    share = np.where((share < FAINT) | unlike[..., None], 0, share)
-    found = {colour: np.where(best == i, share[..., i], 0) for i, colour in enumerate(colours)}
+    shares = np.empty((len(colours), *off[0].shape))
+    left = np.empty_like(shares)
+    for way, share, squares in zip(ways, shares, left, strict=True):
+        along = sum(here * there for here, there in zip(off, way, strict=True))
+        np.clip(along / (way**2).sum(), 0, 1, out=share)
+        squares[:] = sum((here - share * there) ** 2 for here, there in zip(off, way, strict=True))
+    best = left.argmin(axis=0)
+    unlike = left.min(axis=0) > UNLIKE**2
+    shares[(shares < FAINT) | unlike] = 0
+    found = {colour: np.where(best == i, shares[i], 0) for i, colour in enumerate(colours)}
     return found | {"none": unlike.astype(float)}
 
 

@@ -123,7 +123,8 @@ def read_yaml(path: Path) -> Any:
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
         if most > _SHALLOW or (b"*" in content and b"&" in content):
-            _require_few_nodes(path, content, limits())
+            for about, number, limit, unit in _excess(content, limits()):
+                require(f"{path} {about}", number, limit, unit)
         return pickle.loads(_parsed(content))
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
@@ -150,15 +151,19 @@ def _parsed(content: bytes) -> bytes:
     return pickle.dumps(yaml.load(content, Loader=_Loader))
 
 
-def _require_few_nodes(path: Path, content: bytes, most: Limits) -> None:
-    """Refuse aliases that expand too far: ten lines can expand to a thousand million values."""
+@lru_cache(maxsize=1000)
+def _excess(content: bytes, most: Limits) -> list[tuple[str, int, str, str]]:
+    """What is too much, as `require` takes it: ten lines can expand to a thousand million values.
+
+    It looks no further than the first.
+    """
     known: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, 1))
             if len(opened) > most.yaml_depth:
-                require(f"{path} is nested", len(opened), "yaml_depth", "levels")
+                return [("is nested", len(opened), "yaml_depth", "levels")]
             continue
         nodes = 0
         if isinstance(event, yaml.AliasEvent):
@@ -173,7 +178,8 @@ def _require_few_nodes(path: Path, content: bytes, most: Limits) -> None:
             known |= {anchor: nodes} if anchor else {}
         opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
         if opened[-1][1] > most.yaml_nodes:
-            require(f"{path} stands for", opened[-1][1], "yaml_nodes", "values")
+            return [("stands for", opened[-1][1], "yaml_nodes", "values")]
+    return []
 
 
 def check(kind: type[S], value: Any, where: str) -> S:

@@ -228,6 +228,7 @@ def test_truth_that_is_a_little_blurred_or_noisy_is_still_recognised(name):
 
 
 @pytest.mark.parametrize("name", RULES)
+@pytest.mark.long(part="suites")
 def test_the_share_of_rules_tells_imperfect_videos_apart(name):
     """Blurred ones keep more than noisy ones; those in which nothing happens keep nothing."""
     observed = film(games(name))
@@ -254,6 +255,7 @@ def test_the_share_of_rules_tells_imperfect_videos_apart(name):
         ("road_trip_with_medivac", without("medivac")),
     ],
 )
+@pytest.mark.long(part="suites")
 def test_what_goes_wrong_later_keeps_more_of_the_rules(name, spoil):
     states = games(name)
     observed = film(states)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,21 +16,28 @@ sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("collect", "m
 
 
 @pytest.fixture(scope="session")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Raw files of 60 videos of 64 x 64 pixels, by 40 raters of whom 3 answer at random."""
-    folder = tmp_path_factory.mktemp("opinions") / "raw"
-    folder.mkdir()
-    generator.generate(folder, SMALL, silent)
-    return folder
+def opinions(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """Where raw and prepared files of the database lie, for all workers; not to be changed."""
+
+    def make(folder: Path) -> None:
+        (folder / "raw").mkdir()
+        generator.generate(folder / "raw", SMALL, silent)
+        receipt = prepare(folder / "raw", folder / "data", mos="ratings")
+        (folder / "data" / "extras.json").write_text(json.dumps(receipt))
+
+    return made_once("opinions", make)
 
 
 @pytest.fixture(scope="session")
-def data(raw: Path) -> Path:
+def raw(opinions: Path) -> Path:
+    """Raw files of 60 videos of 64 x 64 pixels, by 40 raters of whom 3 answer at random."""
+    return opinions / "raw"
+
+
+@pytest.fixture(scope="session")
+def data(opinions: Path) -> Path:
     """The same, prepared from the ratings."""
-    out = raw.parent / "data"
-    receipt = prepare(raw, out, mos="ratings")
-    (out / "extras.json").write_text(json.dumps(receipt))
-    return out
+    return opinions / "data"
 
 
 @pytest.fixture(scope="session")

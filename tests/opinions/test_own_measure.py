@@ -59,6 +59,7 @@ def plan(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     return made
 
 
+@pytest.mark.long(part="own")
 def test_it_is_two_rows_of_the_table_beside_the_printed_one(plan: Plan, tmp_path: Path):
     for cell in plan.cells:
         assert cell.predictions is not None

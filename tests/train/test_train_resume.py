@@ -68,12 +68,17 @@ def start(folder, data, what, **runtime):
 @pytest.mark.parametrize(
     "make_recipe",  # and those of ChaosBench that draw codes, or lead times and what is dropped
     [
-        recipe,
-        *(partial(chaosbench_recipe, model) for model in ("vae", "climax")),
-        partial(fields_recipe, horizon=5, **TASK_2),
-        partial(fields_recipe, lead=5, **TASK_2),
+        pytest.param(recipe, id="convlstm"),
+        *(
+            pytest.param(make, id=name, marks=pytest.mark.long(part="learning"))
+            for name, make in {
+                "vae": partial(chaosbench_recipe, "vae"),
+                "climax": partial(chaosbench_recipe, "climax"),
+                "task2_steps5": partial(fields_recipe, horizon=5, **TASK_2),
+                "task2_direct": partial(fields_recipe, lead=5, **TASK_2),
+            }.items()
+        ),
     ],
-    ids=["convlstm", "vae", "climax", "task2_steps5", "task2_direct"],
 )
 def test_killed_in_the_middle_of_an_epoch(tmp_path, data_of, make_recipe):
     what = make_recipe()

@@ -311,6 +311,7 @@ def prove(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long(part="reruns")
 def test_a_refactor_is_proven_by_making_a_sample_again(made, copy):
     shutil.copytree(ROOT / "config", copy / "config")
     edited(copy, "stp.models.climatology", "class Model", "UNUSED = 1\n\n\nclass Model")

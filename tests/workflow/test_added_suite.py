@@ -24,7 +24,7 @@ SUITE = {
     "datasets": {"moving_mnist": "toys", "enso": "toys"},
 }
 TABLE = "results/tables/toy_forecasts.csv"
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="suites")]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,6 @@ def test_the_plan_has_rules_costs_and_captions_of_its_own(added: Checkout):
     assert "toy_forecasts" in planned.stdout
 
 
-@pytest.mark.long(part="suites")
 def test_tables_figures_report_and_store_are_made(added: Checkout):
     done = added.run(
         "snakemake", "--profile", "local", "--configfile", "config/toys-small.yaml", "--",

@@ -49,6 +49,7 @@ def inputs(told: str, rule: str) -> list[str]:
     return found.split(", ")
 
 
+@pytest.mark.long(part="docs")
 def test_the_page_has_every_table_and_every_table_is_planned(copy):
     """At a scale that can make all of them: with seeds enough, and answers of raters."""
     answers = copy.folder / "results" / "demo" / "human_study" / "answers" / "rater.csv"
