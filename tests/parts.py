@@ -6,6 +6,8 @@ commit: ``python tests/parts.py COMMIT`` prints its name.
 
 import random
 import sys
+from collections.abc import Collection
+from typing import Any
 
 PARTS = {
     "demo": "the demo of the README, and all of its datasets",
@@ -31,6 +33,14 @@ AT_A_TIME = 1
 def chosen(commit: str) -> list[str]:
     """The parts for a commit: the same each time, each part as likely as any other."""
     return sorted(random.Random(commit).sample(sorted(PARTS), AT_A_TIME))
+
+
+def long_except(short: Collection[Any], values: Collection[Any], part: str) -> list[Any]:
+    """Values of a parameter, of which all but some belong to a part."""
+    import pytest  # not for those who ask for a commit's part
+
+    long = pytest.mark.long(part=part)
+    return [value if value in short else pytest.param(value, marks=long) for value in values]
 
 
 if __name__ == "__main__":

@@ -147,6 +147,15 @@ def test_closure_follows_every_form_of_import(tmp_path):
     ]
 
 
+def test_a_star_import_reaches_modules_that_a_user_adds(tmp_path, monkeypatch):
+    files = {"models/__init__.py": "", "models/all.py": "from stp.models import *\n"}
+    folder = write_package(tmp_path / "ours", PACKAGE | files)
+    added = write_package(tmp_path / "theirs", {"models/mine.py": "SIZE = 3\n"}) / "stp"
+    monkeypatch.setattr(fingerprint, "own_modules", lambda: (added,))
+    found = Sources(folder).closure(["stp.models.all"])
+    assert list(found) == ["stp.models", "stp.models.all", "stp.models.mine"]
+
+
 def test_only_reached_modules_change_the_fingerprint(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     before = Sources(folder).code_of(["stp.train.run"]).fingerprint

@@ -120,6 +120,7 @@ def written(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
+@pytest.mark.long(part="own")
 def test_an_edit_of_a_module_of_ones_own_plans_its_cells_again_and_no_others(lab, folder):
     path = f"{lab}{os.pathsep}{CONFIG_FOLDER.parent}"
     code = f"from pathlib import Path\nLAB = Path({str(lab / 'lab')!r})\n{EDITS}"
@@ -149,3 +150,15 @@ def test_names_are_unique(tmp_path, monkeypatch):
     monkeypatch.setattr(project, "own_modules", lambda: (tmp_path / "first" / "modules",))
     with pytest.raises(StpError, match=r"tau.py has the name of .*stp/models/tau.py"):
         project.check_own_modules()
+
+
+def test_files_that_are_added_are_called_as_modules_of_the_package(tmp_path, monkeypatch):
+    roots = (tmp_path / "first" / "modules", tmp_path / "second" / "modules")
+    monkeypatch.setattr(project, "own_modules", lambda: roots)
+    named = {
+        roots[0] / "models" / "mine.py": "stp.models.mine",
+        roots[1] / "metrics" / "__init__.py": "stp.metrics",
+        roots[1] / "metrics" / "mine.txt": None,
+        tmp_path / "models" / "mine.py": None,
+    }
+    assert {path: project.name_of(path) for path in named} == named

@@ -246,6 +246,7 @@ def forecasts(plan, made):
     return xr.open_zarr(path, consolidated=False)["predictions"].values
 
 
+@pytest.mark.long(part="learning")
 def test_a_direct_forecast_is_made_of_its_networks(trained):
     made = trained.cells[0]
     receipt = require_receipt(trained.store / made.predictions.folder)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -90,6 +91,22 @@ def test_unavailable_column_of_a_variable_names_the_variable(store: SmallStore) 
     rows = collected(store).to_pylist()
     variables = [row["variable"] for row in rows if row["convention"] == "wrmse.per_frame"]
     assert variables == ["t2m", "t850"]
+
+
+def test_a_column_of_one_lead_time_has_its_own_rows(store: SmallStore) -> None:
+    """Made of the sums over clusters, beside all rows of the scores."""
+    columns = {"RMSE": "rmse.per_frame", "last RMSE": "rmse.per_frame@lead=2"}
+    store.manifest["tables"]["short_term"]["columns"]["enso"] = columns
+    cell = store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}})
+    sums = {"rmse.per_frame": np.array([[[0.4, 0.6]], [[1.1, 1.5]]])}
+    path = Path(cell["scores"], "cluster_sums.parquet")
+    tables.write_clusters(path, ["a", "b"], np.array([1, 2]), sums)
+    rows = collected(store).to_pylist()
+    means = {
+        (row["leads"], row["lead"]): row["value"] for row in rows if row["statistic"] == "mean"
+    }
+    expected = {(None, 1): 0.5, (None, 2): 0.7, (None, None): 0.6, ("2", None): pytest.approx(0.7)}
+    assert means == expected
 
 
 def test_cells_keep_the_order_of_the_manifest_and_bytes_are_the_same(store: SmallStore) -> None:

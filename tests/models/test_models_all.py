@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from parts import long_except
 from torch import nn
 from twelve import (
     CONTEXT,
@@ -212,7 +213,10 @@ def noise_of_the_clip(model: nn.Module, clip: torch.Tensor, step: int) -> torch.
     return model.validation_errors(clip).mean()
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in BATCH_NORM])
+@pytest.mark.parametrize(
+    "name",
+    long_except(["convlstm", "mcvd"], [n for n in NAMES if n not in BATCH_NORM], part="learning"),
+)
 def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, squares, monkeypatch, name):
     """Exactly where nothing is drawn for a clip; dropout and MCVD's noise are others in parts."""
     whole = gradient(tmp_path / "whole", squares, name, monkeypatch)
@@ -304,10 +308,7 @@ BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in NAMES} | {
 QUICK = {"convlstm", "simvpv2"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.long(part="learning")) for n in NAMES],
-)
+@pytest.mark.parametrize("name", long_except(QUICK, NAMES, part="learning"))
 def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares, name):
     train, options = BUDGET[name]
     what = {**recipe(name, SMALL, **options), "train": train}

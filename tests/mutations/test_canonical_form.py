@@ -126,6 +126,7 @@ def seen(source: str) -> str:
 # Changes of meaning
 
 
+@pytest.mark.long(part="reruns")
 def test_each_single_edit_of_a_sample_of_everything_is_seen():
     """Over 400 edits; no two of them, and none and the original, may be confused."""
     texts = [EVERYTHING, *filter(None, (edit() for edit in edits.variants(EVERYTHING)))]

@@ -97,6 +97,7 @@ def test_families_of_splits(data: Path):
         database.splits("nowhere")
 
 
+@pytest.mark.long(part="suites")
 def test_without_generators_their_splits_have_no_value_and_say_why(raw: Path, tmp_path: Path):
     copy = tmp_path / "raw"
     shutil.copytree(raw, copy)
@@ -191,6 +192,7 @@ def test_scores_are_the_medians_and_deviations_of_the_rows(data: Path, tmp_path:
     assert found["opinion_rmse", "sd"] == pytest.approx(errors.std(ddof=0))
 
 
+@pytest.mark.long(part="suites")
 def test_a_share_of_the_training_and_fitting_on_the_test(data: Path, tmp_path: Path):
     """What is fitted to the test itself has no larger error than what is not."""
     errors = {}

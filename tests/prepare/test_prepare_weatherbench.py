@@ -10,6 +10,7 @@ import xarray as xr
 import yaml
 import zarr
 from damage import check_damage, content
+from parts import long_except
 
 from stp.core.errors import StpError
 from stp.core.options import build
@@ -189,7 +190,7 @@ def test_the_climatology_of_each_day(make_job, raw):
     assert found.attrs["asked"] == [1993, 2016]
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", long_except([3], [1, 3], part="processes"))
 def test_the_climatology_of_whole_years_has_29_february(tmp_path, workers):
     """Against pandas: a common year stored every 6 hours, a leap year every 3."""
     stamps = [

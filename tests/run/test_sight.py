@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from parts import long_except
 
 ROOT = Path(__file__).parents[2]
 RUN = """
@@ -134,7 +135,10 @@ def test_a_module_that_another_one_beside_imports(copy):
         "__import__('concurrent.futures').futures.ThreadPoolExecutor().submit(open, PATH).result()",
     ],
 )
-@pytest.mark.parametrize("name", ["table.json", "notes.txt", "query.sql"])
+@pytest.mark.parametrize(
+    "name",
+    long_except(["table.json"], ["table.json", "notes.txt", "query.sql"], part="processes"),
+)
 def test_a_file_beside_a_model(copy, line, name):
     copy.write(f"checkout/stp/models/{name}", "{}")
     model = f"PATH = __file__.replace('mine.py', {name!r})\ndef run():\n    {line}\n    return 5\n"
@@ -204,6 +208,7 @@ def run():
     refused(copy.run(model), f"_heapq{suffix} is read by stp.models.mine")
 
 
+@pytest.mark.long(part="processes")
 def test_machine_code_of_a_loop(copy):
     """What one process compiles, the next one reads: beside the source, or where it is told to."""
     model = """

@@ -172,6 +172,7 @@ def value(job: Job, variable: str, lead: int | None) -> pd.Series:
     return found.iloc[0]
 
 
+@pytest.mark.long(part="suites")
 def test_scores_of_an_archive_are_those_computed_by_hand(
     make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
 ) -> None:

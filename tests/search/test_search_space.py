@@ -65,6 +65,7 @@ def test_what_a_trial_would_refuse_is_refused_first(plan: Plan, key: str, choice
         space.check_with(recipe, "space")
 
 
+@pytest.mark.long(part="learning")
 def test_every_model_that_is_trained_has_a_space_and_they_fit(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     plan = Plan.load(PUBLISHED)

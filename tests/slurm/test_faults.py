@@ -303,12 +303,15 @@ def fill(path: Path) -> None:
             assert error.errno == errno.ENOSPC
 
 
-@pytest.mark.parametrize("scenario", [killed_driver, cancelled_training], ids=name)
+@pytest.mark.parametrize("scenario", [killed_driver], ids=name)
 def test_fault(scenario, started):
     started[scenario].result()
 
 
-OF_JOBS = [time_limit, preempted, out_of_memory, several_gpus, gpu_types, drained_node, late_resume]
+OF_JOBS = [
+    *(cancelled_training, time_limit, preempted, out_of_memory, several_gpus, gpu_types),
+    *(drained_node, late_resume),
+]
 
 
 @pytest.mark.long(part="slurm-jobs")

@@ -1,5 +1,7 @@
 """Training from a prepared folder to model.pt and history.parquet."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,15 @@ import torch
 from moving_bar import HORIZON, SIDE, SPLITS, job, recipe, simvp_recipe, write_data
 
 from stp.core.errors import StpError
+from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
+from stp.models.compute import settle
 from stp.models.convlstm import Model
 from stp.models.create import create
+from stp.models.normalisation import Normalisation
+from stp.options.train import TrainOptions
+from stp.train import gradient_descent
+from stp.train.distributed import Ranks
 from stp.train.gradient_descent import GradientDescent
 from stp.train.run import run
 
@@ -251,3 +259,30 @@ def test_a_step_that_does_not_fit_says_what_to_do(tmp_path, data, monkeypatch):
     monkeypatch.setattr(Model, "loss", too_large)
     with pytest.raises(StpError, match=r"a step on 4 clips(.|\n)*micro_batch to 2"):
         run(job(tmp_path, data, recipe(epochs=1)))
+
+
+def test_progress_tells_which_epoch_is_trained(tmp_path, data, monkeypatch):
+    monkeypatch.setattr(gradient_descent, "REPORT_SECONDS", -1)  # after each step
+    told = []
+    one = job(tmp_path, data, recipe(max_clips=8))
+    run(replace(one, report=lambda *line: told.append(line)))
+    steps = [(what.partition(" loss")[0], *of) for what, *of in told if " loss " in what]
+    assert steps == [(f"epoch {1 + step // 2}/3", step + 1, 6) for step in range(6)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_first_of_two_processes_alone_stops_in_a_validation(tmp_path, data, monkeypatch, rank):
+    """The other one goes on to where the first waits for its errors, or ends with it."""
+    monkeypatch.setattr(Ranks, "sum", lambda self, *values: list(values))
+    prepared = Prepared(data)
+    one = replace(job(tmp_path, data, recipe()), interrupted=lambda: True)
+    options, normalisation = TrainOptions.from_recipe({}), Normalisation.of(prepared.attrs)
+    with settle("cpu", 1, "float32") as compute:
+        training = GradientDescent(
+            one, options, prepared, normalisation, compute, Ranks(rank, size=2)
+        )
+        if rank:
+            assert training._validate() > 0
+        else:
+            with pytest.raises(Interrupted, match="before its validation"):
+                training._validate()

@@ -1,0 +1,54 @@
+"""Metrics that rank models as their success does: intervals over other clips, by loops."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from small_store import SmallStore, convention_facts, write_receipt
+
+from stp.collect.sensitivity import draws
+from stp.collect.success import rankings
+from stp.plan.manifest import load_manifest
+from stp.score.tables import write_clusters, write_samples
+
+MODELS = ("persistence", "convlstm", "simvpv2", "mau", "tau")
+SUCCESS, ERROR = "ssim.range2", "mae.pixel_sum"
+COUNTS = np.array([1, 4, 2, 3, 1, 2, 5, 1, 2, 3, 1, 2])
+"""Clips of each cluster."""
+
+
+def test_an_interval_over_clips_is_that_of_drawn_clusters(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    store = SmallStore(tmp_path)
+    clusters = [f"video{number:02}" for number in range(len(COUNTS))]
+    means: dict[str, list[np.ndarray]] = {SUCCESS: [], ERROR: []}
+    for number, model in enumerate(MODELS):
+        of = {name: number / 9 + random.normal(0, 0.5, len(COUNTS)) for name in means}
+        of[ERROR] = 9 - of[ERROR]  # so both rank alike, about
+        values = {name: {"mean": float(np.average(of[name], weights=COUNTS))} for name in means}
+        cell = store.add(model, "moving_mnist", values)
+        folder, clips = Path(cell["scores"]), np.repeat(clusters, COUNTS).tolist()
+        columns = {name: {None: np.repeat(of[name], COUNTS)[:, None]} for name in means}
+        names = [f"clip{n}" for n in range(len(clips))]
+        write_samples(folder / "sample_scores.parquet", cell["key"], None, names, clips, columns)
+        sums = {name: (of[name] * COUNTS).reshape(-1, 1, 1) for name in means}
+        write_clusters(folder / "cluster_sums.parquet", clusters, COUNTS, sums)
+        write_receipt(folder, "score")
+        for name in means:
+            means[name].append(of[name])
+    facts = {SUCCESS: convention_facts(True, success="graded"), ERROR: convention_facts(False)}
+    store.manifest["conventions"] |= facts
+    found = rankings(load_manifest(store.write()), resamples=60)
+    (one, _) = (each for each in found if each.convention == ERROR)
+    again = []
+    for drawn in draws(len(COUNTS), 60):
+        both = (
+            [np.average(model, weights=drawn * COUNTS) for model in means[name]] for name in means
+        )
+        again.append(-spearmanr(*both).statistic)
+    assert len(set(np.round(again, 6))) > 5
+    assert one.over_clips == pytest.approx(np.quantile(again, (0.025, 0.975)))
+    assert one.over_clips is not None and one.correlation is not None
+    assert one.over_clips.low < one.correlation < one.over_clips.high
+    assert one.why == "5 models; an interval over models needs 10"
