@@ -24,15 +24,17 @@ def test_a_value_of_time_is_over_the_mean_of_those_of_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     curves = [
-        Curve("bair", name, convention, tuple(range(1, 1 + len(points))), values, 8)
+        Curve("moving_mnist", name, convention, tuple(range(1, 1 + len(points))), values, 8)
         for name, points in CURVES.items()
         for convention, values in zip(
             (content_motion.ERROR, FVD), zip(*points, strict=True), strict=True
         )
     ]
     monkeypatch.setattr(content_motion, "curves", lambda plan, resamples: curves)
-    swap, switching = compare(load_manifest(SmallStore(tmp_path).write()))
-    assert swap[:4] == ("bair", FVD, "local_swap", 1)
+    store = SmallStore(tmp_path)
+    store.add("local_swap", "moving_mnist", {FVD: {"mean": 3.0}})
+    swap, switching = compare(load_manifest(store.write()))
+    assert swap[:4] == ("moving_mnist", FVD, "local_swap", 1)
     assert (swap.error, swap.value, swap.why) == (pytest.approx(0.01), 3.0, "")
     assert swap.of_space == pytest.approx({"gaussian_noise": 10, "gaussian_blur": 4})
     assert swap.ratio == pytest.approx(3 / 7)
