@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from parts import long_except
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
@@ -33,7 +34,7 @@ def equal_models(rng: np.random.Generator, counts: np.ndarray, *, skewed: bool) 
 
 @pytest.mark.parametrize("clusters", [10, 26])
 @pytest.mark.parametrize("equal", [True, False])
-@pytest.mark.parametrize("skewed", [True, False])
+@pytest.mark.parametrize("skewed", long_except([True], [True, False], part="kinds"))
 def test_of_equal_models_none_is_called_better(clusters: int, equal: bool, skewed: bool) -> None:
     """In about 5 % of runs at most; percentiles of resampled differences did so in 12 to 48 %."""
     rng = np.random.default_rng(1)

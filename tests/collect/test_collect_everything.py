@@ -92,6 +92,7 @@ def test_rows_whose_collection_failed_do_not_count(results: Path) -> None:
         build(results)
 
 
+@pytest.mark.long(part="processes")
 def test_two_that_build_at_once_leave_a_database_with_the_rows_of_both(results: Path) -> None:
     dimensions = ["generalization", "long_term", "robustness", "short_term"]
 

@@ -249,6 +249,7 @@ def command(tmp_path: Path, monkeypatch):
     return command
 
 
+@pytest.mark.long(part="kinds")
 def test_the_command_checks_all_datasets_of_the_scale(command, tmp_path: Path) -> None:
     done = command("--check")
     assert done.exit_code == 1

@@ -262,10 +262,18 @@ def _surplus(raw: Path, folder: str) -> None:
     ("damage", "message"),
     [
         (lambda raw: _mos(raw, lambda row: row.split(",")[0] + ",104.5"), "MOS of .* is 104.5"),
-        (lambda raw: _mos(raw, lambda row: row.split(",")[0] + ",good"), "'good'"),
+        pytest.param(
+            lambda raw: _mos(raw, lambda row: row.split(",")[0] + ",good"),
+            "'good'",
+            marks=pytest.mark.long(part="suites"),
+        ),
         (lambda raw: _mos(raw, lambda row: f"{row}\n{row}"), "has two rows"),
         (lambda raw: _mos(raw, lambda row: "KTH_099," + row.split(",")[1]), "missing|no opinion"),
-        (lambda raw: _mos(raw, lambda row: row + ",extra"), "another number of fields"),
+        pytest.param(
+            lambda raw: _mos(raw, lambda row: row + ",extra"),
+            "another number of fields",
+            marks=pytest.mark.long(part="suites"),
+        ),
         pytest.param(
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "KITTI_003", "KITTY_003"),
             "KITTY_003 has no opinion score",
@@ -281,12 +289,20 @@ def _surplus(raw: Path, folder: str) -> None:
             r"Ratings\.csv: KITTY_003 has no opinion score",
         ),
         (lambda raw: _surplus(raw, "Predicted_Videos"), "Predicted_Videos: KTH_099 has no opinion"),
-        (lambda raw: _surplus(raw, "True_Videos"), "True_Videos: KTH_099 has no opinion score"),
+        pytest.param(
+            lambda raw: _surplus(raw, "True_Videos"),
+            "True_Videos: KTH_099 has no opinion score",
+            marks=pytest.mark.long(part="suites"),
+        ),
         (
             lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "Split002", "Split001"),
             "two columns 'Split001'",
         ),
-        (lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(), "KTH_001"),
+        pytest.param(
+            lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(),
+            "KTH_001",
+            marks=pytest.mark.long(part="suites"),
+        ),
         (
             lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").write_bytes(b"0"),
             "cannot be decoded",

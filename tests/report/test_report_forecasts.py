@@ -322,6 +322,7 @@ def test_what_cannot_be_wanted_is_refused(store: ForecastStore) -> None:
             made(store, **wanted)
 
 
+@pytest.mark.long(part="kinds")
 def test_stp_report_takes_as_many_as_it_is_told(store: ForecastStore, tmp_path: Path) -> None:
     def page(*options: str) -> str:
         out = tmp_path / "report.html"

@@ -103,6 +103,7 @@ def with_views(folder: Path) -> tuple[Path, Understood]:
     return database, REFUSING._replace(views=[*REFUSING.views, "asks_scores", "asks_twice"])
 
 
+@pytest.mark.long(part="kinds")
 def test_views_of_scores_that_are_too_large_are_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,13 +117,8 @@ rule all:
 """
 
 
-@pytest.mark.parametrize(
-    "scratch",
-    [
-        pytest.param("/scratch/$SLURM_JOB_ID", marks=pytest.mark.long(part="processes")),
-        "/scratch/${SLURM_JOB_ID}/a b",
-    ],
-)
+@pytest.mark.long(part="processes")
+@pytest.mark.parametrize("scratch", ["/scratch/$SLURM_JOB_ID", "/scratch/${SLURM_JOB_ID}/a b"])
 def test_snakemake_runs_rules_with_scratch_and_without(write, tmp_path, scratch):
     """Through the formatting that Snakemake does to a prefix, in a Slurm job and elsewhere."""
     path = f"{tmp_path}{scratch}"

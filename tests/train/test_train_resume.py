@@ -112,7 +112,10 @@ class Killed(BaseException):
     "make_recipe",
     [
         *(recipe, simvp_recipe, partial(recipe, ema=0.1)),
-        *(partial(chaosbench_recipe, model) for model in OF_CHAOSBENCH),
+        *(
+            pytest.param(partial(chaosbench_recipe, model), marks=pytest.mark.long(part="learning"))
+            for model in OF_CHAOSBENCH
+        ),
         # five steps, targets, one lead time
         *(partial(fields_recipe, **about) for about in ({"horizon": 5}, TASK_2, {"lead": 5})),
     ],
