@@ -74,18 +74,20 @@ class PictureStore:
         seed: int | None = None,
         variables: dict[str, int] | None = None,
         leads: tuple[int, ...] = (),
+        variant: str = "default",
     ) -> np.ndarray:
         """Add a model that predicts noise; returns it, (samples, leads, C, H, W).
 
         Samples whose error is None are not scored.
         """
         key = {
-            "suite": "predbench", "dimension": "short_term", "model": model, "variant": "default",
+            "suite": "predbench", "dimension": "short_term", "model": model, "variant": variant,
             "trained_on": "kth", "train_subset": "all", "tested_on": "kth", "subset": "test",
             "setting": f"horizon-{LEADS}", "seed": seed,
         }  # fmt: skip
         predictions, scores = (
-            self.folder / kind / model / f"seed-{seed}" for kind in ("predictions", "scores")
+            self.folder / kind / model / variant / f"seed-{seed}"
+            for kind in ("predictions", "scores")
         )
         scores.mkdir(parents=True)
         scored = {f"clip-{i}": error for i, error in enumerate(errors) if error is not None}
@@ -279,11 +281,18 @@ def test_models_without_predictions_are_named(video: PictureStore) -> None:
     video.add("persistence")
     video.add("tau", kept=())
     video.add("mcvd", kept=())
+    video.add("mcvd", kept=(), variant="ddim")
     shown = compare(video.manifest(), "kth")
     assert [forecast.label for forecast in shown.forecasts] == ["Persistence"]
-    assert "Not drawn, as their predictions are not kept: tau, mcvd." in shown.notes
+    assert (
+        "Not drawn, as their predictions are not kept: tau, mcvd (default), mcvd (ddim)."
+        in shown.notes
+    )
     video.cells.pop(0)
-    with pytest.raises(StpError, match=r"no predictions are kept of tau, mcvd(.|\n)*stp predict"):
+    with pytest.raises(
+        StpError,
+        match=r"no predictions are kept of tau, mcvd \(default\), mcvd \(ddim\)(.|\n)*stp predict",
+    ):
         compare(video.manifest(), "kth")
 
 

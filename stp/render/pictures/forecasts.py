@@ -285,7 +285,7 @@ class Case:
         if not self.there:
             damaged = next((why for why in self.absent.values() if why != NOT_KEPT), "")
             raise StpError(
-                f"{case}: no predictions are kept of {', '.join(self.absent)}"
+                f"{case}: no predictions are kept of {_listed(list(self.absent))}"
                 + (f"; {damaged}" if damaged else ""),
                 expected="predictions.zarr, in the folders that the manifest names",
                 remedy="predict again (`stp predict`), or name other models",
@@ -394,14 +394,13 @@ class Case:
             other = [label for label in lost if absent[label] == NOT_OF_IT]
             lost = [label for label in lost if label not in other]
             if lost:
-                found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
+                found.append(f"Not drawn, as their predictions are not kept: {_listed(lost)}.")
             if other:
                 found.append(
-                    "Not drawn, as no prediction of this sample is kept of them: "
-                    f"{', '.join(other)}."
+                    f"Not drawn, as no prediction of this sample is kept of them: {_listed(other)}."
                 )
         if left_out:
-            found.append(f"Left out: {', '.join(left_out)}.")
+            found.append(f"Left out: {_listed(left_out)}.")
         for label, kept in self.there.items():
             if kept.members > 1 and label not in absent:
                 found.append(f"{label}: the first of {kept.members} members.")
@@ -424,6 +423,12 @@ def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
         if setting_of(key.setting)["horizon"] == longest:
             found.setdefault(label, cell)
     return found
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Labels of `one_seed` in a sentence, where variants stand in brackets."""
+    parts = (label.partition(", ") for label in labels)
+    return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
