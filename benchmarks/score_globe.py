@@ -171,10 +171,8 @@ def write(folder: Path, starts: int, driver_starts: int, leads: int, levels: int
     group = create_group(folder / "climatology.zarr", {})
     means = [np.full(shape, field.mean(axis=(1, 2), keepdims=True)) for field in every]
     rows(group, "without_validation", iter(means), (days, *shape), 1)
-    names_of_days = np.array([f"{stamp:%m-%d}" for stamp in stamps], object)
-    group.create_array("day", shape=(days,), dtype="str", chunks=(days,), dimension_names=("day",))[
-        :
-    ] = names_of_days
+    day_names = group.create_array("day", shape=(days,), dtype="str", dimension_names=("day",))
+    day_names[:] = np.array([f"{stamp:%m-%d}" for stamp in stamps], object)
     index = pd.DataFrame({
         "split": "test", "clip": [date(n) for n in range(starts)],
         "start": np.arange(starts), "stride": np.int32(1), "length": np.int32(1 + leads),

@@ -122,9 +122,10 @@ def read_yaml(path: Path) -> Any:
         content = path.read_bytes()
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
-        if most > _SHALLOW or (b"*" in content and b"&" in content):
-            for about, number, limit, unit in _excess(content, limits()):
-                require(f"{path} {about}", number, limit, unit)
+        suspicious = most > _SHALLOW or (b"*" in content and b"&" in content)
+        if suspicious and (excess := _excess(content, limits())):
+            about, number, limit, unit = excess
+            require(f"{path} {about}", number, limit, unit)
         return pickle.loads(_parsed(content))
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
@@ -152,10 +153,10 @@ def _parsed(content: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1000)
-def _excess(content: bytes, most: Limits) -> list[tuple[str, int, str, str]]:
-    """What is too much, as `require` takes it: ten lines can expand to a thousand million values.
+def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
+    """The first that is above a limit, as `require` takes it, or None.
 
-    It looks no further than the first.
+    Ten lines of aliases can expand to a thousand million values.
     """
     known: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
@@ -163,7 +164,7 @@ def _excess(content: bytes, most: Limits) -> list[tuple[str, int, str, str]]:
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, 1))
             if len(opened) > most.yaml_depth:
-                return [("is nested", len(opened), "yaml_depth", "levels")]
+                return "is nested", len(opened), "yaml_depth", "levels"
             continue
         nodes = 0
         if isinstance(event, yaml.AliasEvent):
@@ -178,8 +179,8 @@ def _excess(content: bytes, most: Limits) -> list[tuple[str, int, str, str]]:
             known |= {anchor: nodes} if anchor else {}
         opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
         if opened[-1][1] > most.yaml_nodes:
-            return [("stands for", opened[-1][1], "yaml_nodes", "values")]
-    return []
+            return "stands for", opened[-1][1], "yaml_nodes", "values"
+    return None
 
 
 def check(kind: type[S], value: Any, where: str) -> S:

@@ -27,7 +27,7 @@ WITH shares AS (
         AND convention = 'rank_histogram.weighted' AND variable IS NOT NULL
         AND threshold IS NOT NULL
     GROUP BY ALL
-    HAVING count(value) = 7 -- all days of the week
+    HAVING count(value) = count(*) AND count(DISTINCT lead) = 7 -- all days of the week
 ),
 even AS (
     SELECT
