@@ -28,6 +28,7 @@ import yaml
 from torch import Tensor, nn
 
 from stp.models.compute import settle
+from stp.train.objects import put_channels_last
 
 MODELS = [
     *("convlstm", "predrnn", "predrnnpp", "predrnnv2", "e3dlstm", "mau", "phydnet"),
@@ -104,7 +105,7 @@ class Bench:
         if kind == "recompute":
             network.recompute = True
         if kind == "channels_last":
-            network.to(memory_format=torch.channels_last)
+            put_channels_last(network)
         if kind == "compile":
             network.forward = torch.compile(network.forward)  # type: ignore[method-assign]
             network.loss = torch.compile(network.loss)

@@ -1,24 +1,26 @@
 """How long a step of each network of a plan takes on this machine: for `stp plan --measure`."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.models.compute import settle
+from stp.models.compute import Compute, settle
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.profiling import memory
-from stp.profiling.measure import measure
+from stp.profiling.measure import Json, measure
 from stp.profiling.timing import timed
 from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured
-from stp.train.objects import loss_of, optimizer_of
+from stp.train.objects import compile_parts, loss_of, optimizer_of, put_channels_last
+from stp.train.order import LeadDraws
 
 SECONDS = 4.0
 """To spend on each duration; a slow network takes longer, as each is repeated three times."""
@@ -83,28 +85,9 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         report=report,
     )["speed"]
     with settle(device, options.threads, options.precision) as compute:
-        torch.manual_seed(0)
         what = f"a training step on {batch} clips"
         with memory.out_of_memory(what, "set a smaller train.batch_size, or runtime.micro_batch"):
-            model = create(recipe).to(compute.device).train()
-            if hasattr(model, "begin_epoch"):
-                model.begin_epoch(0)  # type: ignore[operator]
-            # Prepared data need not be there yet, and losses on their grid take as long as others.
-            plain = replace(options, loss=options.loss and "mse", targets=())
-            loss_at = loss_of(model, plain, recipe["context"], recipe["model"], None)
-            optimizer = optimizer_of(model, options)
-            length = recipe["context"] + recipe["horizon"]
-            clips = torch.rand(batch, length, *recipe["shape"], device=compute.device)
-
-            def step() -> None:
-                optimizer.zero_grad()
-                with compute.autocast():
-                    loss = loss_at(clips, 0)
-                loss.backward()
-                if options.clip_norm is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), options.clip_norm)
-                optimizer.step()
-
+            _, step = training_step(recipe, options, compute, batch)
             step()
             wait = torch.cuda.synchronize if compute.device.type == "cuda" else _nothing
             taken = timed(step, wait, seconds, "training step", report).median
@@ -113,6 +96,51 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
     # A sampler evaluates its network many times for a forecast, and once for a validation.
     evaluation = speed["evaluation"]["median"] / batch if "context" in speed else forecast
     return Step(taken / batch, evaluation, forecast, batch, device, time.strftime("%Y-%m-%d"))
+
+
+def training_step(
+    recipe: Json, options: TrainOptions, compute: Compute, batch: int
+) -> tuple[nn.Module, Callable[[], Tensor]]:
+    """Make a network with fresh weights, and what does a training step of it on random frames.
+
+    Args:
+        recipe: of the training.
+        options: of the training. Of losses on the grid of the data, the mean squared error is taken
+            instead, which takes as long: prepared data need not be there yet.
+        compute: where and how.
+        batch: clips at once.
+
+    Returns:
+        the network, and a function that does a step and returns its loss.
+    """
+    torch.manual_seed(0)
+    model = create(recipe).to(compute.device).train()
+    if options.channels_last:
+        put_channels_last(model)
+    if hasattr(model, "begin_epoch"):
+        model.begin_epoch(0)  # type: ignore[operator]
+    plain = replace(options, loss=options.loss and "mse", targets=())
+    loss_at = loss_of(model, plain, recipe["context"], recipe["model"], None)
+    optimizer = optimizer_of(model, options)
+    if options.compiled:
+        compile_parts(model)
+    length, told = recipe["context"] + recipe["horizon"], []
+    if leads := LeadDraws.of(model, recipe["context"], 0):  # the frame of one lead time is read
+        length = recipe["context"] + 1
+        told = [torch.from_numpy(leads.draw(np.arange(batch), 0)).to(compute.device)]
+    clips = torch.rand(batch, length, *recipe["shape"], device=compute.device)
+
+    def step() -> Tensor:
+        optimizer.zero_grad()
+        with compute.autocast():
+            loss = loss_at(clips, 0, *told)
+        loss.backward()
+        if options.clip_norm is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), options.clip_norm)
+        optimizer.step()
+        return loss.detach()
+
+    return model, step
 
 
 def _named(name: str, report: Report) -> Report:

@@ -22,7 +22,14 @@ from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of, target_channels
+from stp.train.objects import (
+    compile_parts,
+    loss_of,
+    micro_batch,
+    optimizer_of,
+    put_channels_last,
+    target_channels,
+)
 from stp.train.order import INITIAL_WEIGHTS, STEP, LeadDraws, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
@@ -140,7 +147,7 @@ class GradientDescent:
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
         if options.channels_last:
-            self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            put_channels_last(self.model)
         if initial is not None:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
@@ -155,8 +162,6 @@ class GradientDescent:
         if job.runtime.get("recompute"):
             self.model.recompute = True  # type: ignore[assignment]
         if options.compiled:
-            # The compiler, too; see stp.models.compute.settle.
-            torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
             compile_parts(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()

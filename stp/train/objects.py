@@ -121,8 +121,18 @@ def _forecast(model: nn.Module, seen: Tensor, horizon: int, values: int) -> tupl
     return model(seen, horizon), seen.new_zeros(())
 
 
+def put_channels_last(model: nn.Module) -> None:
+    """Store filters of two dimensions with their channels beside each other; others stay."""
+    for weights in model.parameters():
+        if weights.dim() == 4:  # torch has no such format for other ranks
+            weights.data = weights.data.contiguous(memory_format=torch.channels_last)
+
+
 def compile_parts(model: nn.Module) -> None:
-    """Compile the parts of a network; what holds them together stays Python."""
+    """Compile the parts of a network, reproducibly where trainings settle that; what holds them
+    together stays Python."""
+    # The compiler must be told apart: see stp.models.compute.settle.
+    torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
     for part in model.children():
         if isinstance(part, (nn.ModuleList, nn.ModuleDict)):
             compile_parts(part)
