@@ -146,7 +146,10 @@ class Results:
         return "forecast" in self.known["networks"].get(name, {})
 
     def add(self, name: str, found: Json) -> None:
-        rounded = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.7g}"))
+        def of(text: str) -> float:
+            return float(f"{float(text):.7g}")
+
+        rounded = json.loads(json.dumps(found), parse_float=of)
         self.known["networks"].setdefault(name, {}).update(rounded)
         self.path.write_text(json.dumps(self.known, indent=1) + "\n")
 

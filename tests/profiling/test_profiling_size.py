@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from parts import long_except
 from torch import nn
 
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.profiled import network, networks
-from stp.profiling import DATASET, forecasts
+from stp.profiling import DATASET, forecasts, memory
 from stp.profiling.measure import measure
 from stp.profiling.published import published
 from stp.profiling.size import Size, _counted, parameters, size
@@ -56,6 +57,19 @@ MCVD = {
 @pytest.fixture(scope="module")
 def paper():
     return config.load(PAPER)
+
+
+@pytest.mark.parametrize("name", long_except({"predrnn", "tau"}, sorted(TABLE19), "learning"))
+def test_activations_of_the_configuration_are_those_that_a_step_keeps(paper, name):
+    """On Moving-MNIST; on an H200 a step took 4 to 31 % more (benchmarks/gpu_NVIDIA_H200.json)."""
+    recipe = network(paper, name, DATASET)
+    with torch.device("meta"):
+        model, clips = create(recipe).train(), torch.empty(2, 20, *recipe["shape"])
+    if hasattr(model, "begin_epoch"):
+        model.begin_epoch(0)
+    kept = memory.kept_for_backward(model, lambda: model.loss(clips, 0)) / len(clips) / 1e6
+    entry = paper.models[name]
+    assert entry.datasets[DATASET].size.activations_mb == pytest.approx(kept, rel=0.02)
 
 
 def test_a_convolution_has_the_multiply_adds_of_its_sums():

@@ -169,7 +169,9 @@ WORDS = {
     "download_mb": "downloads: {rate:g} MB/s, assumed",
     "generate_mb": "made-up data: {rate:g} MB/s",
 }
-PUBLISHED = "networks on a GPU: multiply-adds at each model's published forecasts per second"
+OWN_SPEED = (
+    "networks on a GPU: multiply-adds at each model's speed, published or measured on an H200"
+)
 MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
 STEPS = "steps of {model} on {dataset}, on random frames: measured on {device} on {date}"
 SHARING = ", and as fast in each of {ranks} processes"
@@ -294,8 +296,8 @@ class Costs:
         rate = getattr(self.constants.rates, work.rate)
         basis = WORDS[work.rate].format(rate=rate)
         if work.rate == "gpu_gmacs":
-            if work.published:
-                rate, basis = work.published, PUBLISHED
+            if work.gpu_gmacs_per_s:
+                rate, basis = work.gpu_gmacs_per_s, OWN_SPEED
             rate *= gpus
         elif work.rate in ("cpu_gmacs", "prepare_mb"):
             rate *= threads

@@ -58,7 +58,7 @@ class Work:
         weights_mb: weights of its network.
         activations_mb: kept for the backward pass, of the clips that are computed at once.
         is_counted: whether these were counted on the module, and not assumed.
-        published: 10^9 multiply-adds per second that its network achieves on a GPU.
+        gpu_gmacs_per_s: 10^9 multiply-adds per second that its network achieves on a GPU.
         scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
         block_mb: float32 frames that are scored at a time.
         trained: clips that a network is trained on, each as often as it is seen.
@@ -75,7 +75,7 @@ class Work:
     weights_mb: float = 0.0
     activations_mb: float = 0.0
     is_counted: bool = False
-    published: float | None = None
+    gpu_gmacs_per_s: float | None = None
     scored_mvalues: float = 0.0
     block_mb: float = 0.0
     trained: float = 0.0
@@ -184,7 +184,7 @@ class Workload:
             weights_mb=size.parameters * FLOAT / MB,
             activations_mb=at_once * activations,
             is_counted=size.activations_mb is not None,
-            published=size.gpu_gmacs_per_s,
+            gpu_gmacs_per_s=size.gpu_gmacs_per_s,
             trained=seen,
             validated=validated,
             unknown=unknown + assumed,
@@ -221,7 +221,7 @@ class Workload:
             clips * samples * gmacs * evaluations,
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
-            published=size.gpu_gmacs_per_s,
+            gpu_gmacs_per_s=size.gpu_gmacs_per_s,
             forecasts=clips * samples * gmacs / max(in_training, 1e-9),
             unknown=unknown + assumed,
             **common,
