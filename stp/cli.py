@@ -1,10 +1,13 @@
 """The front door: `stp VERB`; a module of stp.verbs holds each group of verbs."""
 
+import functools
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+from typer.main import get_command
 
 from stp.core import exits
 from stp.core.disk import disk_error
@@ -41,14 +44,20 @@ from stp.verbs import (  # noqa: F401
 )
 
 
+@functools.cache
+def command() -> Callable[[], Any]:
+    """The command line with all verbs, made once: in a server before the jobs that it forks."""
+    return get_command(app)
+
+
 def main() -> None:
     """Run the command line; errors for people are printed without a traceback."""
-    _guarded(app)
+    _guarded(command())
 
 
-def _guarded(command: Callable[[], Any]) -> None:
+def _guarded(run: Callable[[], Any]) -> None:
     try:
-        command()
+        run()
     except Interrupted as saved:
         print(f"stp: {saved}; run it again to go on from there", file=sys.stderr)
         sys.exit(SAVED)

@@ -220,10 +220,11 @@ def _import_the_shell(configfile: Path) -> None:
     import pyarrow.parquet  # noqa: F401
     import zarr  # noqa: F401
 
-    import stp.cli  # noqa: F401
+    import stp.cli
     from stp.run import runner  # noqa: F401
     from stp.verbs.app import AT_HAND, load_plan
 
+    stp.cli.command()
     AT_HAND[configfile] = load_plan(configfile)
 
 

@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import fcntl
+import functools
 import gc
 import os
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import settings
 from parts import PARTS
 from xdist.scheduler import LoadFileScheduling
@@ -20,6 +22,8 @@ SLURM = "tests/slurm/"
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Putting all verbs together takes longer than most of them, and tests call a thousand.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 # Plans of tests see no weights, so that their metrics are NULL everywhere. Workers inherit this.
 WEIGHTS = "STP_TEST_WEIGHTS"
 if given := os.environ.pop("STP_WEIGHTS_DIR", None):

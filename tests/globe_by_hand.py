@@ -4,7 +4,7 @@ Equations are those of its text and appendix F (https://arxiv.org/abs/2402.00712
 """
 
 import numpy as np
-import properscoring
+from crps_reference import properscoring
 from scipy.ndimage import correlate1d
 from torch import tensor
 from torch.nn import functional

@@ -15,6 +15,7 @@ from stp import job_server
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no server elsewhere")
 
 ROOT = Path(__file__).parents[1]
+IN_PROCESSES = pytest.mark.long(part="processes")
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +58,9 @@ def stp(*words: str, folder: Path = ROOT, **environment: str) -> tuple[int, str,
 @pytest.mark.parametrize(
     "words",
     [
-        ["plan", "--list", "--configfile"],  # prints much
+        pytest.param(["plan", "--list", "--configfile"], marks=IN_PROCESSES),  # prints much
         ["train", "no_such_model", "--configfile"],  # fails
-        ["--version", "--configfile"],  # a wrong call
+        pytest.param(["--version", "--configfile"], marks=IN_PROCESSES),  # a wrong call
     ],
 )
 def test_a_child_does_what_a_process_of_its_own_does(environment, scale_file, words):

@@ -106,6 +106,7 @@ def known_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_bytes, "_known", once)
 
 
+@pytest.mark.long(part="kinds")
 def test_a_lab_with_all_official_bytes_gets_all_differences(tmp_path, monkeypatch):
     """Though checksums are known of two datasets only."""
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))

@@ -258,6 +258,7 @@ def test_a_direct_forecast_is_made_of_its_networks(trained):
     assert store.is_complete(trained.store / made.scores.folder)
 
 
+@pytest.mark.long(part="suites")
 def test_lead_times_without_a_network_have_no_scores(trained):
     direct, sparse = (
         {

@@ -19,17 +19,10 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.named import load
 from stp.options.train import TrainOptions
+from stp.train import objects
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.objects import (
-    compile_parts,
-    loss_of,
-    micro_batch,
-    optimizer_of,
-    put_channels_last,
-    target_channels,
-)
 from stp.train.order import INITIAL_WEIGHTS, STEP, LeadDraws, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
@@ -147,22 +140,24 @@ class GradientDescent:
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
         if options.channels_last:
-            put_channels_last(self.model)
+            objects.put_channels_last(self.model)
         if initial is not None:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
         self.leads = LeadDraws.of(self.model, self.context, self.seed)
-        self.loss = loss_of(self.model, options, self.context, self.recipe["model"], data)
-        self.targets = target_channels(options.targets, data)
-        self.micro_batch = micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
-        self.optimizer = optimizer_of(self.model, options)
+        self.loss = objects.loss_of(self.model, options, self.context, self.recipe["model"], data)
+        self.targets = objects.target_channels(options.targets, data)
+        self.micro_batch = objects.micro_batch(
+            job.runtime.get("micro_batch"), self.batch, self.model
+        )
+        self.optimizer = objects.optimizer_of(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
             self.model.recompute = True  # type: ignore[assignment]
         if options.compiled:
-            compile_parts(self.model)
+            objects.compile_parts(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()
             for name, chosen in options.callbacks.items()

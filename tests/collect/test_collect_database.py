@@ -72,6 +72,7 @@ def test_scores_join_their_receipts(store: SmallStore) -> None:
     assert found == [(0.6, "score", "node1", "2.13.0", epoch, 90.0, 2)]
 
 
+@pytest.mark.long(part="kinds")
 def test_shared_receipts_appear_once_and_models_only_where_trained(store: SmallStore) -> None:
     database = built(store)
     # 3 cells on 2 datasets: data twice, predictions and scores three times, two trained models.
@@ -156,6 +157,7 @@ def test_conventions_explain_the_scores(store: SmallStore) -> None:
     assert found["frequency_bias.mean"] == ("", None, 1.0)
 
 
+@pytest.mark.long(part="kinds")
 def test_sample_scores_work_from_another_folder(
     store: SmallStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +178,7 @@ def test_sample_scores_work_from_another_folder(
     ]
 
 
+@pytest.mark.long(part="kinds")
 def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallStore) -> None:
     """One that does not say what the schema was: it is looked at, and found to be the same."""
     every = "FROM sample_scores ORDER BY ALL"
@@ -187,6 +190,7 @@ def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallSto
     assert view[0].count("read_parquet") == 2, "a list of files for each of the two schemas"
 
 
+@pytest.mark.long(part="kinds")
 def test_the_stated_schema_is_what_arrow_reads(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     stated = pq.read_metadata(path).metadata[b"ARROW:schema"]
@@ -204,6 +208,7 @@ def test_cells_are_numbered_as_score_rows_name_them(store: SmallStore) -> None:
     assert ask(built(store), "SELECT count(*) FROM scores") == [(7,)]
 
 
+@pytest.mark.long(part="kinds")
 def test_cells_share_kinds_of_score(store: SmallStore) -> None:
     joined = "SELECT k.number, k.convention, k.lead, count(*) FROM score_kinds k "
     counted = ask(
@@ -213,6 +218,7 @@ def test_cells_share_kinds_of_score(store: SmallStore) -> None:
     assert ("ssim.range2", None, 2) in [row[1:] for row in counted], "a row of either cell"
 
 
+@pytest.mark.long(part="kinds")
 def test_same_inputs_give_the_same_rows(store: SmallStore) -> None:
     first, second = built(store, "first.duckdb"), built(store, "second.duckdb")
     for table in ("scores", "cells", "artefacts", "published", "conventions", "sample_scores"):
@@ -240,6 +246,7 @@ def test_damaged_sample_scores_are_named_and_nothing_is_left(store: SmallStore) 
     assert names == {"store", "manifest.json", "short_term.parquet"}
 
 
+@pytest.mark.long(part="kinds")
 def test_sample_scores_of_another_type_are_refused(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     rows = pq.read_table(path)
@@ -261,6 +268,7 @@ def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
     assert names == {"store", "manifest.json", "short_term.parquet"}
 
 
+@pytest.mark.long(part="kinds")
 def test_damaged_receipt_is_named(store: SmallStore) -> None:
     (Path(store.cells[1]["models"][0]) / "artefact.json").write_text(json.dumps(["no mapping"]))
     with pytest.raises(StpError, match=r"artefact\.json: damaged \(TypeError"):
@@ -275,6 +283,7 @@ def test_published_file_with_other_columns_is_refused(store: SmallStore) -> None
         built(store)
 
 
+@pytest.mark.long(part="kinds")
 def test_a_published_value_that_is_no_number_is_named(store: SmallStore) -> None:
     text = PUBLISHED.read_text().splitlines(keepends=True)
     other = store.folder / "other.csv"

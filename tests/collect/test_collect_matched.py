@@ -147,6 +147,7 @@ def test_equal_numbers_are_all_clips_and_need_no_features(cells: Cells) -> None:
     assert {row[5:] for row in found} == {(None, 0, None)}
 
 
+@pytest.mark.long(part="kinds")
 def test_a_dimension_that_changes_from_itself_is_compared_with_nothing_else(cells: Cells) -> None:
     cells.add("short_term", clips(10, 1))
     two, three = clips(30, 2), clips(20, 3)
@@ -158,6 +159,7 @@ def test_a_dimension_that_changes_from_itself_is_compared_with_nothing_else(cell
     assert found[1][4] == pytest.approx(drawn(two, 20)[0])
 
 
+@pytest.mark.long(part="kinds")
 def test_models_are_drawn_the_same_clips(cells: Cells) -> None:
     for model in ("convlstm", "simvpv2"):
         cells.add("short_term", clips(30, 1), model=model)
@@ -167,6 +169,7 @@ def test_models_are_drawn_the_same_clips(cells: Cells) -> None:
     assert of[0] == of[1]
 
 
+@pytest.mark.long(part="kinds")
 def test_other_trainings_and_single_cells_are_no_comparison(cells: Cells) -> None:
     cells.add("short_term", clips(30, 1))
     cells.add("generalization", clips(12, 2), trained_on="kitti", tested_on="caltech")
@@ -187,6 +190,7 @@ def test_a_value_that_is_not_there_has_a_reason(cells: Cells) -> None:
     assert [row[4] is None for row in found] == [True, False, True]
 
 
+@pytest.mark.long(part="kinds")
 def test_nothing_has_features_without_weights(cells: Cells) -> None:
     for dimension, subset in (("short_term", "test"), ("generalization", "moscow")):
         cells.add(dimension, None, reason="the weights of i3d are not there", subset=subset)
@@ -221,6 +225,7 @@ def test_what_was_drawn_is_not_drawn_again(
     assert len(told) == 3
 
 
+@pytest.mark.long(part="kinds")
 def test_a_smaller_cell_changes_the_number_for_all(cells: Cells, tmp_path: Path) -> None:
     test = clips(30, 1)
     cells.add("short_term", test)
@@ -241,6 +246,7 @@ def test_damaged_features_are_named(cells: Cells) -> None:
         cells.build()
 
 
+@pytest.mark.long(part="kinds")
 def test_rows_of_changes_use_them(cells: Cells) -> None:
     """`paper_changes` compares FVD of unequal cells at equal N, or says that it cannot."""
     test, scenes = clips(30, 1), clips(12, 2)

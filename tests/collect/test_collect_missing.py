@@ -112,6 +112,7 @@ def test_how_the_last_attempt_ended_is_how_the_cell_stands(store: SmallStore, ho
     assert ask(store, "SELECT how FROM failures") == failed
 
 
+@pytest.mark.long(part="kinds")
 def test_an_attempt_without_an_end_was_killed_unless_it_is_running(store: SmallStore) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, None)
@@ -121,6 +122,7 @@ def test_an_attempt_without_an_end_was_killed_unless_it_is_running(store: SmallS
     assert ask(store, MISSING) == [("train", "running", "", 1, None)]
 
 
+@pytest.mark.long(part="kinds")
 def test_the_log_of_a_job_that_was_killed_is_found_by_its_name(store: SmallStore) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, None)
@@ -131,6 +133,7 @@ def test_the_log_of_a_job_that_was_killed_is_found_by_its_name(store: SmallStore
     assert ask(store, "SELECT log FROM missing") == [(str(log),)]
 
 
+@pytest.mark.long(part="kinds")
 def test_data_that_failed_stop_all_cells_of_the_dataset(store: SmallStore) -> None:
     attempted(unfinished(store, "data", seed=0), 1, "failed", detail="no such clip")
     cell = store.add("persistence", "moving_mnist", {}, scored=False)
@@ -155,6 +158,7 @@ def test_coverage_counts_what_is_missing_and_why(store: SmallStore) -> None:
     ]
 
 
+@pytest.mark.long(part="kinds")
 def test_cells_of_a_dimension_that_is_not_collected_are_named_and_those_of_other_scales_not(
     store: SmallStore,
 ) -> None:
@@ -171,6 +175,7 @@ def test_cells_of_a_dimension_that_is_not_collected_are_named_and_those_of_other
     assert ask(store, sql) == [("robustness", "collect", "not collected")]
 
 
+@pytest.mark.long(part="kinds")
 def test_runs_tell_who_ran_what_for_how_long(store: SmallStore) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, "out of memory", peak_mb=3990)

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import properscoring
 import pytest
 import yaml
 import zarr
+from crps_reference import properscoring
 from elsewhere import forecast, returned
 
 from stp.core.errors import StpError

@@ -135,6 +135,7 @@ def test_moving_mnist_without_a_number_of_test_clips(make_plan, tmp_path):
 
 
 @pytest.mark.sample_bytes
+@pytest.mark.long(part="kinds")
 def test_every_difference_of_the_paper_is_explained(raw_mirror, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
     monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))

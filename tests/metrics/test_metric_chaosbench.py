@@ -9,8 +9,8 @@ from typing import Any
 
 import globe_by_hand as by_hand
 import numpy as np
-import properscoring
 import pytest
+from crps_reference import properscoring
 from globe_by_hand import similarity, spectrum
 
 from stp.metrics import (

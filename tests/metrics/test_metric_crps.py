@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import properscoring
 import pytest
+from crps_reference import properscoring
 from scipy.stats import norm
 
 from stp.metrics import crps, spread

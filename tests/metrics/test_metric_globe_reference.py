@@ -7,9 +7,9 @@ float32 values and compute in float64: they may differ by rounding alone.
 from collections.abc import Callable
 
 import numpy as np
-import properscoring
 import pytest
 import xarray as xr
+from crps_reference import properscoring
 from scores import continuous, probability
 from scores.functions import create_latitude_weights
 from scores.processing import aggregate

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import globe_by_hand as by_hand
 import numpy as np
-import properscoring
 import pytest
 import xarray as xr
+from crps_reference import properscoring
 from scipy.ndimage import gaussian_filter
 from test_metric_chaosbench import of, on_these
 

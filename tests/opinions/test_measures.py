@@ -88,6 +88,7 @@ def clip(number: int) -> np.ndarray:
     return np.array(frames)
 
 
+@pytest.mark.long(part="suites")
 def test_videos_keep_their_size_and_resolution_is_the_mean_of_the_same_size(tmp_path: Path):
     folder = tmp_path / "raw" / "pvqa"
     names = [f"A_{number:03d}" for number in range(20)]

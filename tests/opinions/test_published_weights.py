@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from opinion_files import some
+from parts import long_except
 from scipy.stats import spearmanr
 
 from stp.core.job import Job
@@ -21,7 +22,9 @@ MANY, CONTEXT, FRAMES = 20, 4, 20
 
 
 @pytest.mark.real_weights
-@pytest.mark.parametrize("network", ["squeezenet", "alexnet"])
+@pytest.mark.parametrize(
+    "network", long_except(["squeezenet"], ["squeezenet", "alexnet"], part="suites")
+)
 def test_what_networks_see_of_damaged_videos(
     network: str,
     data: Path,

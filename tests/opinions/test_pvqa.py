@@ -163,6 +163,7 @@ def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tm
     assert medians["known"] > 0.95 and abs(medians["noise"]) < 0.15
 
 
+@pytest.mark.long(part="suites")
 def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_path: Path):
     fitted = {"predict": {"regression": "logistic"}}
     error = scored(data, predicted(data, tmp_path / "mse", "video_mse", **fitted))

@@ -240,6 +240,7 @@ def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_pat
         np.testing.assert_allclose(found["numbered"][number - 1], mean, rtol=1e-5)
 
 
+@pytest.mark.long(part="suites")
 def test_published_climatology_and_normalisation_and_a_window(
     make_job: Callable[..., Job], surface: Path
 ) -> None:

@@ -235,6 +235,7 @@ def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
 
 
 @pytest.mark.sample_bytes
+@pytest.mark.long(part="kinds")
 def test_published_numbers_of_clips(raw_mirror):
     """PredBench, Table 1; and what its lists were found to be like."""
     recipe = {"context": 4, "horizon": 4, "options": {}}

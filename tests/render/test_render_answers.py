@@ -115,6 +115,7 @@ def test_the_page_lists_every_table_that_is_documented() -> None:
     )
 
 
+@pytest.mark.long(part="kinds")
 def test_a_table_of_a_run_comes_from_its_files(results: Path) -> None:
     folder = results / "tables"
     folder.mkdir(exist_ok=True)
@@ -168,6 +169,7 @@ def test_a_cell_as_json_is_all_that_is_known(results: Path) -> None:
     assert known["command"].endswith(f"-- {folder}/artefact.json")
 
 
+@pytest.mark.long(part="kinds")
 def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results.duckdb"
     copy.write_bytes((results / "results.duckdb").read_bytes())
@@ -223,6 +225,7 @@ def test_what_is_no_single_cell_is_answered(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.long(part="kinds")
 def test_a_word_that_is_a_dataset_and_a_model_is_refused(results: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results.duckdb"
     copy.write_bytes((results / "results.duckdb").read_bytes())
@@ -235,6 +238,7 @@ def test_a_word_that_is_a_dataset_and_a_model_is_refused(results: Path, tmp_path
     assert done.output.startswith("short_term/kth/moving_mnist/seed-0\n")
 
 
+@pytest.mark.long(part="kinds")
 def test_a_lone_dataset_is_drawn(results: Path, tmp_path: Path) -> None:
     done = ask(results, "show", "moving_mnist", "--out", str(tmp_path / "digits.txt"))
     assert "unknown kind of picture '.txt'" in str(done.exception)
@@ -260,11 +264,13 @@ def test_a_number_says_what_it_is(results: Path, number: str, kinds: list[str]) 
     assert sorted({match["kind"] for match in found}) == kinds
 
 
+@pytest.mark.long(part="kinds")
 def test_published_values_are_known_as_they_are_printed(results: Path) -> None:
     found = json.loads(printed(results, "trace", "0.9", "-f", "json"))
     assert all(match["value"] == 0.9 for match in found if match["kind"] == "published")
 
 
+@pytest.mark.long(part="kinds")
 def test_a_mean_over_seeds_leads_to_the_artefacts_of_each(results: Path) -> None:
     (match,) = json.loads(printed(results, "trace", "0.7419", "-f", "json"))
     assert match["scores"] == ["a000000000000001", "a000000000000002"]
@@ -272,11 +278,13 @@ def test_a_mean_over_seeds_leads_to_the_artefacts_of_each(results: Path) -> None
     assert trained == ["e000000000000001", "e000000000000002"]
 
 
+@pytest.mark.long(part="kinds")
 def test_a_difference_says_of_what(results: Path) -> None:
     (match,) = json.loads(printed(results, "trace", "0.0534", "-f", "json"))
     assert match["remark"] == "ours 0.9 - published 0.8466" and match["comparable"] is True
 
 
+@pytest.mark.long(part="kinds")
 def test_a_negative_number_is_no_option(results: Path) -> None:
     done = ask(results, "trace", "-0.12345")
     assert "no value in" in str(done.exception)
@@ -288,6 +296,7 @@ TYPED = """SELECT 1 / 3::DOUBLE AS third, TIMESTAMP '2020-02-29 12:00:00' AS mom
     [1, NULL, 3]::BIGINT[] AS list, '{"a": 1}'::JSON AS recipe, NULL::BIGINT AS nothing"""
 
 
+@pytest.mark.long(part="kinds")
 def test_parquet_keeps_the_types_of_the_database(results: Path, tmp_path: Path) -> None:
     path = tmp_path / "typed.parquet"
     assert printed(results, "query", TYPED, "--out", str(path)) == ""
@@ -379,6 +388,7 @@ def on_terminal(results: Path, *arguments: str, columns: int = 100, **more: str)
     return shown.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.long(part="kinds")
 def test_the_best_is_bold_on_a_terminal_and_nowhere_else(results: Path) -> None:
     shown = on_terminal(results, "table", "short_term", "--on", "moving_mnist")
     assert f"{ESCAPE}1;32m0.7528" in shown and f"{ESCAPE}4m0.7419" in shown
@@ -388,6 +398,7 @@ def test_the_best_is_bold_on_a_terminal_and_nowhere_else(results: Path) -> None:
     assert ESCAPE not in piped and "**0.7528**" in piped
 
 
+@pytest.mark.long(part="kinds")
 def test_a_wide_answer_fits_a_narrow_terminal(results: Path) -> None:
     sql = "SELECT * FROM overall ORDER BY ALL"
     shown = on_terminal(results, "query", sql, columns=60)

@@ -371,6 +371,7 @@ def test_correlations_of_ranks_agree_with_scipy(
         assert rows[name] == pytest.approx(expected)
 
 
+@pytest.mark.long(part="kinds")
 def test_one_printed_value_turns_a_verdict(store: Store) -> None:
     store.change(
         "UPDATE published SET value = 0.03 WHERE model = 'mcvd' AND tested_on = 'moving_mnist' "
@@ -382,6 +383,7 @@ def test_one_printed_value_turns_a_verdict(store: Store) -> None:
 # FVD at equal N
 
 
+@pytest.mark.long(part="kinds")
 def test_fvd_of_unequal_numbers_is_not_comparable(store: Store) -> None:
     store.change(f"UPDATE scores SET n = 250 WHERE {GEN} AND subset = 'new_scene_new_task'")
     found = store.judge(7)
@@ -391,6 +393,7 @@ def test_fvd_of_unequal_numbers_is_not_comparable(store: Store) -> None:
     assert any("FVD of 100 and 250 clips" in line for line in findings.undecided(found, "ours"))
 
 
+@pytest.mark.long(part="kinds")
 def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> None:
     store.change(
         f"UPDATE scores SET n = 40 WHERE {GEN} AND subset = 'new_scene_new_task'",
@@ -413,6 +416,7 @@ def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> No
     assert values == {5000.0}
 
 
+@pytest.mark.long(part="kinds")
 def test_models_with_unequal_numbers_have_no_ranks_in_fvd(store: Store) -> None:
     store.edit(*CASES[2][0])
     store.change(
@@ -526,6 +530,7 @@ def test_page_of_the_documentation_is_what_the_published_numbers_say(base: Path)
     assert written == expected, "run `stp findings --page docs/findings.md`"
 
 
+@pytest.mark.long(part="kinds")
 def test_made_up_bytes_are_warned_of(store: Store, tmp_path: Path) -> None:
     render_findings(store.path, FOLDER, tmp_path / "findings.csv")
     text = (tmp_path / "findings.md").read_text()
@@ -558,6 +563,7 @@ def test_verb_prints_all_or_one(ask: Ask, tmp_path: Path) -> None:
     assert (tmp_path / "findings.html").is_file()
 
 
+@pytest.mark.long(part="kinds")
 def test_a_finding_is_written_in_every_format(base: Path, tmp_path: Path) -> None:
     paths = {end: tmp_path / f"finding.{end}" for end in ("csv", "json", "md", "parquet")}
     for path in paths.values():

@@ -144,6 +144,7 @@ def test_difference_only_for_official_bytes_under_the_papers_protocol(store: Sma
     assert other["model"] == "ConvLSTM [variant released]"
 
 
+@pytest.mark.long(part="kinds")
 def test_misprinted_value_is_shown_with_its_note_and_without_difference(store: SmallStore) -> None:
     store.add("simvpv2", "cityscapes", {"ssim.range2": {"mean": 0.9}}, seed=0, official=True)
     (row,) = read(render(store) / "short_term.csv")
@@ -153,6 +154,7 @@ def test_misprinted_value_is_shown_with_its_note_and_without_difference(store: S
     assert row["notes"].startswith("published SSIM: row identical to PredRNNv2")
 
 
+@pytest.mark.long(part="kinds")
 def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}}, leaky=True)
     cell["subset_note"] = "first 40 clips"
@@ -163,6 +165,7 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
     )
 
 
+@pytest.mark.long(part="kinds")
 def test_blocks_of_recordings_and_few_clusters_are_told(store: SmallStore) -> None:
     few = {"low": None, "high": None, "clusters": 6, "ci_reason": "only 6 clusters (10 needed)"}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5, **few}})
@@ -173,6 +176,7 @@ def test_blocks_of_recordings_and_few_clusters_are_told(store: SmallStore) -> No
     assert "intervals and tests over clusters of kind block-60s" in text
 
 
+@pytest.mark.long(part="kinds")
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     store.lock("enso", declared=False)
@@ -189,6 +193,7 @@ def test_differences_by_counts_are_given_and_marked(store: SmallStore) -> None:
     assert row["notes"].startswith("BY COUNTS: official bytes, known by counts and sizes, not by ")
 
 
+@pytest.mark.long(part="kinds")
 def test_rows_of_an_incomplete_release_say_what_it_lacks(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     lock = store.folder / "store" / "raw" / "enso" / "official.lock.json"
@@ -213,6 +218,7 @@ def test_null_keeps_its_reason(store: SmallStore) -> None:
     assert [row["clusters"] for row in intervals] == ["", "4"]
 
 
+@pytest.mark.long(part="kinds")
 def test_one_seed_without_value_leaves_the_mean_without(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.5}}, seed=0)
     diverged = {"mean": None, "reason": "predictions are not finite"}
@@ -237,6 +243,7 @@ def test_column_of_a_variable_takes_the_rows_and_the_setting_of_that_variable(
     assert float(row["t2m WRMSE difference"]) == pytest.approx(2.5 - published)
 
 
+@pytest.mark.long(part="kinds")
 def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
     rmse = {"mean": 0.5, "low": 0.4, "high": 0.6, "variable": "sst"}
     store.add("persistence", "enso", {"rmse.per_frame": rmse})
@@ -247,6 +254,7 @@ def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
     assert (interval["ci95_low"], interval["ci95_high"]) == ("0.4", "0.6")
 
 
+@pytest.mark.long(part="kinds")
 def test_training_elsewhere_is_part_of_the_dataset(store: SmallStore) -> None:
     rmse = {"rmse.per_frame": {"mean": 1.0}}
     store.add("convlstm", "enso", rmse, seed=0, trained_on="moving_mnist")
@@ -282,6 +290,7 @@ def test_markdown_of_a_small_table(store: SmallStore) -> None:
     assert "- RMSE ↓: `rmse.per_frame`" in lines
 
 
+@pytest.mark.long(part="kinds")
 def test_nothing_of_a_paper_stands_in_a_table_of_ones_own_data(store: SmallStore) -> None:
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})["source"] = "own"
     told = {"about": "a filter", "paper": "says", "code": "does", "strict": "as the code"}
@@ -304,6 +313,7 @@ def test_a_suite_of_frames_says_what_its_paper_and_code_do_and_what_is_done_here
     assert "| a filter | says | does | as the code |" in lines
 
 
+@pytest.mark.long(part="kinds")
 def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
     rmse = {"rmse.per_frame": {"mean": 1.0}}
     store.add("convlstm", "enso", rmse, seed=0, official=True)
@@ -349,6 +359,7 @@ def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
     assert not out.parent.exists()
 
 
+@pytest.mark.long(part="kinds")
 def test_rows_of_older_scores_do_not_count(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
     database = build_database(store, store.write())
@@ -416,6 +427,7 @@ def test_partial_table_of_nothing(store: SmallStore) -> None:
     assert row["notes"].endswith("; seed 0: failed: time limit")
 
 
+@pytest.mark.long(part="kinds")
 def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
     """PredBench's Table 16 has a column for each threshold of one convention."""
     store.manifest["tables"]["short_term"]["columns"]["sevir"] = {
@@ -429,6 +441,7 @@ def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
     assert [row[column] for column in ("CSI-M", "CSI-16", "CSI-219")] == ["0.4", "0.75", "0.05"]
 
 
+@pytest.mark.long(part="kinds")
 def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
     store.manifest["tables"]["short_term"]["columns"]["sevir"] = {"CSI-74": "csi.mean@74"}
     store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
@@ -436,6 +449,7 @@ def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
         render(store)
 
 
+@pytest.mark.long(part="kinds")
 def test_samples_of_a_clip_are_told(store: SmallStore) -> None:
     """The best of ten is no rival of a single forecast, and says what it is."""
     single = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
@@ -548,6 +562,7 @@ def test_long_term_has_values_at_each_lead_time(long_term: SmallStore) -> None:
     assert "| model | lead 3 | lead 4 | lead 6 | lead 8 |" in text
 
 
+@pytest.mark.long(part="kinds")
 def test_lead_times_are_given_in_time_where_the_data_tell_it(
     long_term: SmallStore, tmp_path: Path
 ) -> None:
@@ -567,6 +582,7 @@ def test_lead_times_are_given_in_time_where_the_data_tell_it(
     assert {row["seconds"] for row in leads if row["lead"] == "8"} == {"1.6"}
 
 
+@pytest.mark.long(part="kinds")
 def test_a_partial_long_term_table_has_lead_times_too(long_term: SmallStore) -> None:
     long_term.add("mcvd", "enso", {}, seed=0, scored=False, dimension="long_term")
     out = long_term.folder / "partial"

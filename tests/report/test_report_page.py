@@ -222,6 +222,7 @@ def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browse
     close(browser)
 
 
+@pytest.mark.long(part="browser")
 def test_what_failed_stands_apart_from_what_nobody_asked_for(
     browser: Browser, database: Path, page: Path, tmp_path: Path
 ) -> None:

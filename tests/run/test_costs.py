@@ -178,6 +178,7 @@ def check_counts(plan: Plan, dataset: str) -> None:
     assert len(files) <= Costs(plan).of(plan.data(dataset)).files
 
 
+@pytest.mark.long(part="kinds")
 def test_the_counts_in_scale_files_are_those_of_the_prepared_data():
     check_counts(Plan.load(TINY), "enso")
 

@@ -191,6 +191,7 @@ def test_scores_of_an_archive_are_those_computed_by_hand(
     assert np.isfinite(value(job, "w500", 1)["value"])
 
 
+@pytest.mark.long(part="suites")
 def test_scores_of_the_mean_of_an_ensemble(
     make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import properscoring
 import pyarrow.parquet as pq
 import pytest
+from crps_reference import properscoring
 from toy_scored import Scored, folder, write
 
 from stp.core.errors import StpError

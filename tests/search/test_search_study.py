@@ -125,6 +125,7 @@ def _work(folder: Path, counts) -> None:
     counts.put(finish(open_study(folder), 12))
 
 
+@pytest.mark.long(part="processes")
 def test_several_jobs_on_one_study_share_its_trials(tmp_path: Path) -> None:
     # Not forked: threads of libraries that other tests have started may hold locks for ever.
     context = multiprocessing.get_context("spawn")

@@ -32,6 +32,7 @@ def same(weights, others):
     )
 
 
+@pytest.mark.long(part="learning")
 def test_training_learns(tmp_path, data):
     what = recipe(epochs=30, lr=0.02)
     extras = run(job(tmp_path, data, what))
