@@ -15,7 +15,7 @@ PARTS = {
     "wide": "all models on a dataset of each domain",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "own": "data, models, metrics, training parts and forecasts of people's own, by their pages",
-    "kinds": "more kinds of real workflow: reports, figures, studies, samples",
+    "kinds": "more kinds of real workflow: reports, figures, samples; more of small stores",
     "suites": "real workflows of other suites than PredBench, and of one that is added",
     "reruns": "edits, kills, damage and foreign results met by real runs",
     "processes": "each stage, and each kind of store, in processes of its own; full disks",
