@@ -307,8 +307,9 @@ class Network:
         """The same of what was compiled."""
         if self.compiled is None:
             return {}
+        batch, step = self.compiled
+        self.compiled = None  # the memory of what follows is measured without it
         with settle(self.device, 1, self.train.precision):
-            batch, step = self.compiled
             return {"batch": batch, "precision": self.train.precision, **self.timed(step)}
 
     def fitting(
@@ -358,8 +359,6 @@ class Network:
 
     def forecasts(self) -> Json:
         """Forecasts per second of 16 clips in the precision of the training, as in Table 19."""
-        self.compiled = None
-        self.forget()
         batch = 16 if self.device == "cuda" else 1
         speed = measure(
             self.recipe,

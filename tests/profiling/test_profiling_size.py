@@ -61,7 +61,7 @@ def paper():
 
 @pytest.mark.parametrize("name", long_except({"predrnn", "tau"}, sorted(TABLE19), "learning"))
 def test_activations_of_the_configuration_are_those_that_a_step_keeps(paper, name):
-    """On Moving-MNIST; on an H200 a step took 6 to 18 % more (benchmarks/gpu_NVIDIA_H200.json)."""
+    """On Moving-MNIST; on an H200 a step took 0 to 10 % more (benchmarks/gpu_NVIDIA_H200.json)."""
     recipe = network(paper, name, DATASET)
     with torch.device("meta"):
         model, clips = create(recipe).train(), torch.empty(2, 20, *recipe["shape"])
