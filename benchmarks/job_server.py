@@ -13,6 +13,7 @@ plans, checks, collecting and rendering.
 """
 
 import argparse
+import compileall
 import os
 import shutil
 import subprocess
@@ -87,7 +88,7 @@ def main() -> None:
         folder = Path(name)
         spent = {
             way: run(folder / way, folder / (TOO_LONG if way == "alone" else "short"), scale)
-            for way in ("alone", "server")
+            for way in os.environ.get("WAYS", "alone server").split()
         }
     print("| | CPU s | wall s | CPU s of work | jobs | overhead a job | cells | overhead a cell |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
@@ -115,13 +116,19 @@ def run(checkout: Path, temporary: Path, scale: str) -> Spent:
         shutil.copy2(ROOT / name, checkout / name, follow_symlinks=False)
     with (checkout / "stp/run/runner.py").open("a") as file:
         file.write(WATCHED)
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment = {
-        **os.environ,
+        **inherited,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(checkout),
         "STP_STORE_DIR": str(checkout / "results" / "store"),
         "TMPDIR": str(temporary),
     }
+    # Compiled modules are there, as in a checkout that has run before, and after `make tables`,
+    # which begins with this.
+    subprocess.run(["stp", "plan", "--configfile", scale], cwd=checkout, env=environment, check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    compileall.compile_dir(checkout / "stp", quiet=2)
     began = time.monotonic()
     command = ["snakemake", "--profile", "local", "--configfile", scale]
     command += ["--", "results/tables/short_term.csv"]

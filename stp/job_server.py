@@ -203,14 +203,20 @@ def _is_served(request: Json) -> bool:
 
 
 def _state(places: tuple[Path, ...]) -> dict[str, tuple[int, int]]:
-    """Times and sizes of all files of code and configuration."""
-    files = [
-        file
-        for place in places
-        for file in ([place] if place.is_file() else sorted(place.rglob("*")))
-        if "__pycache__" not in file.parts and file.is_file()
-    ]
-    return {str(file): ((seen := file.stat()).st_mtime_ns, seen.st_size) for file in files}
+    """Times and sizes of all files of code and configuration, which every request asks for."""
+    found: dict[str, tuple[int, int]] = {}
+    waiting: list[str | Path] = [place for place in places if place.is_dir()]
+    for file in set(places) - set(waiting):
+        if file.is_file():
+            found[str(file)] = (seen := file.stat()).st_mtime_ns, seen.st_size
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir() and entry.name != "__pycache__":
+                    waiting.append(entry.path)
+                elif entry.is_file():
+                    found[entry.path] = (seen := entry.stat()).st_mtime_ns, seen.st_size
+    return found
 
 
 def _import_the_shell(configfile: Path) -> None:

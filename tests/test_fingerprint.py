@@ -183,7 +183,7 @@ def test_a_proven_refactor_keeps_the_old_fingerprint(tmp_path):
 
 def other_process(folder, roots=("stp.train.run",)):
     """The closure as a process finds it that has read nothing yet."""
-    fingerprint._meanings.cache_clear()
+    fingerprint.remembered.cache_clear()
     return Sources(folder).closure(roots)
 
 
@@ -192,7 +192,7 @@ def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
     before = other_process(folder)
     file = folder / "stp/__pycache__/meanings.json"
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.options"]["hash"] = "from the file"
+    saved["modules"]["stp.core.options"]["found"]["hash"] = "from the file"
     file.write_text(json.dumps(saved))
     assert other_process(folder) == before | {"stp.core.options": "from the file"}
 
@@ -209,7 +209,7 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     }
 
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.options"]["hash"] = "by older code"
+    saved["modules"]["stp.core.options"]["found"]["hash"] = "by older code"
     file.write_text(json.dumps(saved | {"by": "older code"}))
     assert other_process(folder)["stp.core.options"] == before["stp.core.options"]
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from stp.collect import layout, suite_rows
 from stp.collect.collected import check, claims, fill
+from stp.collect.empty import Keys, commented, create, identifier, keyed_tables, write_empty
 from stp.collect.kept_rows import KEPT_ROWS, KeptRows
 from stp.collect.kept_rows import files as kept_files
 from stp.collect.kept_rows import query as kept_query
@@ -32,12 +33,11 @@ from stp.collect.receipt_rows import (
     receipts_of,
 )
 from stp.collect.rows import CellRow, ConventionRow, DatasetRow, MissingRow, ModelRow, PublishedRow
-from stp.collect.sample_files import SampleFiles, quoted, sample_files, samples_query
-from stp.collect.settings import key_columns, setting_rows, with_keys
+from stp.collect.sample_files import SampleFiles, sample_files, samples_query
+from stp.collect.settings import key_columns, setting_rows
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
-from stp.collect.views import EVERY_SCORE, View, comment_of
-from stp.collect.views import with_keys as views_with_keys
+from stp.collect.views import EVERY_SCORE
 from stp.core.disk import beside
 from stp.core.receipts import Receipt
 from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
@@ -91,29 +91,26 @@ def build(
     """
     plans = [load_manifest(manifest) for manifest in manifests]
     claimed = claims(plans, manifests, collected)
-    with (
-        beside(out) as temporary,
-        created(temporary) as database,
-        ThreadPoolExecutor(max_workers=3) as meanwhile,
-    ):
-        _create(database, _FIRST, [])
-        reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []), people)
-        sampling = meanwhile.submit(sample_files, plans)
-        keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
-        others = meanwhile.submit(_create_others, database, plans, keys, reading, sampling)
-        database.begin()
-        _insert(database, layout.CELLS, _cells(plans))
-        fill(database, collected)
-        check(database, plans, claimed, collected)
-        distances = _overall(database, f"k.metric = '{METRIC}' AND k.leads IS NULL")
-        matched = matched_distances(plans, distances, cache, report)
-        kept = cache and cache.parent
-        ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
-        _insert(database, layout.MATCHED_DISTANCES, matched)
-        _insert(database, layout.RANKS, ranks)
-        _insert(database, layout.COMPARISONS, comparisons)
-        database.commit()
-        others.result()
+    keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
+    with beside(out) as temporary:
+        write_empty(temporary, keys)
+        with created(temporary) as database, ThreadPoolExecutor(max_workers=3) as meanwhile:
+            reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []), people)
+            sampling = meanwhile.submit(sample_files, plans)
+            others = meanwhile.submit(_fill_others, database, plans, keys, reading, sampling)
+            database.begin()
+            _insert(database, layout.CELLS, _cells(plans))
+            fill(database, collected)
+            check(database, plans, claimed, collected)
+            distances = _overall(database, f"k.metric = '{METRIC}' AND k.leads IS NULL")
+            matched = matched_distances(plans, distances, cache, report)
+            kept = cache and cache.parent
+            ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
+            _insert(database, layout.MATCHED_DISTANCES, matched)
+            _insert(database, layout.RANKS, ranks)
+            _insert(database, layout.COMPARISONS, comparisons)
+            database.commit()
+            others.result()
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
@@ -152,85 +149,36 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
     }
 
 
-_FIRST = (
-    layout.CELLS,
-    layout.SCORE_KINDS,
-    layout.SCORE_ROWS,
-    layout.MATCHED_DISTANCES,
-    layout.RANKS,
-    layout.COMPARISONS,
-)
-"""Tables that are filled while the others are created, and filled too."""
+_SCORED = {
+    table.name
+    for table in (
+        *(layout.CELLS, layout.SCORE_KINDS, layout.SCORE_ROWS),
+        *(layout.MATCHED_DISTANCES, layout.RANKS, layout.COMPARISONS),
+    )
+}
+"""Tables whose rows are scores, or follow from them; filled while all others are."""
 
 
-def _create_others(
+def _fill_others(
     database: duckdb.DuckDBPyConnection,
     plans: list[Manifest],
-    keys: tuple[tuple[str, str, str], ...],
+    keys: Keys,
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
-    """Create and fill all other tables, and create the views, over a connection of its own."""
-    keyed = (layout.SETTINGS, layout.PUBLISHED)
-    of_suites = views_of_plans(plans)
+    """Fill all other tables, and create the views of files and of suites, over a connection of its
+    own."""
     with database.cursor() as own:
-        tables = [
-            with_keys(table, keys) if table in keyed else table
-            for table in layout.TABLES
-            if table not in _FIRST
-        ]
-        for kept in KEPT_ROWS:  # suites may have views of them
-            _create_kept_view(own, kept, kept_files(plans, kept))
-        _create(own, tables, views_with_keys(key for key, *_ in keys))
         own.begin()
         described = reading.result()
-        for table in tables:
-            _insert(own, table, described[table.name])
+        for table in keyed_tables(keys):
+            if table.name not in _SCORED:
+                _insert(own, table, described[table.name])
+        for kept in KEPT_ROWS:
+            _create_kept_view(own, kept, kept_files(plans, kept))
         _create_sample_view(own, sampling.result(), _conventions(plans))
         own.commit()
-        _create(own, [], of_suites)  # they may ask the scores of single samples
-
-
-def _create(
-    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], views: Iterable[View]
-) -> None:
-    """Create empty tables, and views, with their comments.
-
-    One commit, not one for each of hundreds of comments; and few calls, of which each would wait
-    for the thread that reads receipts.
-    """
-    database.begin()
-    statements = []
-    for table in tables:
-        columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
-        statements.append(f"CREATE TABLE {_identifier(table.name)} ({columns})")
-        comments = {column: comment for column, _, comment in table.columns}
-        statements += _comments("TABLE", table.name, table.comment, comments)
-    described = {view.name: view for view in views}
-    statements += [f"CREATE VIEW {_identifier(view.name)} AS {view.sql}" for view in views]
-    database.execute(";\n".join(statements))
-    found: dict[str, dict[str, str]] = {name: {} for name in described}
-    for name, column in database.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() "
-        "WHERE list_contains(?, table_name) ORDER BY column_index",
-        [list(described)],
-    ).fetchall():
-        # Columns of tables keep the comments that they have there.
-        found[name][column] = comment_of(described[name], column)
-    statements = []
-    for name, view in described.items():
-        statements += _comments("VIEW", name, view.comment, found[name])
-    database.execute(";\n".join(statements))
-    database.commit()
-
-
-def _comments(kind: str, name: str, comment: str, columns: dict[str, str]) -> list[str]:
-    """Statements that comment on a table or view, and on its columns."""
-    one = _identifier(name)
-    return [f"COMMENT ON {kind} {one} IS {quoted(comment)}"] + [
-        f"COMMENT ON COLUMN {one}.{_identifier(column)} IS {quoted(about)}"
-        for column, about in columns.items()
-    ]
+        create(own, [], views_of_plans(plans))  # they may ask any of the others
 
 
 def _insert(
@@ -240,7 +188,7 @@ def _insert(
 
     Arrow, which is faster for millions, imports pandas to read a list.
     """
-    name = _identifier(table.name)
+    name = identifier(table.name)
     if isinstance(rows, pa.Table):
         database.register("new_rows", rows)
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
@@ -266,10 +214,6 @@ def _published(row: PublishedRow) -> dict[str, object]:
         name: value for name, value in vars(row).items() if name != "setting"
     }
     return named | dict(row.setting)
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
@@ -341,8 +285,8 @@ def _create_kept_view(
     """Create a view over Parquet files in the store."""
     view = kept.view
     comments = {name: about for name, _, about in view.columns}
-    statements = [f"CREATE VIEW {_identifier(view.name)} AS {kept_query(files, kept)}"]
-    statements += _comments("VIEW", view.name, view.comment, comments)
+    statements = [f"CREATE VIEW {identifier(view.name)} AS {kept_query(files, kept)}"]
+    statements += commented("VIEW", view.name, view.comment, comments)
     database.execute(";".join(statements))
 
 
@@ -362,5 +306,5 @@ def _create_sample_view(
             title = titles.get(convention)
             comment = f"{column} of each lead time" + (f": {title}." if title else ".")
         comments[column] = comment
-    statements = _comments("VIEW", "sample_scores", layout.SAMPLE_SCORES_COMMENT, comments)
+    statements = commented("VIEW", "sample_scores", layout.SAMPLE_SCORES_COMMENT, comments)
     database.execute(";\n".join(statements))

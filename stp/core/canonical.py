@@ -9,7 +9,7 @@ import ast
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -366,8 +366,7 @@ def _named(node: ast.stmt) -> str:
     return ", ".join(names) or "other statements"
 
 
-@cache
-def definitions(source: bytes) -> Mapping[str, str]:
+def definitions(source: bytes) -> dict[str, str]:
     """Hash each definition of a module, so that a changed one can be named.
 
     Args:

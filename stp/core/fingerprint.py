@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -67,8 +67,8 @@ def original(value: str, equivalent: Mapping[str, str] | None) -> str:
     return value
 
 
-class _Meanings:
-    """The meanings of a package's sources, remembered from one process to the next.
+class _Memory:
+    """What was found in a package's sources, remembered from one process to the next.
 
     Reading the sources takes seconds, and every job of a workflow does it. The file lies where
     Python keeps its compiled code, and like that it only saves time: an entry counts for the very
@@ -76,33 +76,32 @@ class _Meanings:
 
     Args:
         folder: the folder that holds the package.
+        name: of the file, without its suffix.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / PACKAGE / "__pycache__" / "meanings.json"
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / PACKAGE / "__pycache__" / f"{name}.json"
         code = [Path(name).read_bytes() for name in (canonical.__file__, __file__)]
         self.by = hashlib.sha256(b"".join(code)).hexdigest()
         self.known = self._saved()
         self.new: dict[str, Json] = {}
 
-    def of(self, module: str, source: bytes) -> Meaning:
-        """What a module means.
+    def of(self, module: str, source: bytes, find: Callable[[bytes], Json]) -> Json:
+        """What was found in a module, now or before.
+
+        Args:
+            find: finds it in the source.
 
         Raises:
-            SyntaxError: its source is not Python.
+            SyntaxError: the source is not Python.
         """
         made_from = hashlib.sha256(source).hexdigest()
         known = self.known.get(module)
         if known is None or known["source"] != made_from:
-            made = meaning(source)
-            known = {"source": made_from, **asdict(made)}
+            known = {"source": made_from, "found": find(source)}
             self.known[module] = self.new[module] = known
-        defines = known["defines"]
-        return Meaning(
-            known["hash"],
-            tuple((level, base, name) for level, base, name in known["imports"]),
-            None if defines is None else tuple(defines),
-        )
+        found: Json = known["found"]
+        return found
 
     def save(self) -> None:
         """Remember what is new, if that is possible."""
@@ -120,7 +119,22 @@ class _Meanings:
             return {}
 
 
-_meanings = cache(_Meanings)
+remembered = cache(_Memory)
+
+
+def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
+    """What a module means.
+
+    Raises:
+        SyntaxError: its source is not Python.
+    """
+    said = remembered(folder, "meanings").of(module, source, lambda read: asdict(meaning(read)))
+    defines = said["defines"]
+    return Meaning(
+        said["hash"],
+        tuple((level, base, name) for level, base, name in said["imports"]),
+        None if defines is None else tuple(defines),
+    )
 
 
 class Sources:
@@ -173,7 +187,7 @@ class Sources:
                 if parent not in parents and above is not None and not above.only_defines:
                     waiting.append(parent)
                 parents.add(parent)
-        _meanings(self.folder).save()
+        remembered(self.folder, "meanings").save()
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
@@ -193,7 +207,7 @@ class Sources:
         if file is None:
             return None
         path, is_package = file
-        said = _meanings(self.folder).of(module, Path(path).read_bytes())
+        said = _meaning(module, Path(path).read_bytes(), self.folder)
         reached: dict[str, None] = {}
         for level, base, name in said.imported(module, is_package):
             if name == "*":  # whatever a package names, in whatever way
@@ -271,10 +285,16 @@ def _places(module: str, folder: Path) -> list[Path]:
 
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:
-    """Map modules to their definitions; those that do not exist are left out."""
-    files = _module_files(folder)
-    return {
-        module: dict(definitions(Path(files[module][0]).read_bytes()))
+    """Map modules to their definitions; those that do not exist are left out.
+
+    Raises:
+        SyntaxError: a module is not Python.
+    """
+    files, memory = _module_files(folder), remembered(folder, "definitions")
+    found = {
+        module: memory.of(module, Path(files[module][0]).read_bytes(), definitions)
         for module in modules
         if module in files
     }
+    memory.save()
+    return found

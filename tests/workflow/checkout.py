@@ -48,7 +48,8 @@ class Checkout:
             for made in [
                 *ROOT.glob("stp/**/__pycache__/*.pyc"),
                 *ROOT.glob("stp/**/__pycache__/*.nb[ic]"),
-                *ROOT.glob("stp/**/meanings.json"),
+                *ROOT.glob("stp/__pycache__/*.json"),
+                *ROOT.glob("stp/**/empty-*.duckdb.gz"),
             ]:
                 target = folder / made.relative_to(ROOT)
                 target.parent.mkdir(exist_ok=True)

@@ -1,0 +1,107 @@
+"""An empty results.duckdb: all tables and views, each with its comments.
+
+Seven hundred statements make it, which takes longer than the rows of a small run. So it is
+remembered from one process to the next where Python keeps its compiled code. Like that, it only
+saves time: a file counts for the very layout, by the very code and release of DuckDB that made it.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import duckdb
+
+from stp.collect import layout, opened
+from stp.collect.sample_files import quoted
+from stp.collect.settings import with_keys
+from stp.collect.views import View, comment_of
+from stp.collect.views import with_keys as views_with_keys
+from stp.core.disk import beside
+from stp.core.errors import StpError
+
+Keys = tuple[tuple[str, str, str], ...]
+"""Columns for the keys of settings, see `stp.collect.settings.key_columns`."""
+REMEMBERED = 8
+"""Layouts that are remembered: scales with other keys of settings have another one."""
+
+
+def write_empty(path: Path, keys: Keys) -> None:
+    """Write an empty store.
+
+    Args:
+        keys: columns of `keyed_tables`, which the views follow.
+    """
+    tables, views = keyed_tables(keys), views_with_keys(key for key, *_ in keys)
+    code = [Path(module).read_bytes() for module in (__file__, opened.__file__)]
+    made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
+    layouts = repr((made_by, tables, views)).encode()
+    name = f"empty-{hashlib.sha256(layouts).hexdigest()[:16]}.duckdb.gz"
+    kept = Path(__file__).parent / "__pycache__" / name
+    # Damage is an error of gzip, which ends with a checksum.
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        path.write_bytes(gzip.decompress(kept.read_bytes()))
+        return
+    with opened.created(path) as database:
+        create(database, tables, views)
+    with contextlib.suppress(OSError, StpError):
+        with beside(kept) as temporary:
+            temporary.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
+        found = sorted(kept.parent.glob("empty-*.duckdb.gz"), key=lambda file: file.stat().st_mtime)
+        for old in found[:-REMEMBERED]:
+            old.unlink()
+
+
+def keyed_tables(keys: Keys) -> list[layout.Table]:
+    """All tables; settings and published values have a column for each of these keys."""
+    keyed = (layout.SETTINGS, layout.PUBLISHED)
+    return [with_keys(table, keys) if table in keyed else table for table in layout.TABLES]
+
+
+def create(
+    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], views: Iterable[View]
+) -> None:
+    """Create empty tables, and views, with their comments.
+
+    One commit, not one for each of hundreds of comments; and few calls, of which each would wait
+    for a thread that reads receipts.
+    """
+    database.begin()
+    statements = []
+    for table in tables:
+        columns = ", ".join(f"{identifier(column)} {kind}" for column, kind, _ in table.columns)
+        statements.append(f"CREATE TABLE {identifier(table.name)} ({columns})")
+        comments = {column: comment for column, _, comment in table.columns}
+        statements += commented("TABLE", table.name, table.comment, comments)
+    described = {view.name: view for view in views}
+    statements += [f"CREATE VIEW {identifier(view.name)} AS {view.sql}" for view in views]
+    database.execute(";\n".join(statements))
+    found: dict[str, dict[str, str]] = {name: {} for name in described}
+    for name, column in database.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() "
+        "WHERE list_contains(?, table_name) ORDER BY column_index",
+        [list(described)],
+    ).fetchall():
+        # Columns of tables keep the comments that they have there.
+        found[name][column] = comment_of(described[name], column)
+    statements = []
+    for name, view in described.items():
+        statements += commented("VIEW", name, view.comment, found[name])
+    database.execute(";\n".join(statements))
+    database.commit()
+
+
+def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
+    """Statements that comment on a table or view, and on its columns."""
+    one = identifier(name)
+    return [f"COMMENT ON {kind} {one} IS {quoted(comment)}"] + [
+        f"COMMENT ON COLUMN {one}.{identifier(column)} IS {quoted(about)}"
+        for column, about in columns.items()
+    ]
+
+
+def identifier(name: str) -> str:
+    """Quote a name of SQL."""
+    return '"' + name.replace('"', '""') + '"'
