@@ -2,7 +2,7 @@
 
 import sys
 
-from stp.job_server import handed_over
+from stp.job_client import handed_over
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
 Python, the plan and torch take two CPU seconds to start, and most jobs of a small run take less
 than that to do. So the main process of a local run starts a server, which imports what every job
 needs besides its core, and makes the plan. ``stp VERB ...`` hands its arguments and open files to
-the server, which forks a child that runs the verb; the core itself is imported by the child, as in
-a process of its own. Signals go to the child, its exit status comes back.
+the server (job_client.py), which forks a child that runs the verb; the core itself is imported by
+the child, as in a process of its own. Signals go to the child, its exit status comes back.
 
 A child is like a process of its own. Where it would not be, the verb runs in its own process, as on
 a cluster: another Python or environment (more threads, an environment of conda), a file of the code
@@ -28,18 +28,16 @@ import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import NoReturn
 
-ADDRESS = "STP_JOB_SERVER"
-"""Variable of the environment that names the server's socket."""
+from stp.job_client import ADDRESS, SIZE, Json, place
+
 NEEDED = {
     "torch": {"train", "predict", "features"},
     "matplotlib.axes": {"figure", "pictures", "report"},
     "scipy.stats": {"figure"},
 }
 """Libraries that the server imports, once, before it serves one of these verbs."""
-OF_EACH_JOB = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"))
-"""What the shell and Snakemake change in the environment of a job; children get it as it is."""
 THREADS = {
     f"{library}_THREADS": "1"
     for library in (
@@ -50,62 +48,6 @@ THREADS = {
 with more than one thread run in processes of their own."""
 FORKED = {"jemalloc_bg_thd"}
 """Threads that start again in a child: of the memory allocator that Arrow brings."""
-KILLED = 128 + signal.SIGKILL
-SIZE: Final = "big"
-
-Json = dict[str, Any]
-
-
-# The verb's own process
-
-
-def handed_over() -> int | None:
-    """Let the server of this run do what this process was started for.
-
-    Returns:
-        the exit status, or None: there is no server, or it does not serve this.
-    """
-    address = os.environ.get(ADDRESS)
-    if address is None:
-        return None
-    request = {
-        "arguments": sys.argv,
-        "package": sys.modules["__main__"].__package__,  # in what help calls the program
-        "environment": dict(os.environ),
-        **_place(),
-    }
-    with contextlib.ExitStack() as stack:
-        connection = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        try:
-            connection.connect(address)
-            connection.sendmsg(
-                [len(text := json.dumps(request).encode()).to_bytes(4, SIZE)],
-                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))],
-            )
-            connection.sendall(text)
-            if connection.recv(1) != b"y":
-                return None
-        except OSError:
-            return None
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
-        try:
-            status = connection.recv(1)
-        except OSError:
-            status = b""
-        with contextlib.suppress(OSError):  # until it has ended; a process of its own may live on
-            connection.settimeout(5)
-            connection.recv(1)
-        return status[0] if status else KILLED
-
-
-def _place() -> Json:
-    """What must be alike for a child to be like the process that asks."""
-    return {
-        "python": sys.executable,
-        "folder": str(Path.cwd()),
-        "settings": {k: v for k, v in os.environ.items() if k not in OF_EACH_JOB},
-    }
 
 
 # The main process of a run
@@ -197,7 +139,7 @@ def serve(address: str, configfile: Path) -> None:
 
 def _is_served(request: Json) -> bool:
     """Would a child be like the process that asks? It could not have another one's threads."""
-    alike = all(request.get(key) == value for key, value in _place().items())
+    alike = all(request.get(key) == value for key, value in place().items())
     threads = [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
     return alike and len([name for name in threads if name not in FORKED]) == 1
 
@@ -227,10 +169,12 @@ def _import_the_shell(configfile: Path) -> None:
     import zarr  # noqa: F401
 
     import stp.cli
+    from stp.core.provenance import versions
     from stp.run import runner  # noqa: F401
     from stp.verbs.app import AT_HAND, load_plan
 
     stp.cli.command()
+    versions()
     AT_HAND[configfile] = load_plan(configfile)
 
 

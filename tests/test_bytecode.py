@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stp.core import bytecode
+from stp.core import bytecode, fingerprint
 from stp.core.errors import StpError
 
 
@@ -40,3 +40,21 @@ def test_stale_compiled_code_is_refused_with_the_folder_to_delete(module):
 
 def test_what_was_not_imported_or_has_no_source_is_left_out():
     bytecode.refuse_stale(["stp.models.nowhere", "sys", "stp.core.errors"])
+
+
+def test_equal_code_is_compiled_once_for_all_processes_and_another_one_again(module, monkeypatch):
+    """Stale code stays refused; what was compared counts for these bytes of both files alone."""
+    compared = []
+    monkeypatch.setattr(
+        bytecode, "_compared", lambda name, *_: compared.append(name) or {"equal": True}
+    )
+    for _ in range(2):
+        fingerprint.remembered.cache_clear()  # as in another process
+        bytecode.refuse_stale(["stale_example"])
+    assert compared == ["stale_example"]
+    compiled = next((module.parent / "__pycache__").glob("stale_example.*.pyc"))
+    compiled.write_bytes(compiled.read_bytes() + b"\0")
+    bytecode.refuse_stale(["stale_example"])
+    module.write_text("LEADS = 3\n")
+    bytecode.refuse_stale(["stale_example"])
+    assert compared == ["stale_example"] * 3

@@ -224,6 +224,23 @@ def test_a_damaged_memory_is_made_again(tmp_path, damage):
     assert set(json.loads(file.read_text())["modules"]) >= set(before)
 
 
+def test_definitions_are_remembered_beside_meanings(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    before = fingerprint.definitions_of(["stp.core.options"], folder)
+    fingerprint.remembered.cache_clear()
+    file = folder / "stp/__pycache__/definitions.json"
+    saved = json.loads(file.read_text())
+    assert saved["modules"]["stp.core.options"]["found"] == before["stp.core.options"]
+    saved["modules"]["stp.core.options"]["found"] = {"from": "the file"}
+    file.write_text(json.dumps(saved))
+    found = fingerprint.definitions_of(["stp.core.options"], folder)
+    assert found == {"stp.core.options": {"from": "the file"}}
+    (folder / "stp/core/options.py").write_text("OTHER = 1\n")
+    assert set(fingerprint.definitions_of(["stp.core.options"], folder)["stp.core.options"]) == {
+        "OTHER"
+    }
+
+
 def test_nothing_is_remembered_where_nothing_can_be_written(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     (folder / "stp/__pycache__").write_text("a file where the folder would be")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp import job_server
+from stp import job_client, job_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no server elsewhere")
 
@@ -29,12 +29,12 @@ def scale_file(tmp_path_factory) -> Path:
 def environment(scale_file) -> Iterator[dict[str, str]]:
     """That of a job, whose run has started a server."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(job_server.ADDRESS, "")  # as it was, afterwards
+        patch.setenv(job_client.ADDRESS, "")  # as it was, afterwards
         patch.chdir(ROOT)
         stop = job_server.start(scale_file)
         assert stop is not None
         try:
-            while not Path(os.environ[job_server.ADDRESS]).exists():
+            while not Path(os.environ[job_client.ADDRESS]).exists():
                 time.sleep(0.05)
             yield {**os.environ, **job_server.THREADS}
         finally:
@@ -64,7 +64,7 @@ def stp(*words: str, folder: Path = ROOT, **environment: str) -> tuple[int, str,
     ],
 )
 def test_a_child_does_what_a_process_of_its_own_does(environment, scale_file, words):
-    alone = {k: v for k, v in environment.items() if k != job_server.ADDRESS}
+    alone = {k: v for k, v in environment.items() if k != job_client.ADDRESS}
     *answer, served = stp(*words, str(scale_file), **environment)
     *expected, still_served = stp(*words, str(scale_file), **alone)
     assert (served, still_served) == (True, False)
@@ -78,7 +78,7 @@ def test_what_would_be_another_process_is_one(environment, tmp_path, scale_file)
     assert not stp(*words, **{**environment, "OMP_NUM_THREADS": "2"})[-1]
     assert not stp(*words, **{**environment, "STP_STORE_DIR": str(tmp_path)})[-1]
     assert not stp(*words, folder=tmp_path, **environment | {"PYTHONPATH": str(ROOT)})[-1]
-    assert not stp(*words, **{**environment, job_server.ADDRESS: str(tmp_path / "gone")})[-1]
+    assert not stp(*words, **{**environment, job_client.ADDRESS: str(tmp_path / "gone")})[-1]
     before = scale_file.stat()
     scale_file.write_text(scale_file.read_text() + "# edited\n")
     try:
@@ -128,7 +128,7 @@ def children_of_servers(environment: dict[str, str]) -> set[int]:
             )
         except OSError:
             continue
-        if environment[job_server.ADDRESS] in words:
+        if environment[job_client.ADDRESS] in words:
             servers.add(int(folder.name))
     return {child for child, parent in parents.items() if parent in servers}
 
@@ -154,14 +154,14 @@ def test_a_child_ends_with_its_job(environment, scale_file):
 def test_a_job_whose_child_is_killed_has_failed(environment, scale_file):
     process, child = waiting(environment, scale_file)
     os.kill(child, signal.SIGKILL)
-    assert process.wait(30) == job_server.KILLED
+    assert process.wait(30) == job_client.KILLED
 
 
 def test_the_server_ends_with_the_run(tmp_path):
     """However the run ends: its pipe closes."""
     code = (
-        "import os, sys; from pathlib import Path; from stp import job_server;"
-        "job_server.start(Path(sys.argv[1])); print(os.environ[job_server.ADDRESS], flush=True);"
+        "import os, sys; from pathlib import Path; from stp import job_client, job_server;"
+        "job_server.start(Path(sys.argv[1])); print(os.environ[job_client.ADDRESS], flush=True);"
         "sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, "config/demo.yaml"]
@@ -169,12 +169,12 @@ def test_the_server_ends_with_the_run(tmp_path):
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert run.stdout is not None
-    environment = {job_server.ADDRESS: run.stdout.readline().strip()}
+    environment = {job_client.ADDRESS: run.stdout.readline().strip()}
     run.kill()
     run.wait()
     deadline = time.monotonic() + 60
     while any(
-        environment[job_server.ADDRESS] in (folder / "cmdline").read_text(errors="replace")
+        environment[job_client.ADDRESS] in (folder / "cmdline").read_text(errors="replace")
         for folder in Path("/proc").glob("[0-9]*")
         if (folder / "cmdline").exists()
     ):

@@ -24,6 +24,7 @@ from stp.core.errors import StpError
 
 Keys = tuple[tuple[str, str, str], ...]
 """Columns for the keys of settings, see `stp.collect.settings.key_columns`."""
+MEMORY = Path(__file__).parent / "__pycache__"
 REMEMBERED = 8
 """Layouts that are remembered: scales with other keys of settings have another one."""
 
@@ -39,11 +40,12 @@ def write_empty(path: Path, keys: Keys) -> None:
     made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
     layouts = repr((made_by, tables, views)).encode()
     name = f"empty-{hashlib.sha256(layouts).hexdigest()[:16]}.duckdb.gz"
-    kept = Path(__file__).parent / "__pycache__" / name
-    # Damage is an error of gzip, which ends with a checksum.
+    kept = MEMORY / name
+    # Damage is an error of gzip, which ends with a checksum; of no bytes, it makes no bytes.
     with contextlib.suppress(OSError, EOFError, zlib.error):
-        path.write_bytes(gzip.decompress(kept.read_bytes()))
-        return
+        if content := gzip.decompress(kept.read_bytes()):
+            path.write_bytes(content)
+            return
     with opened.created(path) as database:
         create(database, tables, views)
     with contextlib.suppress(OSError, StpError):

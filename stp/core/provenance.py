@@ -6,6 +6,8 @@ import platform
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -32,15 +34,16 @@ def describe_machine() -> Provenance:
         cpus=os.cpu_count(),
         device=_device(),
         python=platform.python_version(),
-        packages=versions(),
+        packages=dict(versions()),
         commit=_commit(),
         slurm_job=os.environ.get("SLURM_JOB_ID"),
         visible_gpus=os.environ.get("CUDA_VISIBLE_DEVICES"),
     )
 
 
-def versions() -> dict[str, str]:
-    """The versions of the packages that compute."""
+@cache
+def versions() -> Mapping[str, str]:
+    """The versions of the packages that compute, as they were when this process first asked."""
     found = {}
     for name in PACKAGES:
         try:

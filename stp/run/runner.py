@@ -36,6 +36,7 @@ from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
+from stp.run.edited import refuse_if_changed
 from stp.run.sight import Sight
 
 REQUEUE_SECONDS = 300
@@ -150,7 +151,7 @@ def _make(
             interrupted=stop,
         )
         extras = run_core(plan, artefact, job)
-        _refuse_if_changed(plan, artefact)
+        refuse_if_changed(plan, artefact)
         attempt.end(attempts.DONE)
         receipt = Receipt(
             stage=artefact.stage,
@@ -367,32 +368,6 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
         )
     else:
         store.check_input(path, chunk_sums.NAME)
-
-
-def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
-    """Refuse to publish what another code made than the path says.
-
-    Raises:
-        StpError: the checkout was edited since this job started.
-    """
-    now = Plan(plan.config, plan.source)
-    if artefact.folder in now.artefacts:
-        return
-    before = dict(artefact.code.modules)
-    parent = artefact.folder.rpartition("/")[0]
-    changed = sorted(
-        module
-        for folder, other in now.artefacts.items()
-        if folder.rpartition("/")[0] == parent
-        for module, value in other.code.modules.items()
-        if before.get(module) != value
-    )
-    raise StpError(
-        f"the code changed while {artefact.stage} of {artefact.label} was running: "
-        f"{', '.join(changed) or 'an input of it'}",
-        expected="the same code at the start and at the end of a job",
-        remedy="run snakemake again; work in another checkout while long jobs run",
-    )
 
 
 def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
