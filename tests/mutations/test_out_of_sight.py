@@ -33,7 +33,8 @@ IMPORTED_BY_NAME = {
 UNSEEN = {
     # what -> the modules that may use it: none of these changes a result
     "__doc__": set(),
-    "__file__": {"stp.options.named"},  # names for an error
+    # Names for an error; what is remembered is told apart by the code that made it.
+    "__file__": {"stp.options.named", "stp.collect.empty"},
     "__import__": set(),
     "compile": set(),
     # The first only sets a variable of CUDA, the second only refuses what is too large.
