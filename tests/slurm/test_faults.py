@@ -210,7 +210,7 @@ def failing_cell(run: Scenario, quiet: Scenario) -> None:
         (run.folder / "results" / "tiny" / "partial" / "short_term.csv").read_text().splitlines()
     )
     (gap,) = [line for line in partial if "hopeless" in line]
-    assert "SimVP" in gap and len(partial) == 1 + 4
+    assert "SimVP" in gap and len(partial) == 1 + 3
     assert run.receipt("scores", MODEL), "the other network is there"
     assert SIMVP in driver.summary and "hopeless" in driver.summary, "it names the cell"
     (log,) = (run.folder / "results/tiny/logs/train").rglob(f"{SIMVP}/**/*.log")
