@@ -1,13 +1,15 @@
 """Configuration says no, once and clearly, and names the nearest that exists."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from stp.core import fingerprint
 from stp.core.errors import StpError
-from stp.plan import config
+from stp.plan import config, strict
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, merge
@@ -246,3 +248,37 @@ def test_a_store_with_braces_is_refused(monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", "/store/{seed}")
     with pytest.raises(StpError, match=r"STP_STORE_DIR(.|\n)*braces"):
         folders(Paths())
+
+
+def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch):
+    """Of the project alone; an edit, also of the same length and time, is seen."""
+    monkeypatch.setattr(strict, "CONFIG_FOLDER", tmp_path / "config")
+    memory = fingerprint._Memory(tmp_path, "configuration")
+    monkeypatch.setattr(strict, "_memory", lambda: memory)
+    parsed = []
+    value = strict._value
+    monkeypatch.setattr(strict, "_value", lambda content: parsed.append(content) or value(content))
+    (tmp_path / "config").mkdir()
+    inside, outside = tmp_path / "config" / "a.yaml", tmp_path / "b.yaml"
+    for path in (inside, outside):
+        path.write_text("{a: 2024-01-01, 1: .nan, b: [1, 1.0, true, null]}\n")
+
+    def read_anew() -> list[str]:
+        """As another process reads both."""
+        nonlocal memory
+        strict._parsed.cache_clear()
+        memory = fingerprint._Memory(tmp_path, "configuration")
+        found = [repr(strict.read_yaml(path)) for path in (inside, outside)]
+        strict.remember()
+        return found
+
+    first = read_anew()
+    assert first[0] == first[1] == "{'a': '2024-01-01', 1: nan, 'b': [1, 1.0, True, None]}"
+    assert len(parsed) == 2
+    assert read_anew() == first
+    assert len(parsed) == 3, "what is elsewhere is parsed by each"
+    before = inside.stat()
+    inside.write_text(inside.read_text().replace("2024", "2025"))
+    os.utime(inside, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "2025-01-01" in read_anew()[0]
+    strict._parsed.cache_clear()

@@ -187,20 +187,31 @@ def other_process(folder, roots=("stp.train.run",)):
     return Sources(folder).closure(roots)
 
 
+def kept(folder, name="meanings", by=None):
+    """What is remembered of modules, and a function that writes it again."""
+    memory = fingerprint._Memory(folder, name, fingerprint._CANONICAL)
+    memory.by = by or memory.by
+
+    def write(modules):
+        text = json.dumps(modules)
+        memory.path.write_text(f"{memory._sealed(text)}\n{text}")
+
+    return json.loads(memory.path.read_text().partition("\n")[2]), write
+
+
 def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
-    file = folder / "stp/__pycache__/meanings.json"
-    saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.options"]["found"]["hash"] = "from the file"
-    file.write_text(json.dumps(saved))
+    modules, write = kept(folder)
+    modules["stp.core.options"]["found"]["hash"] = "from the file"
+    write(modules)
     assert other_process(folder) == before | {"stp.core.options": "from the file"}
 
 
 def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_path, monkeypatch):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
-    source, file = folder / "stp/data/chunks.py", folder / "stp/__pycache__/meanings.json"
+    source = folder / "stp/data/chunks.py"
     known = source.stat()
     source.write_text("SIZE = 3\n")  # as long as before, and as old
     os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
@@ -208,31 +219,34 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
         "stp.data.chunks": canonical.meaning(b"SIZE = 3").hash
     }
 
-    saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.options"]["found"]["hash"] = "by older code"
-    file.write_text(json.dumps(saved | {"by": "older code"}))
+    modules, write = kept(folder, by="older code")
+    modules["stp.core.options"]["found"]["hash"] = "by older code"
+    write(modules)
     assert other_process(folder)["stp.core.options"] == before["stp.core.options"]
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"by": 1}', "null"])
+@pytest.mark.parametrize("damage", ["", "{", "[]\n", "{}\n{}", "a byte", "cut"])
 def test_a_damaged_memory_is_made_again(tmp_path, damage):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
     file = folder / "stp/__pycache__/meanings.json"
-    file.write_text(damage)
+    whole = file.read_text()
+    digits = before["stp.core.options"]
+    other = whole.replace(digits, digits[::-1])
+    assert other != whole
+    file.write_text({"a byte": other, "cut": whole[:-9]}.get(damage, damage))
     assert other_process(folder) == before
-    assert set(json.loads(file.read_text())["modules"]) >= set(before)
+    assert set(kept(folder)[0]) >= set(before)
 
 
 def test_definitions_are_remembered_beside_meanings(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     before = fingerprint.definitions_of(["stp.core.options"], folder)
     fingerprint.remembered.cache_clear()
-    file = folder / "stp/__pycache__/definitions.json"
-    saved = json.loads(file.read_text())
-    assert saved["modules"]["stp.core.options"]["found"] == before["stp.core.options"]
-    saved["modules"]["stp.core.options"]["found"] = {"from": "the file"}
-    file.write_text(json.dumps(saved))
+    modules, write = kept(folder, "definitions")
+    assert modules["stp.core.options"]["found"] == before["stp.core.options"]
+    modules["stp.core.options"]["found"] = {"from": "the file"}
+    write(modules)
     found = fingerprint.definitions_of(["stp.core.options"], folder)
     assert found == {"stp.core.options": {"from": "the file"}}
     (folder / "stp/core/options.py").write_text("OTHER = 1\n")
@@ -251,8 +265,7 @@ def test_processes_with_other_roots_remember_together(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     other_process(folder)
     other_process(folder, ["stp.data.unused"])
-    saved = json.loads((folder / "stp/__pycache__/meanings.json").read_text())["modules"]
-    assert {"stp.train.run", "stp.data.unused"} <= set(saved)
+    assert {"stp.train.run", "stp.data.unused"} <= set(kept(folder)[0])
 
 
 def test_a_plan_sees_the_sources_as_they_were_when_it_began(tmp_path):

@@ -24,7 +24,7 @@ def refuse_stale(modules: Iterable[str]) -> None:
     Raises:
         StpError: a module's compiled code is not that of its source.
     """
-    memory = remembered(SOURCE_FOLDER, "compiled")
+    memory = remembered(SOURCE_FOLDER, "compiled", Path(__file__))
     for module in modules:
         loader = getattr(sys.modules.get(module), "__loader__", None)
         if isinstance(loader, SourceFileLoader):

@@ -68,58 +68,63 @@ def original(value: str, equivalent: Mapping[str, str] | None) -> str:
 
 
 class _Memory:
-    """What was found in a package's sources, remembered from one process to the next.
+    """What was found in sources, remembered from one process to the next.
 
-    Reading the sources takes seconds, and every job of a workflow does it. The file lies where
-    Python keeps its compiled code, and like that it only saves time: an entry counts for the very
-    bytes that it was made from, by the very code that read them.
+    Reading them takes seconds, and every job of a workflow does it. The file lies where Python
+    keeps its compiled code, and like that it only saves time: an entry counts for the very bytes
+    that it was made from, by the very code that read them.
 
     Args:
         folder: the folder that holds the package.
         name: of the file, without its suffix.
+        by: what reads the sources besides this module: files of code, or versions.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, *by: Path | str) -> None:
         self.path = folder / PACKAGE / "__pycache__" / f"{name}.json"
-        code = [Path(name).read_bytes() for name in (canonical.__file__, __file__)]
-        self.by = hashlib.sha256(b"".join(code)).hexdigest()
+        read_by = [str(one) if isinstance(one, str) else one.read_text() for one in by]
+        self.by = digest([Path(__file__).read_text(), *read_by])
         self.known = self._saved()
         self.new: dict[str, Json] = {}
 
-    def of(self, module: str, source: bytes, find: Callable[[bytes], Json]) -> Json:
-        """What was found in a module, now or before.
+    def of(self, name: str, source: bytes, find: Callable[[bytes], Json]) -> Json:
+        """What was found in a source, now or before.
 
         Args:
-            find: finds it in the source.
-
-        Raises:
-            SyntaxError: the source is not Python.
+            name: of a module, or of another source.
+            find: finds it in the source, whose errors are its own.
         """
         made_from = hashlib.sha256(source).hexdigest()
-        known = self.known.get(module)
+        known = self.known.get(name)
         if known is None or known["source"] != made_from:
             known = {"source": made_from, "found": find(source)}
-            self.known[module] = self.new[module] = known
+            self.known[name] = self.new[name] = known
         found: Json = known["found"]
         return found
 
     def save(self) -> None:
         """Remember what is new, if that is possible."""
         if self.new:
-            kept = {"by": self.by, "modules": self._saved() | self.new}
+            text = json.dumps(self._saved() | self.new)
             with contextlib.suppress(StpError, OSError):
-                write_text(self.path, json.dumps(kept))
+                write_text(self.path, f"{self._sealed(text)}\n{text}")
             self.new = {}
 
     def _saved(self) -> dict[str, Json]:
+        """What the file holds; nothing of one that is damaged or made by other code."""
         try:
-            saved = json.loads(self.path.read_bytes())
-            return dict(saved["modules"]) if saved["by"] == self.by else {}
-        except (OSError, ValueError, KeyError, TypeError):  # none, or one that is damaged
+            seal, _, text = self.path.read_text().partition("\n")
+        except (OSError, ValueError):
             return {}
+        return dict(json.loads(text)) if seal == self._sealed(text) else {}
+
+    def _sealed(self, text: str) -> str:
+        """What the first line of the file says: a checksum of all that counts."""
+        return hashlib.sha256(f"{self.by}\n{text}".encode()).hexdigest()
 
 
 remembered = cache(_Memory)
+_CANONICAL = Path(canonical.__file__)
 
 
 def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
@@ -128,7 +133,9 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
     Raises:
         SyntaxError: its source is not Python.
     """
-    said = remembered(folder, "meanings").of(module, source, lambda read: asdict(meaning(read)))
+    said = remembered(folder, "meanings", _CANONICAL).of(
+        module, source, lambda read: asdict(meaning(read))
+    )
     defines = said["defines"]
     return Meaning(
         said["hash"],
@@ -187,7 +194,7 @@ class Sources:
                 if parent not in parents and above is not None and not above.only_defines:
                     waiting.append(parent)
                 parents.add(parent)
-        remembered(self.folder, "meanings").save()
+        remembered(self.folder, "meanings", _CANONICAL).save()
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
@@ -290,7 +297,7 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
     Raises:
         SyntaxError: a module is not Python.
     """
-    files, memory = _module_files(folder), remembered(folder, "definitions")
+    files, memory = _module_files(folder), remembered(folder, "definitions", _CANONICAL)
     found = {
         module: memory.of(module, Path(files[module][0]).read_bytes(), definitions)
         for module in modules

@@ -25,6 +25,7 @@ from stp.plan.strict import (
     entries,
     merge,
     read_yaml,
+    remember,
 )
 from stp.plan.suite import Suite, read_suites
 
@@ -286,6 +287,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             dimension, suite.dimensions, f"dimension of {wanted.suite}", f"{where}: dimensions"
         )
         _check_wanted(cells, datasets, models, suite, f"{where}: dimensions.{dimension}")
+    remember()
     return Config(
         scale=wanted,
         datasets=datasets,

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stp.core.errors import StpError, nearest
+from stp.core.fingerprint import SOURCE_FOLDER, remembered
 from stp.core.limits import Limits, limits, require
 from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
@@ -126,7 +128,7 @@ def read_yaml(path: Path) -> Any:
         if suspicious and (excess := _excess(content, limits())):
             about, number, limit, unit = excess
             require(f"{path} {about}", number, limit, unit)
-        return pickle.loads(_parsed(content))
+        return pickle.loads(_parsed(content, str(path)))
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
         project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
@@ -144,12 +146,29 @@ def read_yaml(path: Path) -> Any:
 
 
 @lru_cache(maxsize=1000)
-def _parsed(content: bytes) -> bytes:
+def _parsed(content: bytes, path: str) -> bytes:
     """The value of a YAML file, pickled: each reader gets one of its own.
 
-    A process that makes many plans would parse the same hundred files for each.
+    A process that makes many plans would parse the same hundred files for each; and so would each
+    process, which remembers those of the project's configuration.
     """
+    if not Path(path).is_relative_to(CONFIG_FOLDER):
+        return _value(content)
+    found = _memory().of(path, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
+    return b64decode(found["pickled"])
+
+
+def _value(content: bytes) -> bytes:
     return pickle.dumps(yaml.load(content, Loader=_Loader))
+
+
+def _memory() -> Any:
+    return remembered(SOURCE_FOLDER, "configuration", Path(__file__), yaml.__version__)
+
+
+def remember() -> None:
+    """Remember the configuration for other processes, which need not parse it again."""
+    _memory().save()
 
 
 @lru_cache(maxsize=1000)
