@@ -10,6 +10,7 @@ import yaml
 from stp.core import fingerprint
 from stp.core.errors import StpError
 from stp.plan import config, strict
+from stp.plan.dataset import Counts
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, merge
@@ -282,3 +283,16 @@ def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch
     os.utime(inside, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "2025-01-01" in read_anew()[0]
     strict._parsed.cache_clear()
+
+
+def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explained():
+    counts = Counts(
+        train=90,
+        val=10,
+        test=20,
+        published={"train": 100, "val": None, "test": 21},
+        explained={"train": "ten clips are too short"},
+    )
+    assert counts.official == {"train": 90, "test": 21}
+    estimated = counts.model_copy(update={"estimated": ("test",)})
+    assert estimated.official == {"train": 90}

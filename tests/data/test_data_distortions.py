@@ -1,13 +1,17 @@
 """The eight distortions of section 4.1, on clips whose frames can be told apart."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from stp.core.errors import StpError
 from stp.data import distortions
 from stp.data.distortions import DISTORTIONS, Distorter
+from stp.predict.sources.distorted_clips import DistortedClips
 
 N, T, C, SIDE = 7, 16, 3, 20
+NOISE = "gaussian_noise"
 TEMPORAL = [name for name, of in DISTORTIONS.items() if of.is_temporal]
 
 
@@ -77,12 +81,12 @@ def test_blur_keeps_what_is_flat_and_spreads_a_point_as_a_gaussian() -> None:
 
 
 def test_noise_is_mixed_in_and_clipped(light: np.ndarray) -> None:
-    plain = distort(light, "gaussian_noise", 0.3, range="unclipped")
+    plain = distort(light, NOISE, 0.3, range="unclipped")
     noise = (plain - 0.7 * light) / 0.3
     assert abs(noise.mean()) < 0.03 and abs(noise.std() - 1) < 0.03
-    signed = distort(light, "gaussian_noise", 0.3, range="unclipped", scale="signed")
+    signed = distort(light, NOISE, 0.3, range="unclipped", scale="signed")
     assert np.allclose((signed - 0.7 * light) / 0.3, (noise + 1) / 2, atol=1e-5)
-    assert np.array_equal(distort(light, "gaussian_noise", 0.3), plain.clip(0, 1))
+    assert np.array_equal(distort(light, NOISE, 0.3), plain.clip(0, 1))
 
 
 def test_salt_and_pepper_fall_alike_on_a_share_of_the_pixels(light: np.ndarray) -> None:
@@ -139,7 +143,7 @@ def test_switching_shows_another_clip_after_some_frames(numbered: np.ndarray) ->
     ("given", "message"),
     [
         (("blur", 1), "distortion is 'blur'"),
-        (("gaussian_noise", 1.5), "at most 1"),
+        ((NOISE, 1.5), "at most 1"),
         (("local_swap", 0.5), "a number from 1"),
         (("interleaving", 8), "8 clips are to be mixed, and there are 7"),
     ],
@@ -149,3 +153,14 @@ def test_what_cannot_be_is_refused(numbered: np.ndarray, given, message: str) ->
         distort(numbered, *given)
     with pytest.raises(StpError, match="option of gaussian_blur"):
         distort(numbered, "gaussian_blur", 1, place="clip")
+
+
+@pytest.mark.parametrize("intensity", [0, 4, 5])
+def test_an_intensity_that_a_distortion_does_not_have_is_refused(intensity):
+    clips = SimpleNamespace(context=0, shape=(3, 8, 8), folder="bair")
+    given = SimpleNamespace(data=clips, clips=[0, 1], intensity=3)
+    assert list(DistortedClips(given, NOISE, [0.1, 0.2, 0.3], 0).rows) == [0, 1]
+    given.intensity = intensity
+    with pytest.raises(StpError, match=f"intensity {intensity} of {NOISE}") as error:
+        DistortedClips(given, NOISE, [0.1, 0.2, 0.3], 0)
+    assert "1 to 3" in str(error.value)

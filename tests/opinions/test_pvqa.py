@@ -115,6 +115,25 @@ def test_without_generators_their_splits_have_no_value_and_say_why(raw: Path, tm
     assert set(scored(data, folder).values()) == {reason}
 
 
+def test_videos_may_lack_ratings_and_true_videos(raw: Path, tmp_path: Path):
+    """Where opinion scores come from a file: one video nobody rated, one whose truth is lost."""
+    copy = tmp_path / "raw"
+    shutil.copytree(raw, copy)
+    names = sorted(tags(copy))
+    path = copy / "pvqa" / "Ratings.csv"
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows if names[0] not in row))
+    assert len(path.read_text()) < len("".join(rows))
+    (copy / "pvqa" / preparing.TRUE / f"{names[1]}.mp4").unlink()
+    said = prepare(copy, tmp_path / "data", mos="file")
+    assert said["videos"] == 60 and said["with_truth"] == 59
+    table = pq.read_table(tmp_path / "data" / prepared.OPINIONS, page_checksum_verification=True)
+    counts = dict(zip(table["video"].to_pylist(), table["ratings"].to_pylist(), strict=True))
+    assert [name for name, count in counts.items() if count is None] == [names[0]]
+    kept = pq.read_table(tmp_path / "data" / prepared.RATINGS, page_checksum_verification=True)
+    assert set(kept["video"].to_pylist()) == set(names[1:])
+
+
 @pytest.mark.sample_bytes
 def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tmp_path: Path):
     """The file has the names of the generator; in its splits, what is known is learnt."""

@@ -143,6 +143,14 @@ def test_crops(crop, columns):
     np.testing.assert_array_equal(found[0], picture[:, columns or slice(None), 0])
 
 
+def test_the_centre_of_a_tall_picture_and_of_one_that_fits():
+    from stp.prepare.own.size import fit
+
+    picture = np.arange(24 * 16, dtype=np.uint32).reshape(24, 16, 1).astype(np.uint8)
+    np.testing.assert_array_equal(fit(picture, 16, 16, "centre", "p")[0], picture[4:20, :, 0])
+    np.testing.assert_array_equal(fit(picture, 24, 16, "centre", "p")[0], picture[..., 0])
+
+
 def test_a_crop_beyond_the_video(make_job, raw):
     with pytest.raises(StpError, match=r"clip\d\.avi: the crop(.|\n)*16 x 24"):
         run(make_job("own.reader", [1, 8, 8], {**OPTIONS, "crop": [0, 0, 17, 8]}))
