@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -14,6 +15,8 @@ from crowds import line
 from stages import Stages
 
 from stp.core.errors import StpError
+from stp.options.predict_tracks import MotionOptions
+from stp.predict.motion import _draw
 
 ALL = (
     "displacement.by_scenario",
@@ -161,3 +164,19 @@ def test_table_iii_through_the_stages(raw_mirror, tmp_path):
     found = pq.read_table(scored / "scores.parquet").to_pandas()
     ends = found[found["statistic"] == "ci95_low"]
     assert ends["value"].isna().all() and ends["reason"].str.contains("8 clusters").all()
+
+
+@pytest.mark.parametrize(("asked", "given"), [(3, 3), (3, 2), (2, 3)])
+def test_a_predictor_gives_as_many_samples_as_it_is_asked_for(asked, given):
+    drawn = np.zeros((given, 1, 2, 4, 2))
+    module = SimpleNamespace(predict=lambda *_: drawn)
+    place = SimpleNamespace(obstacles=())
+    options = MotionOptions(samples=asked)
+    if asked == given:
+        assert _draw(module, None, 4, None, place, options)[0] is drawn
+    else:
+        with pytest.raises(
+            StpError, match=f"gives {given} samples, and {asked} are asked"
+        ) as error:
+            _draw(module, None, 4, None, place, options)
+        assert f"samples: {given}" in str(error.value)
