@@ -154,7 +154,8 @@ def _parsed(content: bytes, path: str) -> bytes:
     """
     if not Path(path).is_relative_to(CONFIG_FOLDER):
         return _value(content)
-    found = _memory().of(path, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
+    name = str(Path(path).relative_to(CONFIG_FOLDER))  # copies of the project have equal files
+    found = _memory().of(name, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
     return b64decode(found["pickled"])
 
 
