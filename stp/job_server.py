@@ -154,7 +154,7 @@ def _state(places: tuple[Path, ...]) -> dict[str, tuple[int, int]]:
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.is_dir() and entry.name != "__pycache__":
+                if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
                     waiting.append(entry.path)
                 elif entry.is_file():
                     found[entry.path] = (seen := entry.stat()).st_mtime_ns, seen.st_size

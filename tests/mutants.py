@@ -90,6 +90,7 @@ def main() -> None:
     known = results_so_far()
     new = [change for change in chosen if change.name not in known]
     again = [one for one in chosen if options.again and fate(one, known.get(one.name)) == SURVIVED]
+    os.environ["OMP_NUM_THREADS"] = "1"  # read by torch when it is imported: sums of threads differ
     for name in LIBRARIES:
         importlib.import_module(name)
     links()  # read once, for all processes

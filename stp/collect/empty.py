@@ -14,11 +14,9 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect import layout, opened
-from stp.collect.sample_files import quoted
+from stp.collect import layout, opened, sample_files, views
 from stp.collect.settings import with_keys
-from stp.collect.views import View, comment_of
-from stp.collect.views import with_keys as views_with_keys
+from stp.collect.views import View
 from stp.core.disk import beside
 from stp.core.errors import StpError
 
@@ -35,10 +33,11 @@ def write_empty(path: Path, keys: Keys) -> None:
     Args:
         keys: columns of `keyed_tables`, which the views follow.
     """
-    tables, views = keyed_tables(keys), views_with_keys(key for key, *_ in keys)
-    code = [Path(module).read_bytes() for module in (__file__, opened.__file__)]
+    tables, asked = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
+    modules = (__file__, opened.__file__, sample_files.__file__, views.__file__)
+    code = [Path(module).read_bytes() for module in modules]
     made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
-    layouts = repr((made_by, tables, views)).encode()
+    layouts = repr((made_by, tables, asked)).encode()
     name = f"empty-{hashlib.sha256(layouts).hexdigest()[:16]}.duckdb.gz"
     kept = MEMORY / name
     # Damage is an error of gzip, which ends with a checksum; of no bytes, it makes no bytes.
@@ -47,7 +46,7 @@ def write_empty(path: Path, keys: Keys) -> None:
             path.write_bytes(content)
             return
     with opened.created(path) as database:
-        create(database, tables, views)
+        create(database, tables, asked)
     with contextlib.suppress(OSError, StpError):
         with beside(kept) as temporary:
             temporary.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
@@ -63,7 +62,7 @@ def keyed_tables(keys: Keys) -> list[layout.Table]:
 
 
 def create(
-    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], views: Iterable[View]
+    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], asked: Iterable[View]
 ) -> None:
     """Create empty tables, and views, with their comments.
 
@@ -77,8 +76,10 @@ def create(
         statements.append(f"CREATE TABLE {identifier(table.name)} ({columns})")
         comments = {column: comment for column, _, comment in table.columns}
         statements += commented("TABLE", table.name, table.comment, comments)
-    described = {view.name: view for view in views}
-    statements += [f"CREATE VIEW {identifier(view.name)} AS {view.sql}" for view in views]
+    described = {view.name: view for view in asked}
+    statements += [
+        f"CREATE VIEW {identifier(view.name)} AS {view.sql}" for view in described.values()
+    ]
     database.execute(";\n".join(statements))
     found: dict[str, dict[str, str]] = {name: {} for name in described}
     for name, column in database.execute(
@@ -87,7 +88,7 @@ def create(
         [list(described)],
     ).fetchall():
         # Columns of tables keep the comments that they have there.
-        found[name][column] = comment_of(described[name], column)
+        found[name][column] = views.comment_of(described[name], column)
     statements = []
     for name, view in described.items():
         statements += commented("VIEW", name, view.comment, found[name])
@@ -98,8 +99,8 @@ def create(
 def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
     """Statements that comment on a table or view, and on its columns."""
     one = identifier(name)
-    return [f"COMMENT ON {kind} {one} IS {quoted(comment)}"] + [
-        f"COMMENT ON COLUMN {one}.{identifier(column)} IS {quoted(about)}"
+    return [f"COMMENT ON {kind} {one} IS {sample_files.quoted(comment)}"] + [
+        f"COMMENT ON COLUMN {one}.{identifier(column)} IS {sample_files.quoted(about)}"
         for column, about in columns.items()
     ]
 

@@ -16,8 +16,8 @@ def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
         StpError: the checkout was edited since this job started.
     """
     code = CodeOfPlan(plan.config, plan.source)
-    known = code.of(*artefact.code.modules).modules == artefact.code.modules
-    if known and code.declared(artefact.entries) == artefact.recipe.get("reads", {}):
+    same = code.of(*artefact.code.modules).modules == artefact.code.modules
+    if same and code.declared(artefact.entries) == artefact.recipe.get("reads", {}):
         return
     now = Plan(plan.config, plan.source)
     if artefact.folder in now.artefacts:
