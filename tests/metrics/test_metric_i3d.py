@@ -273,6 +273,7 @@ def test_state_dicts_of_both_ports(tmp_path) -> None:
         assert not read_i3d(read_state(tmp_path / name)).training
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # releases are such archives
 def test_a_torchscript_archive_gives_the_same_logits(tmp_path) -> None:
     torch.jit.save(torch.jit.script(Chain(scale=True)), tmp_path / "i3d_torchscript.pt")
     state = read_state(tmp_path / "i3d_torchscript.pt")

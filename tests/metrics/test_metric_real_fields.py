@@ -4,6 +4,7 @@ ERA5's ten members at 3 degrees (t850, z500; four times), and monthly means of E
 grid of ChaosBench.
 """
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,7 +93,9 @@ def era5(raw_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Ensemble:
 @pytest.fixture
 def interim(raw_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """z500, u200 and v850 of January and July, every second point: (2, C, 121, 240)."""
-    with xr.open_dataset(raw_mirror / "climate/eraint_uvz.nc") as given:
+    with warnings.catch_warnings(action="ignore", category=xr.SerializationWarning):
+        given = xr.open_dataset(raw_mirror / "climate/eraint_uvz.nc")
+    with given:
         coarse = given.isel(latitude=slice(None, None, 2), longitude=slice(None, None, 2))
         use(monkeypatch, coarse.latitude.to_numpy().astype(float))
         chosen = (("z", 500), ("u", 200), ("v", 850))

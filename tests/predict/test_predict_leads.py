@@ -20,8 +20,12 @@ from stp.predict.run import run
 CONVLSTM = {"model": "convlstm", "options": {"num_hidden": [3], "filter_size": 3, "patch_size": 2}}
 
 
+def stored(job: Job) -> xr.Dataset:
+    return xr.open_zarr(job.out / "predictions.zarr", consolidated=False)
+
+
 def opened(job: Job) -> xr.DataArray:
-    return xr.open_zarr(job.out / "predictions.zarr")["predictions"]
+    return stored(job)["predictions"]
 
 
 def trained(folder: Path, recipe: dict, seed: int, name: str = weights.MODEL) -> Path:
@@ -45,8 +49,7 @@ def test_each_lead_time_is_forecast_by_its_own_network(tmp_path, make_data, make
     found = opened(direct)
     assert found.dims == ("sample", "lead", "channel", "y", "x")
     assert found["lead"].values.tolist() == [1, 3]
-    attributes = xr.open_zarr(direct.out / "predictions.zarr").attrs
-    assert attributes["leads"] == extras["leads"] == [1, 3]
+    assert stored(direct).attrs["leads"] == extras["leads"] == [1, 3]
     for lead, folder in folders.items():  # a forecast of one frame, by that network
         alone = make_job(data, folder, **single, lead_times=1)
         run(alone)
@@ -73,7 +76,7 @@ def test_lead_times_between_are_interpolated_and_channels_may_be_left_out(
         run(job)
     own, found = opened(direct), opened(between)
     assert found["lead"].values.tolist() == [1, 2, 3] and found.sizes["channel"] == 1
-    assert xr.open_zarr(between.out / "predictions.zarr").attrs["variables"] == ["sst"]
+    assert stored(between).attrs["variables"] == ["sst"]
     assert np.array_equal(found.sel(lead=[1, 3]), own)
     np.testing.assert_allclose(found.sel(lead=2), own.mean("lead"), rtol=1e-6)
     # What it is not shown cannot matter.
@@ -102,7 +105,7 @@ def test_each_member_is_forecast_by_a_training_of_its_own(tmp_path, make_data, m
 def test_all_lead_times_are_listed_where_none_is_left_out(make_data, make_job):
     job = make_job(make_data())
     run(job)
-    assert xr.open_zarr(job.out / "predictions.zarr").attrs["leads"] == [1, 2, 3]
+    assert stored(job).attrs["leads"] == [1, 2, 3]
 
 
 def test_lead_times_that_are_not_wanted_are_left_out(make_trained, make_job):

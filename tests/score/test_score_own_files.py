@@ -354,6 +354,7 @@ def test_grib_whose_variables_have_different_levels(files: Files) -> None:
 
 
 @pytest.mark.sample_bytes
+@pytest.mark.filterwarnings("ignore::FutureWarning:cfgrib")
 def test_a_real_ensemble_in_grib_is_read_as_in_netcdf(raw_mirror: Path, tmp_path: Path) -> None:
     """ERA5's ten members at two levels, edition 1 of GRIB: analyses, then as of a day later."""
     given = raw_mirror / "climate/era5-levels-members.grib"
