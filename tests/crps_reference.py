@@ -1,9 +1,13 @@
 """The library properscoring without numba, which would compile for longer than all tests take."""
 
 import sys
-from unittest import mock
+from typing import Any
 
-with mock.patch.dict(sys.modules, {"numba": None}):
+import pytest
+
+_modules: dict[str, Any] = sys.modules
+with pytest.MonkeyPatch.context() as patch:
+    patch.setitem(_modules, "numba", None)  # this key alone: modules imported meanwhile stay
     import properscoring
 
 __all__ = ["properscoring"]
