@@ -172,6 +172,42 @@ def test_detail_is_lost_in_the_mean_over_lead_times(results: Path, tmp_path: Pat
     assert row.value == pytest.approx(43.1 / 44)
 
 
+@pytest.mark.parametrize(
+    ("last", "value", "remark"),
+    [("2.0", 1.5, None), ("'inf'::DOUBLE", None, "a SpecDiv is not finite"), ("NULL", 1.0, None)],
+)
+def test_detail_counts_each_seed_once(
+    results: Path, tmp_path: Path, last: str, value: float | None, remark: str | None
+) -> None:
+    """Seed 2 has one of the three starts, and there a value, an infinite one, or none."""
+    path = Path(shutil.copy(results, tmp_path / "results.duckdb"))
+    scores = [("unet", 1, start, "1.0") for start in ("a", "b", "c")]
+    scores += [("ukmo", "NULL", start, "0.5") for start in ("a", "b", "c")]
+    values = ", ".join(
+        f"('{forecast}', {seed}, '{start}', {score})"
+        for forecast, seed, start, score in [*scores, ("unet", 2, "a", last)]
+    )
+    with duckdb.connect(str(path)) as connection:
+        write_starts(
+            connection,
+            "SELECT 's2s_control' AS dimension, forecast, CAST(seed AS INTEGER) AS seed, start, "
+            "'default' AS variant, 'chaosbench' AS trained_on, 'chaosbench' AS tested_on, "
+            "'test' AS subset, 'horizon-44' AS setting, 't850' AS variable, "
+            "[score, score] AS divergence "
+            f"FROM (VALUES {values}) AS f(forecast, seed, start, score)",
+        )
+    (finding,) = judge(path, [pick(QUESTIONS, 4)])
+    (row,) = [
+        row
+        for row in finding.evidence
+        if (row.side, row.model, row.against) == (OURS, "unet", "ukmo")
+        and row.metric.startswith("t850")
+    ]
+    assert (row.value, row.other, row.in_common) == (value, 0.5, 3 if last == "NULL" else 1)
+    assert row.outcome == (None if value is None else True)
+    assert row.remark == remark
+
+
 def test_the_table_has_the_number_of_starts(results: Path, tmp_path: Path) -> None:
     render_findings(results, FOLDER, tmp_path / "s2s_findings.csv")
     with (tmp_path / "s2s_findings.csv").open(newline="") as file:
