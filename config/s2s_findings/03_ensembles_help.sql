@@ -55,7 +55,7 @@ ratios AS (
 ),
 pairs AS (
     SELECT
-        e.forecast, e.variable, e.start,
+        e.forecast, e.variable, e.seed, c.seed AS other_seed, e.start,
         unnest(['MS-SSIM', 'MS-SSIM of three scales', 'SpecDiv']) AS score,
         unnest([e.similarity[1], e.similarity_of_three[1], e.divergence[1]]) AS own_first,
         unnest([c.similarity[1], c.similarity_of_three[1], c.divergence[1]]) AS other_first,
@@ -71,14 +71,26 @@ pairs AS (
         AND e.forecast IN ('ukmo', 'ncep', 'cma', 'ecmwf')
         AND e.variable IN ('t850', 'z500', 'q700')
 ),
+runs AS (
+    SELECT
+        forecast, variable, score, seed, other_seed, count(*) AS n,
+        CASE WHEN count(*) FILTER (isfinite(own_first) AND isfinite(other_first)) = count(*)
+            THEN avg(own_first ORDER BY start) / nullif(avg(other_first ORDER BY start), 0)
+        END AS first,
+        CASE WHEN count(*) FILTER (isfinite(own_last) AND isfinite(other_last)) = count(*)
+            THEN avg(own_last ORDER BY start) / nullif(avg(other_last ORDER BY start), 0)
+        END AS last
+    FROM pairs
+    WHERE own_first IS NOT NULL AND other_first IS NOT NULL AND own_last IS NOT NULL
+        AND other_last IS NOT NULL
+    GROUP BY ALL
+),
 structure AS (
     SELECT
-        forecast, variable, score, count(*) AS in_common,
-        avg(own_first ORDER BY start) / nullif(avg(other_first ORDER BY start), 0) AS first,
-        avg(own_last ORDER BY start) / nullif(avg(other_last ORDER BY start), 0) AS last
-    FROM pairs
-    WHERE isfinite(own_first) AND isfinite(other_first) AND isfinite(own_last)
-        AND isfinite(other_last)
+        forecast, variable, score, min(n) AS in_common,
+        CASE WHEN count(first) = count(*) THEN avg(first ORDER BY seed, other_seed) END AS first,
+        CASE WHEN count(last) = count(*) THEN avg(last ORDER BY seed, other_seed) END AS last
+    FROM runs
     GROUP BY forecast, variable, score
     -- Three scales only where no forecast has a value of five.
     QUALIFY score <> 'MS-SSIM of three scales' OR NOT bool_or(score = 'MS-SSIM') OVER ()
@@ -105,7 +117,10 @@ SELECT
         ELSE s.last < 2 * s.first AND 2 * s.last > s.first
     END AS outcome,
     true,
-    CASE WHEN outcome IS NULL THEN r.reason END,
+    CASE
+        WHEN outcome IS NULL AND s.forecast IS NULL THEN r.reason
+        WHEN outcome IS NULL THEN s.score || ' has no finite ratio'
+    END,
     r.bytes, r.comparable
 FROM ratios r
 CROSS JOIN (

@@ -52,7 +52,9 @@ runs AS (
 ),
 best AS (
     SELECT
-        tested_on, model, max(value) AS value, min(reason) AS reason, min(bytes) AS bytes,
+        tested_on, model,
+        CASE WHEN count(value) = count(*) THEN max(value) END AS value,
+        min(reason) AS reason, min(bytes) AS bytes,
         bool_and(comparable) AS comparable
     FROM runs
     GROUP BY tested_on, model

@@ -8,7 +8,8 @@ different datasets are never ranked together.
 
 Two draws are behind it, so there are two intervals, both percentiles over resamples. Other test
 clips would give the same models other values: clusters of clips are drawn, the same ones for all
-models. Other models would be ranked in another way: models are drawn, if there are ten.
+models. Other models would be ranked in another way: models are drawn, if there are ten, each with
+all of its variants, snapshots and seeds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -126,7 +127,7 @@ class _Models:
         return _Drawn(
             float(correlation),
             self._over_clips((convention, success), there),
-            _over_models(x, y, self.resamples),
+            _over_models([self.cells[n].key.model for n in there], x, y, self.resamples),
             len(there),
         )
 
@@ -156,11 +157,26 @@ class _Models:
         return rank_correlation(*again)
 
 
-def _over_models(x: np.ndarray, y: np.ndarray, resamples: int) -> np.ndarray | str:
-    if len(x) < FEWEST_CLUSTERS:
-        return f"{len(x)} models; an interval over models needs {FEWEST_CLUSTERS}"
-    drawn = np.random.default_rng(SEED).integers(len(x), size=(resamples, len(x)))
-    return rank_correlation(x[drawn], y[drawn])
+def _over_models(
+    names: Sequence[str], x: np.ndarray, y: np.ndarray, resamples: int
+) -> np.ndarray | str:
+    """Correlations of drawn models, each with all of its variants, snapshots and seeds, which are
+    not independent of each other.
+
+    Args:
+        names: the model of each of the N values.
+        x, y: (N,).
+        resamples: R.
+    """
+    of = [[n for n, name in enumerate(names) if name == model] for model in dict.fromkeys(names)]
+    if len(of) < FEWEST_CLUSTERS:
+        return f"{len(of)} models; an interval over models needs {FEWEST_CLUSTERS}"
+    drawn = np.random.default_rng(SEED).integers(len(of), size=(resamples, len(of)))
+    again = np.empty(resamples)
+    for r, models in enumerate(drawn):
+        there = [n for model in models for n in of[model]]
+        (again[r],) = rank_correlation(x[there][None], y[there])
+    return again
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:

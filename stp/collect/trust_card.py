@@ -46,8 +46,14 @@ class OfDataset:
         return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
 
     def follows(self, *, temporal: bool) -> list[str]:
-        """Distortions that it gets worse with: the interval of its correlation is above 0."""
-        return [c.distortion for c in self._of(temporal) if c.low is not None and c.low > 0]
+        """Distortions that it gets worse with: the interval of its correlation is above 0, or
+        below it where a higher intensity changes less."""
+        found = []
+        for curve in self._of(temporal):
+            if curve.low is not None and curve.high is not None:
+                surely = curve.high < 0 if weakens(curve) else curve.low > 0
+                found += [curve.distortion] if surely else []
+        return found
 
     def number(self, *, temporal: bool) -> int:
         """Distortions of time, or of space."""
@@ -60,6 +66,11 @@ class OfDataset:
 def is_temporal(curve: Curve) -> bool:
     """Does the distortion leave frames as they are, and put others behind each other?"""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].is_temporal
+
+
+def weakens(curve: Curve) -> bool:
+    """Does the distortion change less, the higher its intensity is?"""
+    return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:

@@ -513,45 +513,92 @@ WHERE r.how IN ('failed', 'killed', 'out of memory', 'time limit')""",
     },
 )
 
+_SET_SIZE = f"CASE WHEN l.metric IN {SET_DISTANCES} THEN l.n END AS set_size"
+_SET_SIZE_COMMENT = (
+    "Clips of a set, where the metric is a distance of sets, which is ranked at equal n; else NULL."
+)
+_BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads, {_ALIKE}, set_size"
+
+
+def _place(by: str) -> str:
+    """The place among the models that both rank; equal models share the mean of their places."""
+    return (
+        f"rank() OVER (PARTITION BY {_BOTH} ORDER BY {by})"
+        f" + (count(*) OVER (PARTITION BY {_BOTH}, {by}) - 1) / 2.0"
+    )
+
+
 CONVENTION_EFFECTS = View(
     "convention_effects",
     "How much of a ranking is convention: one row per evaluation and pair of conventions of one "
-    "metric (of the same variable, threshold and lead times), over the models that both rank.",
+    "metric (of the same variable, threshold and lead times), over the models that both rank. "
+    "Ranks are among these models; distances of sets are compared at equal n.",
     f"""
+WITH ranked AS (
+    SELECT l.*, {_SET_SIZE} FROM leaderboard l WHERE rank IS NOT NULL
+),
+both_ranked AS (
+    SELECT
+        {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
+        a.convention, b.convention AS other, a.variable, a.level, a.threshold, a.leads,
+        {", ".join(f"a.{name}" for name in layout.ALIKE)}, a.set_size,
+        {{'model': a.model, 'variant': a.variant}} AS who,
+        a.value, b.value AS other_value, a.rank AS full_rank, b.rank AS full_other_rank
+    FROM ranked a
+    JOIN ranked b
+        ON a.metric = b.metric AND a.convention < b.convention
+        AND a.model = b.model AND a.variant = b.variant
+        AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
+        AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
+        AND a.threshold IS NOT DISTINCT FROM b.threshold AND a.leads IS NOT DISTINCT FROM b.leads
+        AND {" AND ".join(f"a.{name} = b.{name}" for name in layout.ALIKE)}
+        AND a.set_size IS NOT DISTINCT FROM b.set_size
+),
+placed AS (
+    SELECT
+        * EXCLUDE (full_rank, full_other_rank),
+        rank() OVER (PARTITION BY {_BOTH} ORDER BY full_rank) AS rank,
+        rank() OVER (PARTITION BY {_BOTH} ORDER BY full_other_rank) AS other_rank,
+        {_place("full_rank")} AS x, {_place("full_other_rank")} AS y
+    FROM both_ranked
+),
+effects AS (
+    SELECT
+        {_BOTH}, count(*) AS models,
+        CASE WHEN count(DISTINCT x) > 1 AND count(DISTINCT y) > 1 THEN corr(x, y ORDER BY who) END
+            AS rank_correlation,
+        max(abs(rank - other_rank)) AS largest_move,
+        count(*) FILTER (WHERE rank <> other_rank) AS moved,
+        min(who) FILTER (WHERE rank = 1 AND other_rank = 1) AS best_by_both,
+        coalesce(best_by_both, min(who) FILTER (WHERE rank = 1)) AS best,
+        coalesce(best_by_both, min(who) FILTER (WHERE other_rank = 1)) AS other_best,
+        median(abs(other_value - value) / nullif(abs(value), 0)) AS relative_difference
+    FROM placed
+    GROUP BY {_BOTH}
+)
 SELECT
-    {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
-    a.convention, b.convention AS other, a.variable, a.level, a.threshold, a.leads,
-    {", ".join(f"a.{name}" for name in layout.ALIKE)}, count(*) AS models,
-    corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
-    max(abs(a.rank - b.rank)) AS largest_move,
-    count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
-    min(a.best_model) AS best_model, min(b.best_model) AS other_best_model,
-    min(a.best_model) <> min(b.best_model) AS another_wins,
-    median(abs(b.value - a.value) / nullif(abs(a.value), 0)) AS relative_difference
-FROM leaderboard a
-JOIN leaderboard b
-    ON a.metric = b.metric AND a.convention < b.convention
-    AND a.model = b.model AND a.variant = b.variant
-    AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
-    AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
-    AND a.threshold IS NOT DISTINCT FROM b.threshold AND a.leads IS NOT DISTINCT FROM b.leads
-    AND {" AND ".join(f"a.{name} = b.{name}" for name in layout.ALIKE)}
-WHERE a.rank IS NOT NULL AND b.rank IS NOT NULL
-GROUP BY ALL""",
+    {_BOTH}, models, rank_correlation, largest_move, moved,
+    best.model AS best_model, best.variant AS best_variant,
+    other_best.model AS other_best_model, other_best.variant AS other_best_variant,
+    best_by_both IS NULL AS another_wins, relative_difference
+FROM effects""",
     {
         "other": "The convention that it is compared with.",
-        "models": "Models that both rank.",
-        "rank_correlation": "Spearman's correlation of the ranks; NULL where all share one.",
+        "set_size": _SET_SIZE_COMMENT,
+        "models": "Models, and variants of them, that both rank.",
+        "rank_correlation": "Spearman's correlation of the ranks, where equal models share the "
+        "mean of their ranks; NULL where all are equal.",
         "largest_move": "The most places that a model moves.",
         "moved": "Models that move at all.",
-        "best_model": "Best by the convention.",
-        "other_best_model": "Best by the other.",
-        "another_wins": "Whether these are two.",
+        "best_model": "Best by the convention; of several, one that is best by both, or else the "
+        "first by name.",
+        "best_variant": "Its variant.",
+        "other_best_model": "Best by the other, chosen likewise.",
+        "other_best_variant": "Its variant.",
+        "another_wins": "Whether no model is best by both.",
         "relative_difference": "Median over models of |other - value| / |value|.",
     },
 )
-
-_PAIRED = f"{_CASE}, convention, other, variable, level, threshold, leads, {_ALIKE}"
 
 QUALITY_AGREEMENT = View(
     "quality_agreement",
@@ -562,34 +609,29 @@ QUALITY_AGREEMENT = View(
     f"""
 WITH both_ranked AS (
     SELECT
-        {", ".join(f"q.{key}" for key in EVALUATION)}, q.convention, m.convention AS other,
-        m.variable, m.level, m.threshold, m.leads,
-        {", ".join(f"q.{name}" for name in layout.ALIKE)},
-        q.rank AS by_quality, m.rank AS by_other
+        {", ".join(f"q.{key}" for key in EVALUATION)}, q.convention, l.convention AS other,
+        l.metric, l.variable, l.level, l.threshold, l.leads,
+        {", ".join(f"q.{name}" for name in layout.ALIKE)}, {_SET_SIZE},
+        q.rank AS by_quality, l.rank AS by_other
     FROM leaderboard q
-    JOIN leaderboard m USING ({_CASE}, {_ALIKE}, model, variant)
-    WHERE q.metric = 'predicted_quality' AND m.metric <> 'predicted_quality'
-        AND q.rank IS NOT NULL AND m.rank IS NOT NULL
+    JOIN leaderboard l USING ({_CASE}, {_ALIKE}, model, variant)
+    WHERE q.metric = 'predicted_quality' AND l.metric <> 'predicted_quality'
+        AND q.rank IS NOT NULL AND l.rank IS NOT NULL
 ),
 placed AS (
-    -- Equal models share the mean of their places.
-    SELECT
-        {_PAIRED},
-        rank() OVER (PARTITION BY {_PAIRED} ORDER BY by_quality)
-            + (count(*) OVER (PARTITION BY {_PAIRED}, by_quality) - 1) / 2.0 AS x,
-        rank() OVER (PARTITION BY {_PAIRED} ORDER BY by_other)
-            + (count(*) OVER (PARTITION BY {_PAIRED}, by_other) - 1) / 2.0 AS y
-    FROM both_ranked
+    SELECT {_BOTH}, {_place("by_quality")} AS x, {_place("by_other")} AS y FROM both_ranked
 )
 SELECT
-    {_PAIRED}, count(*) AS models,
+    {_BOTH}, count(*) AS models,
     CASE WHEN count(DISTINCT x) > 1 AND count(DISTINCT y) > 1 THEN corr(x, y ORDER BY x, y) END
         AS rank_correlation
 FROM placed
-GROUP BY {_PAIRED}
+GROUP BY {_BOTH}
 HAVING count(*) >= 3""",
     {
+        "metric": "That of the other convention.",
         "other": "The convention that it is compared with.",
+        "set_size": _SET_SIZE_COMMENT,
         "models": "Models that both rank.",
         "rank_correlation": "Spearman's correlation of the ranks, 1 for the same order; NULL where "
         "all share one.",

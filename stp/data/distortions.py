@@ -197,12 +197,14 @@ class Distortion(NamedTuple):
         open_points: those of `CHOICES` that it has.
         is_temporal: whether frames stay as they are, and other ones follow each other.
         others: intensity -> how many other clips it needs.
+        weakens: whether it changes less, the higher its intensity is.
     """
 
     apply: Callable[..., np.ndarray]
     open_points: tuple[str, ...]
     is_temporal: bool
     others: Callable[[float], int] = lambda intensity: 0
+    weakens: bool = False
 
 
 DISTORTIONS = {
@@ -213,7 +215,7 @@ DISTORTIONS = {
     "local_swap": Distortion(local_swap, ("ends",), True),
     "global_swap": Distortion(global_swap, ("ends",), True),
     "interleaving": Distortion(interleaving, ("time",), True, lambda n: int(n) - 1),
-    "switching": Distortion(switching, ("time",), True, lambda n: 1),
+    "switching": Distortion(switching, ("time",), True, lambda n: 1, weakens=True),
 }
 """The eight of the paper, by name."""
 COUNTED = ("local_swap", "global_swap", "interleaving", "switching")

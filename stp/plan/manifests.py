@@ -111,24 +111,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
             for name in sorted(named)
             if (clips := plan.config.datasets[name].counts.published.test)
         },
-        published_names=Names(
-            {
-                name: model.published_name or model.title
-                for name, model in plan.config.models.items()
-                if model.fit != EXTERNAL  # it may be called like a model of ours
-            },
-            {
-                name: dataset.published_name
-                for name, dataset in plan.config.datasets.items()
-                if dataset.published_name
-            },
-            {
-                f"{name}:{variant}": printed
-                for name, model in plan.config.models.items()
-                for variant, about in model.variants.items()
-                if (printed := _printed_variant(model, about))
-            },
-        ),
+        published_names=published_names(plan.config),
     )
 
 
@@ -367,6 +350,28 @@ class _Entries:
             return ""
         own = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
         return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
+
+
+def published_names(config: configuration.Config) -> Names:
+    """What the paper calls models, their variants and datasets."""
+    return Names(
+        {
+            name: model.published_name or model.title
+            for name, model in config.models.items()
+            if model.fit != EXTERNAL  # it may be called like a model of ours
+        },
+        {
+            name: dataset.published_name
+            for name, dataset in config.datasets.items()
+            if dataset.published_name
+        },
+        {
+            f"{name}:{variant}": printed
+            for name, model in config.models.items()
+            for variant, about in model.variants.items()
+            if (printed := _printed_variant(model, about))
+        },
+    )
 
 
 def _printed_variant(model: Model, variant: Variant) -> str | None:

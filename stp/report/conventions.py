@@ -11,7 +11,7 @@ SELECT
     e.dimension, c.tested, e.metric, e.convention, e.other, e.variable, e.level, e.threshold,
     e.leads,
     e.source, e.models, e.rank_correlation, e.largest_move, e.moved, e.best_model,
-    e.other_best_model, e.another_wins, e.relative_difference
+    e.best_variant, e.other_best_model, e.other_best_variant, e.another_wins, e.relative_difference
 FROM convention_effects e
 JOIN (
     SELECT dimension, suite, trained_on, train_subset, tested_on, subset, setting,
@@ -20,7 +20,7 @@ JOIN (
 ) c USING (dimension, suite, trained_on, train_subset, tested_on, subset, setting)
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.variable, e.level,
-    e.threshold, e.leads, e.source, e.scale, e.leaky, e.best_of"""
+    e.threshold, e.leads, e.source, e.scale, e.leaky, e.best_of, e.set_size"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:

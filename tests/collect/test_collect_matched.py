@@ -47,6 +47,7 @@ class Cells:
         reason: str | None = None,
         model: str = "convlstm",
         trained_on: str = "bridge",
+        seed: int = 0,
         **key: Any,
     ) -> float | None:
         """Add a cell; returns its distance between all clips."""
@@ -63,7 +64,7 @@ class Cells:
             model,
             trained_on,
             {"ssim.range2": {"mean": 0.5}},
-            seed=0,
+            seed=seed,
             perceptual={FVD: {"mean": value, "n": n, "reason": reason}},
             dimension=dimension,
             trained_on=trained_on,
@@ -271,3 +272,23 @@ def test_rows_of_changes_use_them(cells: Cells) -> None:
     assert remark == (
         "not comparable: FVD of 30 and 12 clips (its 30 clips left no features to draw 12 from)"
     )
+
+
+@pytest.mark.long(part="kinds")
+def test_seeds_with_other_numbers_of_clips_are_not_compared(cells: Cells) -> None:
+    for seed, n in enumerate((12, 10)):
+        cells.add("short_term", clips(30, 1), seed=seed)
+        cells.add("generalization", clips(n, 2), seed=seed, subset="new_scene_new_task")
+    for store in cells.stores.values():
+        store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
+    assert ask(
+        cells.build(),
+        sql="SELECT decline, fair, remark FROM paper_changes "
+        "WHERE side = 'ours' AND metric = 'FVD' AND subset = 'new_scene_new_task'",
+    ) == [
+        (
+            None,
+            False,
+            "not comparable: FVD of 30 and 10 clips (seeds have 10 to 12 clips in common)",
+        )
+    ]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, write_receipt
 
-from stp.collect.sensitivity import draws
+from stp.collect.sensitivity import SEED, draws
 from stp.collect.success import rankings
 from stp.plan.manifest import load_manifest
 from stp.score.tables import write_clusters, write_samples
@@ -52,3 +52,30 @@ def test_an_interval_over_clips_is_that_of_drawn_clusters(tmp_path: Path) -> Non
     assert one.over_clips is not None and one.correlation is not None
     assert one.over_clips.low < one.correlation < one.over_clips.high
     assert one.why == "5 models; an interval over models needs 10"
+
+
+@pytest.mark.parametrize(("models", "runs"), [(12, 1), (12, 5), (9, 5)])
+def test_an_interval_over_models_is_that_of_drawn_models_with_all_their_runs(
+    tmp_path: Path, models: int, runs: int
+) -> None:
+    random = np.random.default_rng(0)
+    store = SmallStore(tmp_path)
+    of: list[np.ndarray] = []  # (runs, 2) of each model
+    for model in range(models):
+        of.append(model / 9 + random.normal(0, 0.5, 2) + random.normal(0, 0.1, (runs, 2)))
+        for seed, (success, quality) in enumerate(of[-1].tolist()):
+            values = {SUCCESS: {"mean": success}, ERROR: {"mean": 9 - quality}}
+            store.add(f"model{model:02}", "moving_mnist", values, seed=seed)
+    facts = {SUCCESS: convention_facts(True, success="graded"), ERROR: convention_facts(False)}
+    store.manifest["conventions"] |= facts
+    found = rankings(load_manifest(store.write()), resamples=60)
+    (one, _) = (each for each in found if each.convention == ERROR)
+    assert one.models == models * runs
+    if models < 10:
+        assert one.over_models is None
+        assert f"{models} models; an interval over models needs 10" in one.why
+        return
+    again = []
+    for drawn in np.random.default_rng(SEED).integers(models, size=(60, models)):
+        again.append(spearmanr(np.concatenate([of[model] for model in drawn])).statistic)
+    assert one.over_models == pytest.approx(np.quantile(again, (0.025, 0.975)))

@@ -144,6 +144,51 @@ def test_how_much_of_a_ranking_is_convention(store: SmallStore) -> None:
     assert row[7] == pytest.approx(changes[1])
 
 
+def test_conventions_are_compared_over_the_models_that_both_rank(store: SmallStore) -> None:
+    """A model without a value in one of them moves nobody; equal models share the mean place."""
+    per_frame = {"persistence": None, "convlstm": 3.0, "simvpv2": 3.0, "tau": 3.0, "mau": 1.0}
+    pooled = {"persistence": 9.0, "convlstm": 1.0, "simvpv2": 2.0, "tau": 3.0, "mau": 4.0}
+    store.manifest["conventions"]["ssim.range1"] = convention_facts(True)
+    for model, value in per_frame.items():
+        scores = {"ssim.range1": {"mean": pooled[model]}, "ssim.range2": {"mean": value}}
+        scores["ssim.range2"] |= {"reason": "not a number"} if value is None else {}
+        store.add(model, "moving_mnist", scores)
+    ask = built(store)
+    (row,) = ask(
+        "SELECT models, rank_correlation, largest_move, moved, best_model, other_best_model, "
+        "another_wins FROM convention_effects"
+    )
+    ones, twos = (
+        [of[model] for model in per_frame if model != "persistence"] for of in (pooled, per_frame)
+    )
+    assert row[0] == 4
+    assert row[1] == pytest.approx(spearmanr(ones, twos).statistic)
+    assert row[2:] == (3, 4, "mau", "convlstm", True)
+
+
+def test_a_model_that_is_best_by_both_conventions_wins_by_both(store: SmallStore) -> None:
+    """SimVPv2 shares the first place in one, and another is the first by name."""
+    store.manifest["conventions"]["ssim.range1"] = convention_facts(True)
+    for model, one, two in (("convlstm", 0.9, 0.5), ("simvpv2", 0.9, 0.8)):
+        store.add(
+            model, "moving_mnist", {"ssim.range1": {"mean": one}, "ssim.range2": {"mean": two}}
+        )
+    assert built(store)(
+        "SELECT best_model, other_best_model, another_wins FROM convention_effects"
+    ) == [("simvpv2", "simvpv2", False)]
+
+
+def test_distances_of_sets_are_compared_at_equal_n(store: SmallStore) -> None:
+    store.manifest["conventions"] |= {name: convention_facts(False) for name in ("fvd.a", "fvd.b")}
+    clips = {"convlstm": 200, "simvpv2": 200, "tau": 100, "mau": 100}
+    for place, (model, n) in enumerate(clips.items()):
+        scores = {name: {"mean": float(place), "n": n} for name in ("fvd.a", "fvd.b")}
+        store.add(model, "moving_mnist", ssim(0.9) | scores)
+    assert built(store)(
+        "SELECT set_size, models, best_model, rank_correlation FROM convention_effects ORDER BY ALL"
+    ) == [(100, 2, "tau", 1.0), (200, 2, "convlstm", 1.0)]
+
+
 def test_a_number_leads_to_its_artefacts_and_raw_files(store: SmallStore) -> None:
     cell = store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
     receipt = Path(cell["data"], "artefact.json")

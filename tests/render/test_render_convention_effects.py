@@ -99,6 +99,37 @@ def test_untested_winners_are_said_to_be(database: Path) -> None:
     assert sum("the two are not tested" in note for note in notes) == 1
 
 
+def test_winners_are_models_with_their_variants(tmp_path: Path) -> None:
+    """UNet with five steps wins by one, FNO by the other; their difference is lost in the noise,
+    that of the two default variants is not."""
+    store = SmallStore(tmp_path)
+    store.manifest["conventions"]["ssim.range1"] = convention_facts(True)
+    pairs = {
+        ("unet", "default"): (0.4, 0.3),
+        ("unet", "steps5"): (0.9, 0.6),
+        ("fno", "default"): (0.6, 0.9),
+    }
+    noises = np.random.default_rng(0).normal(0, 0.001, (len(pairs), 20))
+    for noise, ((model, variant), values) in zip(noises, pairs.items(), strict=True):
+        pair = dict(zip(("ssim.range1", "ssim.range2"), values, strict=True))
+        scores = {name: {"mean": value} for name, value in pair.items()}
+        cell = store.add(model, "moving_mnist", scores, variant=variant)
+        noise = (noise - noise.mean()) * (5000 if variant == "steps5" else 1)
+        sums = {name: (value + noise)[:, None, None] for name, value in pair.items()}
+        path = Path(cell["scores"], "cluster_sums.parquet")
+        write_clusters(path, [f"video{n}" for n in range(20)], np.ones(20, np.int64), sums)
+    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
+    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
+    rows, whose = read(tmp_path / "results.duckdb")
+    (row,) = rows
+    assert (row.convention, row.other) == ("ssim.range1", "ssim.range2")
+    assert (row.best_model, row.best_variant) == ("unet", "steps5")
+    assert (row.other_best_model, row.other_best_variant) == ("fno", "default")
+    assert (row.another_wins, row.sure) == (True, ())
+    (note,) = grid(rows, whose).sections[1].notes
+    assert "unet (steps5) wins by `range1`, fno by `range2`; significantly by neither." in note
+
+
 def test_a_store_without_rankings_makes_an_empty_table(tmp_path: Path) -> None:
     store = SmallStore(tmp_path)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}})

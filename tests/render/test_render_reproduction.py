@@ -15,6 +15,7 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cell_key import CellKey
+from stp.plan.manifests import published_names
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
@@ -199,10 +200,10 @@ def test_a_scale_without_these_cells_is_refused(store):
 
 def test_which_cells_are_of_these_tables():
     tables = {name: table.table for name, table in TABLES.items()}
-    names = {name: one.published_name or one.title for name, one in PAPER.models.items()}
+    names = published_names(PAPER)
 
-    def of(model: str, dataset: str, subset: str = "test") -> bool:
-        cell = ("predbench", "short_term", model, "default", dataset, "all", dataset, subset)
+    def of(model: str, dataset: str, subset: str = "test", variant: str = "default") -> bool:
+        cell = ("predbench", "short_term", model, variant, dataset, "all", dataset, subset)
         key = CellKey(*cell, "horizon-10", None)
         return has_cells([key], tables, names, CONFIG_FOLDER / "published" / "predbench.csv")
 
@@ -210,6 +211,14 @@ def test_which_cells_are_of_these_tables():
     assert not of("tau", "sevir") and not of("persistence", "moving_mnist")
     assert not of("tau", "human36m", "strict") and not of("tau", "kth")
     assert not of("earthformer", "human36m"), "Table 14 has ten models"
+    assert not of("tau", "moving_mnist", variant="small"), "the paper has no such variant"
+
+
+def test_a_variant_of_a_model_is_not_what_is_printed(store):
+    add(store, "convlstm", "moving_mnist", VIDEO | {"mse.pixel_sum": 11.0}, variant="small")
+    add(store, "convlstm", "moving_mnist", VIDEO, official=True)
+    line = render(store)["Moving-MNIST", "ConvLSTM", "MSE"]
+    assert (line["ours"], line["comparable"]) == ("27.63", "yes")
 
 
 def test_a_table_that_is_not_printed_is_refused(tmp_path):

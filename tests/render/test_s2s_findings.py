@@ -218,6 +218,20 @@ def test_structure_of_ensembles_is_judged_on_data_at_hand(
     }
 
 
+def test_structure_that_is_not_finite_for_one_start_decides_nothing(
+    edited: Callable[..., Path],
+) -> None:
+    another = "INSERT INTO s2s_starts SELECT * REPLACE ('late' AS start) FROM s2s_starts"
+    infinite = f"divergence = list_resize(divergence[:43], 44, 'inf'::DOUBLE) {ONE}"
+    finding = found(
+        edited(after=[another, f"UPDATE s2s_starts SET {infinite} AND start = 'late'"]), 3
+    )
+    assert finding.verdicts[OURS] == "not enough data"
+    (row,) = [row for row in finding.evidence if row.side == OURS and row.outcome is None]
+    assert (row.model, row.metric, row.value) == ("ncep", "z500 SpecDiv", None)
+    assert row.remark == "SpecDiv has no finite ratio"
+
+
 @pytest.mark.parametrize("number", SUPPORTED)
 def test_ours_as_printed_do_not_support_what_print_does_not(
     edited: Callable[..., Path], number: int
@@ -491,6 +505,16 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
         ).fetchall()
     # (0.7 - 1/3 + 1/3 - 0.1 + 1/3 - 0.2) on six of seven days
     assert rows == [("1", 2, 0.4, 0.628571429), ("2", 2, 0.4, 0.628571429)]
+    with duckdb.connect(str(path)) as connection:  # another seed, whose ranks are not there
+        connection.execute("BEGIN")
+        connection.execute(
+            "INSERT INTO overall SELECT * REPLACE (2 AS seed) FROM overall WHERE model = 'vae'"
+        )
+        of_both = connection.execute(
+            "SELECT DISTINCT crpss, unevenness FROM s2s_sampled WHERE forecast = 'vae'"
+        ).fetchall()
+        connection.execute("ROLLBACK")
+    assert of_both == [(0.4, None)]
     behind = found(path, 11)
     assert behind.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (48, 0)]

@@ -111,6 +111,15 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
     assert all(one in found["scv_mutb_64"].why for one in needed)
 
 
+ANOTHER_VARIANT = """
+INSERT INTO cells SELECT * REPLACE (number + 1000 AS number, 'large' AS variant) FROM cells
+WHERE model = 'savp';
+INSERT INTO score_rows SELECT s.* REPLACE (cell + 1000 AS cell, NULL AS value, 'x' AS reason)
+FROM score_rows s JOIN cells c ON c.number = s.cell WHERE model = 'savp' AND variant = 'default'
+"""
+"""It might have solved the scenario, but has no value."""
+
+
 @pytest.mark.parametrize(
     ("edit", "verdict"),
     [
@@ -118,6 +127,7 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
         ("UPDATE score_rows SET value = 0.5 WHERE value = 0.2", "does not hold"),
         ("UPDATE score_rows SET value = 0.9 WHERE value = 0.7", "does not hold"),
         ("UPDATE score_rows SET value = NULL, reason = 'x' WHERE value = 0.7", "not enough data"),
+        (ANOTHER_VARIANT, "not enough data"),
     ],
 )
 def test_persistence_aside_no_model_solves_scv(

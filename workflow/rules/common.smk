@@ -6,6 +6,7 @@ from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
+from stp.plan.manifests import published_names
 from stp.plan.suite import read_suites, suites_with
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
@@ -267,11 +268,10 @@ def can_reproduce():
         if one.cell.dimension == is_made_from("reproduction")
     ]
     tables = PLAN.config.suite.reproduction
-    models = PLAN.config.models
     return bool(tables) and reproduced.has_cells(
         cells,
         {dataset: table.table for dataset, table in tables.items()},
-        {name: model.published_name or model.title for name, model in models.items()},
+        published_names(PLAN.config),
         PLAN.config.suite.published_file,
     )
 

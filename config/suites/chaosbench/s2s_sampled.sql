@@ -11,7 +11,7 @@
 --   crpss: crpss.climatology of the days of the week, a column of the table s2s_ensemble.
 --   crpss_low: Lower end of its 95 % interval; NULL where blocks of starts are too few.
 --   crpss_high: Upper end of it.
---   unevenness: Sum over ranks of |share - 1 / ranks|, of rank_histogram.weighted averaged over the days, the mean over seeds; 0 is even, below 2 always.
+--   unevenness: Sum over ranks of |share - 1 / ranks|, of rank_histogram.weighted averaged over the days, the mean over seeds, NULL if one has none; 0 is even, below 2 always.
 --   n: Starts behind the values.
 --   remark: Why there is no CRPSS.
 --   bytes: Origin of the bytes and protocol of the values.
@@ -48,7 +48,7 @@ uneven AS (
     -- Trainings that are biased in opposite ways are not even together.
     SELECT
         * EXCLUDE (seed, unevenness, members), avg(unevenness ORDER BY seed) AS unevenness,
-        min(members) AS members
+        min(members) AS members, count(*) AS seeds
     FROM of_seeds
     GROUP BY ALL
 ),
@@ -60,7 +60,7 @@ weekly AS (
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS crpss,
         CASE WHEN count(*) = 1 THEN min(ci95_low) END AS crpss_low,
         CASE WHEN count(*) = 1 THEN min(ci95_high) END AS crpss_high,
-        min(n) AS n, min(reason) FILTER (value IS NULL) AS remark,
+        count(*) AS seeds, min(n) AS n, min(reason) FILTER (value IS NULL) AS remark,
         min(CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source
             || ' bytes' || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol') AS bytes,
@@ -77,4 +77,5 @@ SELECT
     c.subset, c.variable, u.members, c.weeks, c.crpss, c.crpss_low, c.crpss_high, u.unevenness,
     c.n, c.remark, c.bytes, c.comparable
 FROM weekly c
-LEFT JOIN uneven u USING (model, variant, trained_on, tested_on, subset, scale, variable, weeks);
+LEFT JOIN uneven u
+    USING (model, variant, trained_on, tested_on, subset, scale, variable, weeks, seeds);

@@ -29,9 +29,12 @@ WITH at_n AS (
     SELECT
         m.comparison, m.dimension, m.model, m.trained_on, m.tested_on, m.subset,
         k."interval" AS frame_interval,
-        m.convention, m.n,
-        CASE WHEN count(m.value) = count(*) THEN avg(m.value ORDER BY m.seed) END AS value,
-        min(m.reason) AS reason
+        m.convention, min(m.n) AS n,
+        CASE WHEN count(m.value) = count(*) AND min(m.n) = max(m.n)
+            THEN avg(m.value ORDER BY m.seed) END AS value,
+        CASE WHEN min(m.n) < max(m.n)
+            THEN 'seeds have ' || min(m.n) || ' to ' || max(m.n) || ' clips in common'
+            ELSE min(m.reason) END AS reason
     FROM matched_distances m
     JOIN settings k ON k.setting = m.setting
     JOIN paper_columns c

@@ -40,6 +40,7 @@ COLUMNS = (
     "scale",
     "leaky",
     "best_of",
+    "set_size",
     "models",
     "relative_difference",
     "rank_correlation",
@@ -47,7 +48,9 @@ COLUMNS = (
     "largest_move",
     "another_wins",
     "best_model",
+    "best_variant",
     "other_best_model",
+    "other_best_variant",
 )
 """Columns of the CSV: a line for each pair of rankings."""
 
@@ -58,10 +61,14 @@ WITH named AS (
 )
 SELECT e.suite, e.dimension, e.trained_on, e.train_subset, e.tested_on, e.subset, e.setting,
     e.metric, e.convention, e.other, e.variable, e.level, e.threshold, e.leads, e.source, e.scale,
-    e.leaky, e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved,
-    e.largest_move, e.another_wins, e.best_model, e.other_best_model,
+    e.leaky, e.best_of, e.set_size, e.models, e.relative_difference, e.rank_correlation, e.moved,
+    e.largest_move, e.another_wins, e.best_model, e.best_variant, e.other_best_model,
+    e.other_best_variant,
     n.tested, coalesce(d.title, e.tested_on) AS dataset,
-    coalesce(m.title, e.best_model) AS best, coalesce(o.title, e.other_best_model) AS other_best,
+    coalesce(m.title, e.best_model) || CASE e.best_variant
+        WHEN 'default' THEN '' ELSE ' (' || e.best_variant || ')' END AS best,
+    coalesce(o.title, e.other_best_model) || CASE e.other_best_variant
+        WHEN 'default' THEN '' ELSE ' (' || e.other_best_variant || ')' END AS other_best,
     a.title, a.description, b.description AS other_description,
     a.higher_is_better IS NOT DISTINCT FROM b.higher_is_better AS same_direction
 FROM convention_effects e
@@ -73,14 +80,16 @@ LEFT JOIN conventions a ON a.convention = e.convention
 LEFT JOIN conventions b ON b.convention = e.other
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on, e.train_subset,
-    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold,
-    e.leads
+    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.set_size, e.variable, e.level,
+    e.threshold, e.leads
 """
 _TESTS = """
 SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, variable, level,
-    threshold, leads, source, leaky, best_of, convention, model, other, better
-FROM comparisons
-WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
+    threshold, leads, source, leaky, best_of, convention, model, variant, other, other_variant,
+    -- `better` names a model, and two may be variants of one.
+    CASE WHEN better IS NOT NULL THEN (difference < 0) = higher_is_better END AS first_is_better
+FROM comparisons JOIN conventions USING (convention)
+WHERE p IS NOT NULL
 """
 
 K = TypeVar("K")
@@ -95,7 +104,7 @@ class Effect:
 
     Attributes:
         tested: what was tested, in words.
-        dataset, best, other_best: titles.
+        dataset, best, other_best: titles; variants of models in parentheses.
         title, description: of the convention.
         other_description: of the other one.
         same_direction: whether both are better in the same direction.
@@ -122,6 +131,7 @@ class Effect:
     scale: str
     leaky: bool
     best_of: int
+    set_size: int | None
     models: int
     relative_difference: float | None
     rank_correlation: float | None
@@ -129,7 +139,9 @@ class Effect:
     largest_move: int
     another_wins: bool
     best_model: str
+    best_variant: str
     other_best_model: str
+    other_best_variant: str
     dataset: str
     best: str
     other_best: str
@@ -179,14 +191,20 @@ def read(database: Path) -> tuple[Effects, list[BytesUsed]]:
 
 def _tested(rows: Effects, tests: Iterable[tuple[Any, ...]]) -> Effects:
     """Say of each row how sure its two winners are: which conventions tell them apart."""
-    found = {(*place, frozenset((model, other))): better for *place, model, other, better in tests}
+    found = {}
+    for *place, model, variant, other, other_variant, first_is_better in tests:
+        first, second = (model, variant), (other, other_variant)
+        better = {True: first, False: second}.get(first_is_better)
+        found[*place, frozenset((first, second))] = better
     made = []
     for row in rows:
-        both = frozenset((row.best_model, row.other_best_model))
+        best = row.best_model, row.best_variant
+        other_best = row.other_best_model, row.other_best_variant
+        both = frozenset((best, other_best))
         place = [getattr(row, name) for name in _TESTED]
-        ways = [(row.convention, row.best_model), (row.other, row.other_best_model)]
+        ways = [(row.convention, best), (row.other, other_best)]
         if all((*place, name, both) in found for name, _ in ways):
-            sure = (name for name, best in ways if found[*place, name, both] == best)
+            sure = (name for name, winner in ways if found[*place, name, both] == winner)
             row = replace(row, sure=tuple(sure))
         made.append(row)
     return made
@@ -291,7 +309,7 @@ def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:
         ],
         legend=[
             "rankings: pairs of rankings, of the same models in the same evaluation and part.",
-            "another wins: another model is first by the second convention. some move: at least "
+            "another wins: no model is first by both conventions. some move: at least "
             "one model has another rank; most places: the most that one moves.",
             "rank correlation: Spearman's, of the ranks of the models by the two conventions, "
             "median over rankings (and the lowest): 1 where they agree, 0 where one says nothing "
@@ -380,6 +398,7 @@ def _part(row: Effect) -> str:
     named += [f"level {row.level:g}"] if row.level is not None else []
     named += [f"threshold {row.threshold:g}"] if row.threshold is not None else []
     named += [f"lead {row.leads}"] if row.leads is not None else []
+    named += [f"{row.set_size} clips"] if row.set_size is not None else []
     return " ".join(named)
 
 

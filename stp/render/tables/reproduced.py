@@ -6,6 +6,7 @@ from pathlib import Path
 from stp.collect.published import PublishedValue, read_published
 from stp.core.errors import StpError
 from stp.plan.cell_key import CellKey
+from stp.plan.manifest_types import Names
 
 ORIGINAL, PAPER = "original", "ours"
 """Runs of published values: by the authors' code of a model, and by the paper's."""
@@ -40,22 +41,22 @@ def read_printed(file: Path, table: str) -> Printed:
     return found
 
 
-def is_in_table(key: CellKey, methods: Collection[str | None], names: Mapping[str, str]) -> bool:
+def is_in_table(key: CellKey, methods: Collection[str | None], names: Names) -> bool:
     """Whether a cell of the short-term table is one of a reproduction table of its dataset.
 
     Args:
         key: of the cell.
         methods: that the table prints.
-        names: our name of a model -> the printed one.
+        names: what the paper calls models and their variants.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"
-    return as_trained and key.subset == "test" and names.get(key.model) in methods
+    return as_trained and key.subset == "test" and names.of_model(key) in methods
 
 
 def has_cells(
     keys: Iterable[CellKey],
     tables: Mapping[str, str],
-    names: Mapping[str, str],
+    names: Names,
     file: Path,
 ) -> bool:
     """Whether cells of the short-term dimension are cells of these tables.
@@ -63,7 +64,7 @@ def has_cells(
     Args:
         keys: of the cells.
         tables: dataset -> its table among the published values.
-        names: our name of a model -> the printed one.
+        names: what the paper calls models and their variants.
         file: the published values.
 
     Raises:

@@ -99,7 +99,7 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     Raises:
         StpError: see `render_reproduction`.
     """
-    names = plan.published_names.models
+    names = plan.published_names
     printed = {
         dataset: read_printed(Path(plan.published or ""), configured.table)
         for dataset, configured in plan.reproduction.items()
@@ -144,14 +144,14 @@ def _plan_of_tables(plan: Manifest, cells: list[Cell]) -> Manifest:
 
 def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> Reproduced:
     columns = plan.reproduction[dataset].columns
-    names = plan.published_names.models
-    titles = {names.get(model): title for model, title in plan.names.models.items()}
+    names = plan.published_names
+    titles = {names.models.get(model): title for model, title in plan.names.models.items()}
     ours: dict[str, Row] = {}
     for method in printed:
         cells = tuple(
             cell
             for cell in plan.cells
-            if cell.key.tested_on == dataset and names.get(cell.key.model) == method
+            if cell.key.tested_on == dataset and names.of_model(cell.key) == method
         )
         if cells:
             ours[method] = make_rows(replace(plan, cells=cells), TABLE, scores, (), {})[0]

@@ -114,7 +114,8 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
         intro=[
             "What each metric can be trusted for. space, time: how many distortions of frames, and "
             "of their order, it surely gets worse with (the interval of its rank correlation with "
-            "the intensity is above 0). blind to: it has the same value at all intensities.",
+            "the intensity is above 0; for switching, whose intensity is the number of frames "
+            "before it, below 0). blind to: it has the same value at all intensities.",
             "hidden below: differences of distances between sets that half of the clips cannot "
             "show; means over clips have no such bias. s per clip: what the network took.",
             "people: share of their answers about pairs of videos that agree with it, where models "

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN, Agreement
-from stp.collect.trust_card import OfDataset, is_temporal
+from stp.collect.trust_card import OfDataset, is_temporal, weakens
 from stp.page.figure_style import whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
@@ -87,7 +87,10 @@ def _sensitivity(plan: Manifest, title: str, of: OfDataset) -> Section:
         correlation = "–" if curve.correlation is None else f"{curve.correlation:.2f}"
         if curve.low is not None and curve.high is not None:
             correlation += f" [{curve.low:.2f}, {curve.high:.2f}]"
-        values = ["–" if v is None else f"{v:.4g}" for v in (curve.values[0], curve.values[-1])]
+        ends = [curve.values[0], curve.values[-1]]
+        if weakens(curve):
+            ends.reverse()
+        values = ["–" if v is None else f"{v:.4g}" for v in ends]
         kind = "time" if is_temporal(curve) else "space"
         rows.append([plan.names.models[curve.distortion], kind, correlation, *values, curve.why])
     notes = [_seen(plan, of, temporal=True), _seen(plan, of, temporal=False)]

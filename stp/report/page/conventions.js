@@ -80,6 +80,8 @@
   }
 
   function each(root, rows) {
+    const best = (row) => stp.evaluations.named(row.best_model, row.best_variant);
+    const otherBest = (row) => stp.evaluations.named(row.other_best_model, row.other_best_variant);
     const ordered = [...rows].sort((a, b) => b.another_wins - a.another_wins || b.largest_move - a.largest_move);
     stp.table(root, {
       name: "effects", rows: ordered, first: 25,
@@ -89,11 +91,9 @@
         {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
         {key: "convention", title: "Definition", cell: (row) => stp.partTitle(row)},
         {key: "other", title: "Compared with"},
-        {key: "best_model", title: "Best", value: (row) => stp.modelTitle(row.best_model),
-          cell: (row) => stp.modelTitle(row.best_model)},
-        {key: "other_best_model", title: "Best by the other", value: (row) => stp.modelTitle(row.other_best_model),
-          cell: (row) => row.another_wins ? h("b", {class: "failed"}, stp.modelTitle(row.other_best_model), " ≠")
-            : stp.modelTitle(row.other_best_model)},
+        {key: "best_model", title: "Best", value: best, cell: best},
+        {key: "other_best_model", title: "Best by the other", value: otherBest,
+          cell: (row) => row.another_wins ? h("b", {class: "failed"}, otherBest(row), " ≠") : otherBest(row)},
         {key: "moved", title: "Models that move", numeric: true, cell: (row) => `${row.moved} of ${row.models}`},
         {key: "largest_move", title: "Largest move", numeric: true},
         {key: "rank_correlation", title: "Rank correlation", numeric: true, cell: (row) => number(row.rank_correlation, 3)},
