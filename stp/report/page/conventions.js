@@ -80,8 +80,8 @@
   }
 
   function each(root, rows) {
-    const best = (row) => stp.evaluations.named(row.best_model, row.best_variant);
-    const otherBest = (row) => stp.evaluations.named(row.other_best_model, row.other_best_variant);
+    const best = (row) => evaluations.named(row.best_model, row.best_variant);
+    const otherBest = (row) => evaluations.named(row.other_best_model, row.other_best_variant);
     const ordered = [...rows].sort((a, b) => b.another_wins - a.another_wins || b.largest_move - a.largest_move);
     stp.table(root, {
       name: "effects", rows: ordered, first: 25,
