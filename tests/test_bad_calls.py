@@ -13,7 +13,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge
 from stp.prepare.own.splits import check_splits
-from stp.run import called
+from stp.run import called, results, workflow_files
 from stp.run.cluster import resume
 from stp.run.readable_traceback import WHOLE, readable
 
@@ -58,6 +58,19 @@ BAD = {
         call("--configfile", "{}/broken.yaml", "--", TABLE),
         ["broken.yaml, line 3 is not YAML", "mend it there"],
     ),
+    "a device that does not exist": (
+        plan(runtime={"device": "gpu"}),
+        ["runtime.device is 'gpu'", "'auto', 'cpu' or 'cuda'"],
+    ),
+    "no thread": (plan(runtime={"score_threads": 0}), ["runtime.score_threads is 0", "1"]),
+    "a key twice": (
+        call("--configfile", "{}/twice.yaml"),
+        ["twice.yaml, line 4 is not YAML: the key 'epochs' is in line 2 already"],
+    ),
+    "a key twice in a line": (
+        call("--configfile", "{}/flow.json"),
+        ["flow.json, line 1 is not YAML: the key 'a' is in line 1 already"],
+    ),
     "a tab": (call("--configfile", "{}/tab.yaml"), ["tab.yaml, line 2 is not YAML", "tab"]),
     "an unknown target": (
         target("shortterm.csv"),
@@ -95,6 +108,8 @@ BAD = {
 def test_a_bad_call_gets_one_clear_message(name, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     (tmp_path / "broken.yaml").write_text("scale: x\nmodels: [a\nseeds: 0\n")
+    (tmp_path / "twice.yaml").write_text("train:\n  epochs: 1\n  lr: 0.1\n  epochs: 2\n")
+    (tmp_path / "flow.json").write_text('{"a": 1, "a": 1}')
     (tmp_path / "tab.yaml").write_text("scale: x\n\tseeds: [0]\n")
     run, parts = BAD[name]
     with pytest.raises(StpError) as refused:
@@ -121,6 +136,29 @@ def test_frames_of_our_code_are_left_out_of_an_error_of_the_plan():
 def test_a_plan_is_told_from_a_run():
     assert called.is_dry_run(["-np", TABLE]) and called.is_dry_run(["--dry-run"])
     assert not called.is_dry_run(["--profile", "local", TABLE])
+
+
+def test_to_plan_another_scale_leaves_what_the_last_run_was(tmp_path, monkeypatch):
+    """The copies in results/tables are older than the file that stands in, so they are planned."""
+    monkeypatch.chdir(tmp_path)
+    tiny, other = Plan(config.load(TINY)), Plan(config.load(merge(TINY, {"scale": "other"})))
+    first = workflow_files.write_last_run(tiny)
+    copied = tmp_path / "copied"
+    copied.touch()
+    assert workflow_files.write_last_run(tiny, True, True) == first
+    planned = workflow_files.write_last_run(other, True, True)
+    assert results.last_scale() == TINY["scale"]
+    assert planned.read_text() == "other\n" and planned != first
+    assert planned.stat().st_mtime_ns >= copied.stat().st_mtime_ns
+    assert workflow_files.write_last_run(other) == first and results.last_scale() == "other"
+
+
+def test_a_disk_that_refuses_is_an_error_for_people(tmp_path):
+    def write():
+        (tmp_path / "none" / "file").write_text("")
+
+    with pytest.raises(StpError, match=f"No such file.*{tmp_path}/none/file"):
+        called.plainly(write)
 
 
 def test_initials_are_understood():

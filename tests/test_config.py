@@ -13,7 +13,7 @@ from stp.plan import config, strict
 from stp.plan.dataset import Counts
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
-from stp.plan.strict import CONFIG_FOLDER, merge
+from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
@@ -122,6 +122,12 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
     (tmp_path / "broken.yaml").write_text("a: [1,\nb: {")
     with pytest.raises(StpError, match=r"broken\.yaml, line 3 is not YAML"):
         config.load(tmp_path / "broken.yaml")
+
+
+def test_keys_of_a_merged_mapping_may_be_overridden(tmp_path):
+    path = tmp_path / "merged.yaml"
+    path.write_text("a: &a {b: 1, c: 2}\nd: &d\n  <<: *a\n  b: 3\ne:\n  <<: *d\n  c: 4\n")
+    assert read_yaml(path) == {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}, "e": {"b": 3, "c": 4}}
 
 
 def test_merge_is_deep_for_mappings_and_replaces_the_rest():

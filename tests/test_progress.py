@@ -11,6 +11,12 @@ from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
 from stp.run.progress import Progress
 
+
+def whole(*kinds: str) -> list[tuple[str, float]]:
+    """Work of which nothing is done yet."""
+    return [(kind, 1.0) for kind in kinds]
+
+
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 
 
@@ -29,7 +35,9 @@ def test_the_rest_is_the_mean_of_each_waiting_stage(tmp_path):
     durations.add("train", begun, 40)
     durations.add("score", begun, 2)
     # one after the other: 62 s of work in 60 s; two trainings of 30 s and a score of 2 s
-    assert durations.left(["train", "train", "score"], begun) == pytest.approx(62 / 1.033, rel=0.02)
+    assert durations.left(whole("train", "train", "score"), begun) == pytest.approx(
+        62 / 1.033, rel=0.02
+    )
 
 
 def test_work_side_by_side_halves_the_rest(tmp_path):
@@ -37,7 +45,7 @@ def test_work_side_by_side_halves_the_rest(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
     for _ in range(4):
         durations.add("train", begun, 30)  # 120 s of work in 60 s
-    assert durations.left(["train"] * 4, begun) == pytest.approx(60, rel=0.02)
+    assert durations.left(whole("train") * 4, begun) == pytest.approx(60, rel=0.02)
 
 
 def test_a_model_counts_with_its_own_mean(tmp_path):
@@ -45,23 +53,32 @@ def test_a_model_counts_with_its_own_mean(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
     durations.add("train convlstm", begun, 50)
     durations.add("train climatology", begun, 2)
-    assert durations.left(["train climatology"] * 2, begun) == pytest.approx(4)
+    assert durations.left(whole("train climatology") * 2, begun) == pytest.approx(4)
     # a model not seen yet takes what training takes on average
-    assert durations.left(["train simvpv2"], begun) == pytest.approx(26)
+    assert durations.left(whole("train simvpv2"), begun) == pytest.approx(26)
 
 
-def test_stages_not_seen_yet_count_as_the_typical_one(tmp_path):
+def test_stages_not_seen_yet_are_not_guessed(tmp_path):
+    """A preparation of seconds says nothing of a training of hours."""
     begun = time.time() - 100
     durations = Durations(tmp_path / "durations.jsonl")
     durations.add("prepare", begun, 10)
-    assert durations.left(["prepare", "train"], begun) == pytest.approx(20)
+    assert durations.left(whole("prepare", "train"), begun) is None
+    assert durations.left(whole("prepare"), begun) == pytest.approx(10)
+
+
+def test_what_is_done_of_a_step_is_not_left(tmp_path):
+    begun = time.time() - 100
+    durations = Durations(tmp_path / "durations.jsonl")
+    durations.add("train", begun, 40)
+    assert durations.left([("train", 0.25), ("train", 1.0)], begun) == pytest.approx(50)
 
 
 def test_nothing_is_estimated_from_nothing_or_from_an_earlier_run_alone(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
-    assert durations.left(["train"], 0) is None
+    assert durations.left(whole("train"), 0) is None
     durations.add("train", 1000.0, 5)
-    assert durations.left(["train"], time.time()) is None
+    assert durations.left(whole("train"), time.time()) is None
 
 
 def test_a_torn_line_is_passed_over(tmp_path):
@@ -69,7 +86,7 @@ def test_a_torn_line_is_passed_over(tmp_path):
     path = tmp_path / "durations.jsonl"
     Durations(path).add("train", begun, 5)
     path.write_text(path.read_text() + '{"kind": "tra')
-    assert Durations(path).left(["train"], begun) == pytest.approx(5)
+    assert Durations(path).left(whole("train"), begun) == pytest.approx(5)
     assert json.loads(path.read_text().splitlines()[0])["kind"] == "train"
 
 

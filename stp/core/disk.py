@@ -8,12 +8,13 @@ from uuid import uuid4
 
 from stp.core.errors import StpError
 
+OTHERS = " (STP_STORE_DIR for the store, STP_RAW_DIR for raw files)"
 _REMEDIES = {
-    errno.ENOSPC: "free some space or choose a larger disk (STP_STORE_DIR, STP_RAW_DIR)",
+    errno.ENOSPC: f"free some space or choose a larger disk{OTHERS}",
     errno.EDQUOT: "your quota is used up: free some space or choose another disk",
-    errno.EROFS: "the disk is read-only: choose another one (STP_STORE_DIR, STP_RAW_DIR)",
-    errno.EACCES: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
-    errno.EPERM: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
+    errno.EROFS: f"the disk is read-only: choose another one{OTHERS}",
+    errno.EACCES: f"you may not write there: choose a folder of yours{OTHERS}",
+    errno.EPERM: f"you may not write there: choose a folder of yours{OTHERS}",
 }
 
 

@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
-from stp.plan.grid import Case, Grid
+from stp.plan.grid import Case, Grid, Number
 from stp.plan.model import ModelSettings, OwnForecasts
 from stp.plan.strict import Json, Name, Strict
 
@@ -75,7 +75,7 @@ class Runtime(TypedDict, total=False):
     """How jobs run on a machine: in no recipe.
 
     Attributes:
-        device: where networks compute: auto, cpu or cuda.
+        device: where networks compute; auto takes a GPU if there is one.
         gpus: of one training; a forecast takes one at most.
         ranks: processes that share a training; one for each GPU unless set.
         micro_batch: clips of a batch that are computed at once: less memory, the same gradient.
@@ -91,18 +91,18 @@ class Runtime(TypedDict, total=False):
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
-    device: str
-    gpus: int
-    ranks: int | None
-    micro_batch: int | None
+    device: Literal["auto", "cpu", "cuda"]
+    gpus: Annotated[int, Field(ge=0)]
+    ranks: Number | None
+    micro_batch: Number | None
     recompute: bool
-    checkpoint_every_s: float
-    prepare_workers: int
-    score_threads: int
-    block_samples: int
-    block_leads: int
-    downloads: int
-    slow_step_s: float
+    checkpoint_every_s: Annotated[float, Field(ge=0)]
+    prepare_workers: Number
+    score_threads: Number
+    block_samples: Number
+    block_leads: Number
+    downloads: Number
+    slow_step_s: Annotated[float, Field(ge=0)]
 
 
 RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")

@@ -100,7 +100,25 @@ def config_file(folder: Path, *parts: str) -> Path:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Dates stay text, as in JSON."""
+    """Dates stay text, as in JSON, and a key that a mapping has twice is an error."""
+
+    def __init__(self, stream: bytes) -> None:
+        super().__init__(stream)
+        self._own: set[yaml.MappingNode] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Look at a mapping's own keys, before those of another one (``<<``) come before them."""
+        if node not in self._own:
+            self._own.add(node)
+            lines: dict[tuple[str, str], int] = {}
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    name, line = (key.tag, key.value), key.start_mark.line + 1
+                    if name in lines:
+                        problem = f"the key {key.value!r} is in line {lines[name]} already"
+                        raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                    lines[name] = line
+        super().flatten_mapping(node)
 
 
 _Loader.yaml_implicit_resolvers = {

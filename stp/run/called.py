@@ -17,6 +17,7 @@ from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stp.core import exits
+from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.plan.strict import read_yaml
 
@@ -99,6 +100,8 @@ def plainly(function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
     except StpError as error:
         raise error.with_traceback(None) from None
+    except OSError as error:
+        raise disk_error(error, "the system refused").with_traceback(None) from None
 
 
 def check_device(runtime: Mapping[str, Any]) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 RESULTS = Path("results")
 LAST_RUN = RESULTS / "plan" / "last-run"
 """Names the scale that was run last."""
+PLANNED_RUN = RESULTS / "plan" / "planned-run"
+"""Stands in for it while another scale is only planned (``snakemake -n``)."""
 
 
 def last_scale() -> str | None:

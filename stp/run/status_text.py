@@ -44,7 +44,7 @@ def lines(
         yield from grid(dimension, cells, standing, width)
     yield from _failures(plan, standing)
     yield from _ended_badly(plan, standing)
-    yield from _results(plan)
+    yield from _results(plan, driver)
 
 
 def summary(plan: Plan, standing: dict[str, Standing]) -> str:
@@ -65,17 +65,22 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
     """Say whether a run is going on, how long still, and what is being made."""
     running = {f: s for f, s in standing.items() if s.state == RUNNING}
     wanted = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
-    waiting = [a.work for f, a in wanted.items() if standing[f].state != DONE]
+    waiting = [
+        (artefact.work, 1 - (standing[folder].percent or 0) / 100)
+        for folder, artefact in wanted.items()
+        if standing[folder].state != DONE
+    ]
     if driver is not None and driver.succeeded:
         yield f"  run: {driver}: made all that it was asked for"
     elif driver is not None and waiting:
+        alive = driver.is_alive()
         ended = "has ended; `stp resume` goes on after a crash"
         says = {True: "runs", False: ended, None: "cannot be seen from this machine"}
-        yield f"  run: {driver}: {says[driver.is_alive()]}"
-    durations = Durations(plan.store / "state" / "durations.jsonl")
-    left = durations.left(waiting, progress.run_started(plan)) if waiting else None
-    if left:
-        yield f"  about {progress.duration(left)} left, if work goes on as it did so far"
+        yield f"  run: {driver}: {says[alive]}"
+        durations = Durations(plan.store / "state" / "durations.jsonl")
+        left = durations.left(waiting, progress.run_started(plan)) if alive is not False else None
+        if left:
+            yield f"  about {progress.duration(left)} left, if work goes on as it did so far"
     for folder, step in running.items():
         artefact = plan.artefacts[folder]
         percent = "" if step.percent is None else f", {step.percent} %"
@@ -168,15 +173,17 @@ def _cut(text: str) -> str:
     return text if len(text) <= DETAIL else text[: DETAIL - 3] + "..."
 
 
-def _results(plan: Plan) -> Iterator[str]:
-    """Name the results that are there."""
+def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
+    """Name the results that are there, and which of them the last run has not made."""
     results = results_of(plan)
     tables = [results / "tables" / f"{name}.csv" for name in plan.dimensions]
     made = [table for table in tables if table.is_file()]
     if made:
         yield ""
     for table in made:
-        yield f"  table: {table} (and .md)"
+        is_older = table.stat().st_mtime < progress.run_started(plan)
+        older = ", of an earlier run" if is_older and not (driver and driver.succeeded) else ""
+        yield f"  table: {table} (and .md){older}"
     if made:
         yield f"  database: {results}/results.duckdb"
         yield f"  store: {short(plan.store)}"

@@ -24,7 +24,7 @@ from stp.plan.cells import Plan
 from stp.plan.code import RENDER
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import Paper, manifest
-from stp.run.results import LAST_RUN, RESULTS
+from stp.run.results import LAST_RUN, PLANNED_RUN, RESULTS, last_scale
 
 MADE_FROM = ".made_from.json"
 """Ends the name of the file beside a table that tells what it was made from."""
@@ -91,16 +91,26 @@ def results_of(plan: Plan) -> Path:
     return RESULTS / plan.config.scale.scale
 
 
-def write_last_run(plan: Plan, write: bool = True) -> Path:
+def write_last_run(plan: Plan, write: bool = True, only_plans: bool = False) -> Path:
     """Note the scale of a run, where it is another one than that of the last run.
 
     The copies in results/tables depend on it.
 
+    Args:
+        plan: of the run.
+        write: whether to note anything; jobs of a run do not.
+        only_plans: nothing is run, so the scale of the last run stays. A new file stands in for
+            the changed one, so that the plan has the copies that the run would make.
+
     Returns:
         the path.
     """
+    scale = plan.config.scale.scale
+    if write and only_plans and last_scale() != scale:
+        write_text(PLANNED_RUN, f"{scale}\n")
+        return PLANNED_RUN
     if write:
-        write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
+        write_text_if_changed(LAST_RUN, f"{scale}\n")
     return LAST_RUN
 
 

@@ -44,7 +44,7 @@ def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
     if rest or not paths:
         found += [a for a in plan.artefacts.values() if a.words.issuperset(rest)]
     if not found:
-        known = {word for a in plan.artefacts.values() for word in a.words}
+        known = {word for a in plan.artefacts.values() for word in a.words - {a.fingerprint}}
         unknown = [word for word in rest if word not in known]
         raise StpError(
             f"the plan has nothing for {' '.join(words)!r}",

@@ -15,6 +15,17 @@ from stp.verbs.output import Ticker, print_lines
 
 if TYPE_CHECKING:
     from stp.plan.cells import Plan
+    from stp.run.cluster.driver import Driver
+
+OfLastRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--configfile",
+        envvar="STP_CONFIGFILE",
+        help="The scale file.",
+        show_default="that of the last run, or else config/demo.yaml",
+    ),
+]
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
 
@@ -102,7 +113,7 @@ def _measure(planned: "Plan", dimension: str | None) -> None:
 
 @command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --json"))
 def status(
-    configfile: ConfigFile = DEMO,
+    configfile: OfLastRun = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     start: Annotated[
         bool, typer.Option("--start", hidden=True, help="Record that a run begins.")
@@ -120,7 +131,8 @@ def status(
     from stp.run.status_text import lines
     from stp.upkeep import claims
 
-    planned = load_plan(configfile)
+    chosen = configfile or _of(driver.noted())
+    planned = load_plan(chosen)
     if start:
         try:
             progress.mark_start(planned)
@@ -129,7 +141,7 @@ def status(
             if not is_read_only(error):
                 raise
             print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
-        driver.note(configfile)
+        driver.note(chosen)
         return
     if success:
         driver.note_success()
@@ -139,7 +151,23 @@ def status(
         print(json.dumps(standing.describe(planned, found, since), indent=1))
         return
     width = shutil.get_terminal_size((100, 20)).columns
-    print_lines(lines(planned, found, driver.noted(), width))
+    noted = driver.noted()
+    is_its = noted is not None and _scale(noted) == planned.config.scale.scale
+    print_lines(lines(planned, found, noted if is_its else None, width))
+
+
+def _of(noted: "Driver | None") -> Path:
+    """The configuration of the last run, if it is still there, or else that of the demo."""
+    configfile = Path(noted.configfile) if noted else DEMO
+    return configfile if configfile.is_file() else DEMO
+
+
+def _scale(noted: "Driver") -> str | None:
+    """The scale of the last run; None if its configuration is gone."""
+    from stp.plan.strict import read_yaml
+
+    configfile = Path(noted.configfile)
+    return str(read_yaml(configfile)["scale"]) if configfile.is_file() else None
 
 
 @command(
@@ -154,7 +182,7 @@ def why(
             help="Select artefacts by words of their paths, or by receipts (default: all)."
         ),
     ] = None,
-    configfile: ConfigFile = DEMO,
+    configfile: OfLastRun = None,
     prove: Annotated[
         bool,
         typer.Option(
@@ -169,9 +197,10 @@ def why(
     the same as before, an entry in config/equivalent.yaml avoids making it again: --prove makes
     one artefact of each kind again, in a temporary folder, and writes the entry.
     """
+    from stp.run.cluster import driver
     from stp.upkeep.why_text import tell
 
-    planned = load_plan(configfile)
+    planned = load_plan(configfile or _of(driver.noted()))
     runtime = {"device": device} if device else {}
     if not tell(planned, words or [], runtime if prove else None):
         raise typer.Exit(1)

@@ -6,20 +6,25 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_plan, tried
 from typer.testing import CliRunner
 
+from stp import job_client
 from stp.cli import app
 from stp.core.disk import write_text
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
 from stp.run import progress, runner, status_text
+from stp.run.cluster import driver
 from stp.run.cluster.driver import Driver
+from stp.run.costs.durations import Durations
 from stp.run.status import artefact_states
+from stp.run.workflow_files import results_of
 
 
 @pytest.fixture
@@ -158,6 +163,46 @@ def test_the_run_is_named_and_whether_it_lives(plan):
     here = Driver(os.uname().nodename, "another boot", 12, 34, None, 0.0, ["all"], {}, "x.json")
     (line,) = [line for line in shown(plan, driver=here) if line.startswith("  run: ")]
     assert "`stp resume`" in line
+
+
+def test_what_is_left_is_told_of_a_living_run_only(plan):
+    progress.mark_start(plan)
+    durations = Durations(plan.store / "state" / "durations.jsonl")
+    for stage in ("prepare", "train", "predict", "score"):
+        durations.add(stage, time.time(), 60.0)
+    lives = Driver("elsewhere", "", 12, 34, None, 0.0, ["all"], {}, "x.json")
+    ended = replace(lives, host=os.uname().nodename)
+    told = ["left, if work goes on" in "\n".join(shown(plan, driver=of)) for of in (lives, ended)]
+    assert told == [True, False]
+
+
+def test_tables_of_an_earlier_run_are_told_apart(plan):
+    table = results_of(plan) / "tables" / "short_term.csv"
+    table.parent.mkdir(parents=True)
+    table.touch()
+    grow_old(table, 1)
+    progress.mark_start(plan)
+    made = Driver("elsewhere", "", 12, 34, None, 0.0, ["all"], {}, "x.json", succeeded=True)
+    for run, older in ((None, ", of an earlier run"), (made, "")):
+        assert f"  table: {table} (and .md){older}" in shown(plan, driver=run)
+
+
+def test_without_a_scale_file_it_is_that_of_the_last_run(plan, monkeypatch, capfd):
+    given = Path("results/plan/config-1.json")
+    write_text(given, json.dumps(plan.config.scale.model_dump(mode="json", exclude_unset=True)))
+    last = Driver("elsewhere", "", 12, 34, None, 0.0, ["all"], {}, str(given))
+    write_text(Path("results/.driver.json"), json.dumps(asdict(last)))
+    done = CliRunner().invoke(app, ["status"])
+    assert done.exit_code == 0, done.output
+    assert "[0/24] tiny scale" in done.output and "process 12 on elsewhere" in done.output
+    # The run of another scale is not that of this one.
+    demo = Path(__file__).parents[2] / "config" / "demo.yaml"
+    done = CliRunner().invoke(app, ["status", "--configfile", str(demo)])
+    assert "demo scale" in done.output and "process 12" not in done.output
+
+
+def test_the_socket_of_a_run_is_not_kept_for_the_next(monkeypatch):
+    assert driver.OF_ONE_RUN == job_client.ADDRESS
 
 
 def stp(*words: str) -> subprocess.CompletedProcess[str]:

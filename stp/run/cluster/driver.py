@@ -18,6 +18,8 @@ from stp.run.results import RESULTS
 FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}
 """Options of processes of Snakemake that hold no lock: parts of jobs, and those that only look."""
+OF_ONE_RUN = "STP_JOB_SERVER"
+"""Variable that names a server which ends with the run (job_client.ADDRESS)."""
 
 _PROC = Path("/proc")
 _ALIVE = ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "REQUEUED", "RESIZING")
@@ -82,7 +84,11 @@ def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
         slurm_job=slurm.job_id(),
         time=time.time(),
         arguments=arguments,
-        environment={k: v for k, v in os.environ.items() if k.startswith("STP_")},
+        environment={
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("STP_") and name != OF_ONE_RUN
+        },
         configfile=str(configfile),
     )
     write_text(results / FILE, json.dumps(asdict(driver), indent=1))

@@ -67,18 +67,18 @@ class Durations:
                 found.setdefault(key, []).append(row["work"] / row["seconds"])
         return {key: (median(rates), len(rates)) for key, rates in found.items()}
 
-    def left(self, waiting: Iterable[str], since: float) -> float | None:
+    def left(self, waiting: Iterable[tuple[str, float]], since: float) -> float | None:
         """Estimate the seconds until all waiting work is done.
 
-        Each kind counts with its mean so far, or that of its stage, or that of all; what runs
-        at the same time is judged by how much work was done per second since the run began.
+        Each kind counts with its mean so far, or that of its stage; what runs at the same time is
+        judged by how much work was done per second since the run began.
 
         Args:
-            waiting: the kinds of all work that waits.
+            waiting: the kinds of all work that waits, and which part of it is left, from 0 to 1.
             since: when the run began.
 
         Returns:
-            None while nothing is known.
+            None while no work of this run, or of a waiting stage, is finished.
         """
         rows = self.rows()
         here = [row for row in rows if row["started"] >= since]
@@ -86,13 +86,19 @@ class Durations:
             return None
         took: dict[str, list[float]] = {}
         for row in rows:
-            for name in (row["kind"], row["kind"].partition(" ")[0], ""):
+            for name in {row["kind"], _stage(row["kind"])}:
                 took.setdefault(name, []).append(row["seconds"])
         means = {name: sum(seconds) / len(seconds) for name, seconds in took.items()}
-
-        def expected(kind: str) -> float:
-            return means.get(kind) or means.get(kind.partition(" ")[0]) or means[""]
-
+        left = 0.0
+        for kind, part in waiting:
+            mean = means.get(kind, means.get(_stage(kind)))
+            if mean is None:
+                return None
+            left += part * mean
         worked = sum(row["seconds"] for row in here)
         parallel = max(1.0, worked / max(time.time() - since, 1e-3))
-        return sum(expected(kind) for kind in waiting) / parallel
+        return left / parallel
+
+
+def _stage(kind: str) -> str:
+    return kind.partition(" ")[0]
