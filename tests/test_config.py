@@ -124,6 +124,12 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
         config.load(tmp_path / "broken.yaml")
 
 
+def test_a_scale_that_comes_as_a_mapping_is_called_by_its_file():
+    """Snakemake reads files of --configfile itself."""
+    with pytest.raises(StpError, match=r"^mine\.yaml: unknown key seedz"):
+        config.load({"scale": "x", "seedz": [1]}, where="mine.yaml")
+
+
 def test_keys_of_a_merged_mapping_may_be_overridden(tmp_path):
     path = tmp_path / "merged.yaml"
     path.write_text("a: &a {b: 1, c: 2}\nd: &d\n  <<: *a\n  b: 3\ne:\n  <<: *d\n  c: 4\n")

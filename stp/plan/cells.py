@@ -56,13 +56,17 @@ class Plan:
             self.data(name)
 
     @classmethod
-    def load(cls, scale: Mapping[str, Any] | Path) -> "Plan":
+    def load(cls, scale: Mapping[str, Any] | Path, where: str | None = None) -> "Plan":
         """Read the configuration and make the plan.
+
+        Args:
+            scale: a scale file or its content.
+            where: what errors call it; the path of the file unless given.
 
         Raises:
             StpError: the configuration is wrong.
         """
-        return cls(configuration.load(scale))
+        return cls(configuration.load(scale, where=where))
 
     def code(self, *roots: str) -> Code:
         """Fingerprint the code that root modules can run; see `CodeOfPlan.of`."""

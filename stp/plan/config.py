@@ -229,17 +229,20 @@ def _check_kinds(
             )
 
 
-def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Config:
+def load(
+    scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER, where: str | None = None
+) -> Config:
     """Read the whole configuration for one scale.
 
     Args:
         scale: a scale file or its content.
         folder: the folder of facts.
+        where: what errors call the scale; the path of the file unless given.
 
     Raises:
         StpError: an unknown key or name, or a value out of range.
     """
-    where = str(scale) if isinstance(scale, Path) else "the scale file"
+    where = where or (str(scale) if isinstance(scale, Path) else "the scale file")
     content = read_yaml(scale) if isinstance(scale, Path) else scale
     wanted = check(Scale, content, where)
     facts = _read_folder(Model, folder / "models", {}, "model", where)

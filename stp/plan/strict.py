@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, remembered
 from stp.core.limits import Limits, limits, require
-from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder, extensions
+from stp.core.project import config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def read_yaml(path: Path) -> Any:
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
         project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
-        if CONFIG_FOLDER.is_relative_to(ORIGIN) and not IS_CHECKOUT:
-            project = "`stp init FOLDER` makes a project; work in its folder"
+        if not path.is_absolute() and not path.parent.is_dir():
+            project = "work in the folder of a project: a clone, or what `stp init FOLDER` makes"
         raise StpError(
             f"there is no configuration file {path}",
             remedy=nearest(str(path), beside) if beside else project,

@@ -15,7 +15,7 @@ command = functools.partial(app.command, rich_help_panel="Results")
     epilog=examples(
         "stp forecast convlstm/kth clip.mp4",
         "stp forecast results/store/models/kth/convlstm/default/seed-0/f1316359dfd73744 clips/",
-        "stp forecast persistence field.nc --leads 4 --out results/forecast/field",
+        "stp forecast persistence field.nc --leads 4 --out results/field",
         "stp forecast constant_velocity hall.csv --fps 25 --leads 12",
         "stp forecast simvpv2/billiard new.npy --configfile config/billiard.yaml --like billiard",
     )
@@ -37,28 +37,38 @@ def forecast(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The folder to write; results/forecast/<DATA> if none."),
+        typer.Option(
+            "--out", "-o", help="The folder to write; results/forecast/<DATA>/<MODEL> if none."
+        ),
     ] = None,
     leads: Annotated[
-        int | None, typer.Option(help="Lead times; those of its training unless given.", min=1)
+        int | None, typer.Option(help="Number of lead times (default: as in its training).", min=1)
     ] = None,
     like: Annotated[
         str | None,
-        typer.Option(help="Read the files as this dataset is read; guessed unless given."),
+        typer.Option(help="Read the files as this dataset is read (default: guessed)."),
     ] = None,
     observe: Annotated[
         int | None,
-        typer.Option(help="Of people: positions that it is shown; those of its training.", min=2),
+        typer.Option(
+            help="Of people: number of observed positions (default: as in its training).", min=2
+        ),
     ] = None,
     fps: Annotated[
-        float | None, typer.Option(help="Of people: frames a second, where files have frames.")
+        float | None,
+        typer.Option(help="Of people: frames per second, for files with frame numbers."),
     ] = None,
     samples: Annotated[
-        int, typer.Option(help="Forecasts of each, of a model that draws them.", min=1)
+        int,
+        typer.Option(
+            help="Number of forecasts of each recording, for a model that draws them.", min=1
+        ),
     ] = 1,
     phase: Annotated[
         int | None,
-        typer.Option(help="Of the first frame that is shown, for a climatology; from 0.", min=0),
+        typer.Option(
+            help="For a climatology: phase of the first frame that is shown, from 0.", min=0
+        ),
     ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
@@ -71,7 +81,7 @@ def forecast(
     from stp.forecast import frames, tracks, trained, write
 
     found = trained.load(model, configfile)
-    folder = out or Path("results/forecast") / data.resolve().stem
+    folder = out or Path("results/forecast") / data.resolve().stem / found.name
     options = None if like is None else _options(like, configfile)
     if isinstance(found, tracks.TrackModel):
         crowd = tracks.read(data, observe or found.context, options, fps)

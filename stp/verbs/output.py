@@ -111,6 +111,7 @@ def put(
 
         with writing(out):
             write_text(out, text())
+        wrote(out)
     elif styled is not None and has_styles():
         from rich.console import Console
 
@@ -125,6 +126,11 @@ def put(
         sys.stdout.write(visible(text()))
     else:
         sys.stdout.write(text())
+
+
+def wrote(out: Path) -> None:
+    """Say where the answer is: beside it, so that scripts read nothing else."""
+    print(f"wrote {out}", file=sys.stderr)
 
 
 def put_rows(
@@ -145,6 +151,7 @@ def put_rows(
     if format == "parquet":
         assert out is not None
         save_rows(columns, rows, out, types or {})
+        wrote(out)
         return
     put(
         lambda: written(list(columns), list(rows), format),
@@ -183,10 +190,12 @@ def put_answer(
 
     if format == "parquet":
         assert out is not None
-        return save(database, sql, out, values, allow_files=allow_files)
-    columns, rows = answer(database, sql, values, allow_files=allow_files)
-    put_rows(columns, rows, format, out)
-    return len(rows)
+        rows = save(database, sql, out, values, allow_files=allow_files)
+        wrote(out)
+        return rows
+    columns, found = answer(database, sql, values, allow_files=allow_files)
+    put_rows(columns, found, format, out)
+    return len(found)
 
 
 def put_json(value: object, out: Path | None) -> None:

@@ -214,13 +214,14 @@ def evaluate(
         int, typer.Option(help="Frames at the beginning that are not scored.", min=0)
     ] = 0,
     frames: Annotated[
-        int | None, typer.Option(help="Of each clip, context included; all unless given.", min=1)
+        int | None,
+        typer.Option(help="Frames of each clip, context included (default: all).", min=1),
     ] = None,
     interval: Annotated[int, typer.Option(help="Every which frame counts.", min=1)] = 1,
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[int, typer.Option(help="Of the CPU.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Score predicted videos against the true ones: any metrics, with intervals, without a plan.
 

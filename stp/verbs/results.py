@@ -122,7 +122,9 @@ def conventions(
     )
 )
 def trust(
-    convention: Annotated[str, typer.Argument(help="Of a metric, such as fvd.predicted_only.")],
+    convention: Annotated[
+        str, typer.Argument(help="A convention of a metric, such as fvd.predicted_only.")
+    ],
     study: Annotated[
         Path,
         typer.Option(help="The manifest of a study of distortions, from results/SCALE/plan."),

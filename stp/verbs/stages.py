@@ -301,7 +301,7 @@ def render(
             if workflow_files.is_table_current(final, path):
                 continue
             missing = render_partial(path, failures.of_plan(planned), folder)
-            say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
+            say(log, f"wrote a table to {folder}; missing cells: {len(missing)}")
         _partial_store([manifests[name] for name in planned.dimensions], folder, log)
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
@@ -350,7 +350,7 @@ def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> Non
     if not held.scored or not held.missing:
         return
     database, page = folder / DATABASE, folder / "report" / "index.html"
-    say(log, f"wrote {database}: {held.scored} cells are scored, {held.missing} missing")
+    say(log, f"wrote {database}; scored cells: {held.scored}, missing: {held.missing}")
     say(log, f'what is missing: stp query --database {database} "FROM missing"')
     write_report(database, page, pictures=Pictures(samples=0))  # at the end of a run, so quick
     say(log, f"wrote {page}, a report of what is there, without pictures")

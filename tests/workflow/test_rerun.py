@@ -244,7 +244,7 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_p
     assert "simvpv2" in done.stdout and "hopeless" in done.stdout
 
     database = "results/tiny/partial/results.duckdb"
-    assert f"wrote {database}: 3 cells are scored" in done.stdout
+    assert f"wrote {database}; scored cells: 3, " in done.stdout
     sql = "SELECT DISTINCT model, stage, how, detail FROM missing"
     asked = checkout.run("stp", "query", "--database", database, "--format", "csv", sql)
     assert asked.stdout.strip().splitlines()[1:] == ["simvpv2,train,failed,hopeless"], asked.stdout
