@@ -226,7 +226,8 @@ def check(kind: type[S], value: Any, where: str) -> S:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        problem = error.errors()[0]
+        # An unknown key first: it may be a missing one with another spelling.
+        problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         keys = [str(part) for part in problem["loc"]]
         name = ".".join(keys)
         if problem["type"] == "extra_forbidden":
