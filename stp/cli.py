@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from typer.main import get_command
 
@@ -19,6 +19,9 @@ from stp.run.cluster.launch import SAVED
 from stp.run.cluster.signals import Terminated
 from stp.run.readable_traceback import readable
 from stp.verbs.app import app
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
 # isort: off
 # In the order of `stp --help`.
@@ -47,7 +50,12 @@ from stp.verbs import (  # noqa: F401
 @functools.cache
 def command() -> Callable[[], Any]:
     """The command line with all verbs, made once: in a server before the jobs that it forks."""
-    return get_command(app)
+    group = cast("TyperGroup", get_command(app))
+    for verb in group.commands.values():
+        # Typer keeps the line breaks of docstrings, which are wider than many terminals.
+        paragraphs = (verb.help or "").split("\n\n")
+        verb.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return group
 
 
 def main() -> None:

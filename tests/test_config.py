@@ -63,9 +63,9 @@ def test_unknown_names_are_refused_with_the_nearest(changes, message):
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"datasets": {"kth": {"context": -1}}}, ["datasets.kth", "context", "-1", "greater than"]),
+        ({"datasets": {"kth": {"context": -1}}}, ["datasets.kth", "context", "-1", "0 or more"]),
         ({"datasets": {"kth": {"shape": [1, 64]}}}, ["datasets.kth", "shape"]),
-        (long_term(trained_on="kth", setting={"horizon": 0}), ["horizon", "0", "greater than"]),
+        (long_term(trained_on="kth", setting={"horizon": 0}), ["horizon", "0", "1 or more"]),
         (
             long_term(trained_on="kth", tested_on="enso"),
             [
@@ -75,7 +75,7 @@ def test_unknown_names_are_refused_with_the_nearest(changes, message):
             ],
         ),
         ({"seeds": []}, ["seeds", "at least 1"]),
-        ({"seeds": ["a"]}, ["seeds", "'a'", "integer"]),
+        ({"seeds": ["a"]}, ["seeds", "'a'", "whole number"]),
         ({"bootstrap": {"resamples": 5}}, ["bootstrap.resamples", "5", "100"]),
         ({"scale": "my scale"}, ["scale", "my scale"]),
     ],

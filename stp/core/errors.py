@@ -23,16 +23,15 @@ class StpError(Exception):
         super().__init__("\n".join(lines))
 
 
-MOST = 30
-"""Known names that a remedy lists, at most."""
-
-
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that is most like an unknown one, or else list the known names."""
-    known = sorted(known)
+    """Suggest the known name that is most like an unknown one, or else list the known names.
+
+    At most 30 are listed.
+    """
+    known, most = sorted(known), 30
     initials = "".join(word[:1] for word in name.split("_"))  # learning_rate: lr
     close = difflib.get_close_matches(name, known, n=1) or [one for one in known if one == initials]
     if close:
         return f"did you mean {close[0]}?"
-    more = f", and {len(known) - MOST} more" if len(known) > MOST else ""
-    return f"known: {', '.join(known[:MOST])}{more}"
+    more = f", and {len(known) - most} more" if len(known) > most else ""
+    return f"known: {', '.join(known[:most])}{more}"

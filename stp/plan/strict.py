@@ -244,19 +244,45 @@ def check(kind: type[S], value: Any, where: str) -> S:
                 expected=f"{keys[-1]}: {meaning}" if meaning else "",
                 remedy=f"add `{keys[-1]}: ...`",
             ) from None
+        meaning = _meaning(kind, problem["loc"])
         raise StpError(
             f"{where}: {name or 'the whole file'} is {_shown(problem.get('input'))}",
-            expected="; ".join(
-                filter(
-                    None,
-                    [
-                        problem["msg"].removeprefix("Value error, "),
-                        _meaning(kind, problem["loc"]),
-                    ],
-                )
-            ),
+            expected=_wanted(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
             remedy="change the value",
         ) from None
+
+
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "none_required": "null",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "keys with values",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+    "literal_error": "{expected}",
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "too_short": "at least {min_length} of them",
+    "string_pattern_mismatch": "text of the pattern {pattern}",
+}
+"""What pydantic expects, by the type of its problem, in the words of the other messages."""
+
+
+def _wanted(problem: Mapping[str, Any]) -> str:
+    said: str = problem["msg"]
+    if problem["type"] in _WANTED:
+        return _WANTED[problem["type"]].format(**problem.get("ctx", {}))
+    return said.removeprefix("Value error, ")
 
 
 def _shown(value: object) -> str:
@@ -287,7 +313,7 @@ def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
     """What the last key of a place means, if it is one that a schema knows."""
     if not location or not isinstance(found := _kind_at(kind, location[:-1]), type):
         return ""
-    return descriptions(found).get(str(location[-1]), "")
+    return descriptions(found).get(str(location[-1]), "").replace("``", "`")
 
 
 def check_name(name: str, what: str, where: object) -> None:

@@ -290,7 +290,7 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
 
     assert 2 <= connections() <= 4
     assert connections(downloads=7) == 7
-    for wrong, said in ((0, "runtime setting downloads"), ("many", "runtime.downloads is 'many'")):
+    for wrong, said in ((0, "runtime.downloads is 0"), ("many", "runtime.downloads is 'many'")):
         with pytest.raises(StpError, match=said):
             connections(downloads=wrong)
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -368,6 +369,9 @@ def finished(plan: Plan, one: Artefact, receipt: dict) -> dict:
 def test_finished_work_is_remembered_with_its_amount(capsys):
     plan = Plan.load(TINY)
     one = artefact(plan, "train", "convlstm", "enso")
+    durations = Durations(plan.store / "state" / "durations.jsonl")
+    for stage in ("prepare", "predict", "score"):
+        durations.add(stage, time.time(), 60.0)
     line = finished(plan, one, {"extras": {"device": "cpu"}, "attempts": [{"attempt": 1}]})
     assert line["kind"] == "train convlstm"
     assert line["work"] == Costs(plan).workload.of(one).amount
