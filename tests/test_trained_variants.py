@@ -192,7 +192,7 @@ def test_what_no_training_leaves_is_refused(folder, cell, models, message):
     [
         ({"lead_times": [5, 1]}, "lead_times ascend"),
         ({"lead_times": [1, 1]}, "none is named twice"),
-        ({"lead_times": [0]}, "greater than or equal to 1"),
+        ({"lead_times": [0]}, "lead_times.0 is 0\nexpected: 1 or more"),
         ({"per_lead": True}, "per_lead needs lead_times"),
         ({"lead_times": [99], "per_lead": True}, "at least one of them within the horizon"),
     ],

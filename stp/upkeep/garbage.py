@@ -21,7 +21,7 @@ from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.run.meter import CountMeter
 from stp.upkeep.claims import Claim, made_from, read_claims
-from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, states
+from stp.upkeep.inventory import artefacts, changed_at, leftovers, require, size_of, states
 
 DAY = 24 * 3600.0
 Needed = dict[str, list[str]]
@@ -235,6 +235,7 @@ def collect(
             remedy="set STP_STORE_DIR, or name scale files of one store with --configfile",
         )
     (root,) = stores
+    require(root)
     oldest = time.time() - forget_after * DAY if forget_after is not None else 0.0
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find

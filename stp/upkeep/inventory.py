@@ -9,10 +9,25 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stp.core.errors import StpError
 from stp.plan.artefacts import FOLDERS
 
 FINGERPRINT = re.compile("[0-9a-f]{16}")
 LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
+
+
+def require(store: Path) -> None:
+    """Refuse a store that is not there: that it holds nothing wrong would be no comfort.
+
+    Raises:
+        StpError: there is no such folder.
+    """
+    if not store.is_dir():
+        raise StpError(
+            f"{store}: no such store",
+            expected="the folder of artefacts that a run has made",
+            remedy="run a table first, or name the store of an earlier run by STP_STORE_DIR",
+        )
 
 
 def artefacts(store: Path) -> Iterator[str]:

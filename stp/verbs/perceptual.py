@@ -123,8 +123,8 @@ def weights(
     ),
 )
 def fvd(
-    real: Annotated[Path, typer.Argument(help="A folder of real videos.")],
-    generated: Annotated[Path, typer.Argument(help="A folder of generated videos.")],
+    real: Annotated[Path, typer.Argument(help="A folder of real videos.", exists=True)],
+    generated: Annotated[Path, typer.Argument(help="A folder of generated videos.", exists=True)],
     frames: Annotated[
         int | None,
         typer.Option(

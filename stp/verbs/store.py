@@ -80,12 +80,13 @@ def verify(
     from stp.core.units import size_text
     from stp.run.meter import CountMeter
     from stp.upkeep import verify as verification
-    from stp.upkeep.inventory import artefacts
+    from stp.upkeep.inventory import artefacts, require
     from stp.upkeep.why import chosen
 
     if everything and words:
         raise typer.BadParameter("--all leaves nothing to choose", param_hint="--all")
     plan = load_plan(configfile)
+    require(plan.store)
     named = artefacts(plan.store) if everything else [a.folder for a in chosen(plan, words or [])]
     meter = CountMeter("verify")
     found = verification.verify([plan.store / folder for folder in named], meter, threads)

@@ -227,3 +227,9 @@ def test_scale_files_that_name_several_stores_are_refused(tmp_path):
         paths[-1].write_text(json.dumps(scale))
     done = stp("gc", "--configfile", str(paths[0]), "--configfile", str(paths[1]), STP_STORE_DIR="")
     assert done.returncode == 1 and "several stores" in done.stderr
+
+
+def test_a_store_that_is_not_there_is_not_searched(plan, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(plan.store / "elsewhere"))
+    with pytest.raises(StpError, match="elsewhere: no such store"):
+        garbage.collect([TINY], False, days=7, forget_after=None, yes=False)

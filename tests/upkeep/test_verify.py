@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core import store
+from stp.core.errors import StpError
 from stp.plan.cells import Plan
 
 
@@ -74,3 +75,10 @@ def test_dropped_data_and_folders_that_nothing_was_finished_in_are_no_damage(pla
     store.drop(folder_of(plan, "persistence"), "to make room")
     (plan.store / pick(plan, "score", "persistence").folder).mkdir(parents=True)
     assert verify("--all")[0] == 0
+
+
+def test_a_store_that_is_not_there_is_no_whole_one(plan, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(plan.store / "elsewhere"))
+    done = CliRunner().invoke(app, ["verify", "--all", "--configfile", str(TINY)])
+    assert done.exit_code == 1 and isinstance(done.exception, StpError)
+    assert "elsewhere: no such store" in str(done.exception)

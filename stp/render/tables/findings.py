@@ -16,7 +16,7 @@ import duckdb
 
 from stp.collect.opened import opened
 from stp.collect.suite_views import head_of
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
@@ -173,7 +173,7 @@ def pick(questions: dict[int, Question], number: int) -> Question:
         raise StpError(
             f"no finding {number}",
             expected=f"one of {', '.join(map(str, questions))}",
-            remedy=nearest(str(number), [str(n) for n in questions]) or "choose one of these",
+            remedy="choose one of these",
         )
     return questions[number]
 
