@@ -184,9 +184,16 @@ class Forecasts:
     def _of_own_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
         """Those that networks compute."""
         computed = self._computed
+        is_told = getattr(network, "needs_lead_times", False)
         if self.recipe.get("per_lead"):
-            return torch.cat([network(frames, 1, **extra) for network in self.networks], dim=1)
-        if getattr(network, "needs_lead_times", False):
+            # As in its training, a network that names lead times is told its own.
+            own = [
+                {"lead_times": [lead]} if is_told and getattr(network, "leads", None) else {}
+                for lead in computed.tolist()
+            ]
+            each = zip(self.networks, own, strict=True)
+            return torch.cat([of_one(frames, 1, **extra, **told) for of_one, told in each], dim=1)
+        if is_told:
             told: Tensor = network(frames, len(computed), lead_times=computed.tolist(), **extra)
             return told
         forecast: Tensor = network(frames, int(computed[-1]), **extra)

@@ -145,7 +145,9 @@ class GradientDescent:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
-        self.leads = LeadDraws.of(self.model, self.context, self.seed)
+        self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
+        # Without being told, a forecast of one frame would be that of the first lead time.
+        self.told = {"lead_times": [lead]} if lead and self.leads else {}
         self.loss = objects.loss_of(self.model, options, self.context, self.recipe["model"], data)
         self.targets = objects.target_channels(options.targets, data)
         self.micro_batch = objects.micro_batch(
@@ -377,7 +379,8 @@ class GradientDescent:
                 if hasattr(self.kept, "validation_errors"):
                     errors = self.kept.validation_errors(clips)  # type: ignore[operator]
                 else:
-                    errors = (self.kept(context, self.horizon).double() - future).square()
+                    forecast = self.kept(context, self.horizon, **self.told)
+                    errors = (forecast.double() - future).square()
                     errors = errors if self.targets is None else errors[:, :, self.targets]
             total += errors.double().sum().item()
             count += errors.numel()

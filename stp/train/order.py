@@ -50,10 +50,15 @@ class LeadDraws:
     seed: int
 
     @classmethod
-    def of(cls, model: Any, context: int, seed: int) -> "LeadDraws | None":
-        """The draws of a model that is told lead times, and names those it is trained on."""
+    def of(cls, model: Any, context: int, seed: int, lead: int | None = None) -> "LeadDraws | None":
+        """The draws of a model that is told lead times, and names those it is trained on.
+
+        One that forecasts a lead time alone is told that one, whatever it names.
+        """
         named = getattr(model, "leads", None) if getattr(model, "needs_lead_times", False) else None
-        return cls(tuple(named), context, seed) if named else None
+        if not named:
+            return None
+        return cls(tuple(named) if lead is None else (lead,), context, seed)
 
     def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
         """A lead time for each row, int64 (B,)."""

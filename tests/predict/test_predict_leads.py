@@ -151,6 +151,24 @@ def test_a_model_may_be_told_its_lead_times(make_data, make_job, monkeypatch):
     assert np.allclose(added.mean(("sample", "channel", "y", "x")), [10, 30], atol=1e-3)
 
 
+def test_a_network_of_one_lead_time_alone_is_told_that_one(tmp_path, make_data, make_job):
+    """As it was in its training, and as a network of all lead times is."""
+    data = make_data()
+    options = {"patch": 2, "width": 8, "depth": 1, "heads": 2, "initial_std": 0.5}
+    network = {"model": "climax", "options": options}
+    recipe = make_job(data, **network).recipe
+    folder = trained(tmp_path / "all", recipe, 0)
+    direct = make_job(data, **network, horizon=1, leads=[1, 3], per_lead=True)
+    same = trained(tmp_path / "each", direct.recipe, 0)
+    direct.inputs.update({f"model-lead-{lead}": same for lead in (1, 3)})
+    told = make_job(data, folder, **network, leads=[1, 3])
+    run(direct)
+    run(told)
+    found = opened(direct)
+    np.testing.assert_allclose(found, opened(told), rtol=1e-6)
+    assert abs(found.sel(lead=1) - found.sel(lead=3)).mean() > 0.1
+
+
 def test_forecasts_with_the_weights_after_an_update(tmp_path, make_data, make_job):
     data = make_data()
     recipe = make_job(data, **CONVLSTM).recipe

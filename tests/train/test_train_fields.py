@@ -11,6 +11,7 @@ from moving_bar import job, write_data
 from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_write import create_array
+from stp.models import climax
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
@@ -285,6 +286,36 @@ def test_a_network_that_is_told_lead_times_reads_one_day_of_each_clip(tmp_path, 
     rows = np.array(sorted(first))
     assert np.array_equal([first[row] for row in rows], drawn.draw(rows, epoch=0))
     assert not np.array_equal(drawn.draw(rows, epoch=0), drawn.draw(rows, epoch=1))
+
+
+@pytest.mark.parametrize("loss", [None, "mse"])
+def test_a_network_of_one_lead_time_alone_is_told_and_shown_that_one(
+    tmp_path, globe, monkeypatch, loss
+):
+    """In each step, and in the validation."""
+    told, compared = [], []
+    forecast, outputs = climax.Model._forecast, climax.Model.outputs
+
+    def note_lead(self, frames, tokens, lead):
+        told.extend(lead.tolist())
+        return forecast(self, frames, tokens, lead)
+
+    def note_frames(self, clip, step, leads=None):
+        found = outputs(self, clip, step, leads)
+        compared.append(torch.cat([clip[:, :1], found[1]], dim=1))
+        return found
+
+    monkeypatch.setattr(climax.Model, "_forecast", note_lead)
+    monkeypatch.setattr(climax.Model, "outputs", note_frames)
+    options = {"patch": 4, "width": 8, "depth": 1, "heads": 2}
+    what = {**unet(loss=loss, batch_size=22), "model": "climax", "options": options}
+    run(job(tmp_path, globe, {**what, "horizon": 1, "lead": 3}))
+    assert set(told) == {3} and len(told) == 22 + 6
+    clips = torch.from_numpy(Prepared(globe).clips("train").read(range(22)))[:, [0, 3]]
+    (found,) = compared
+    assert {tuple(one) for one in found.flatten(1).tolist()} == {
+        tuple(one) for one in clips.flatten(1).tolist()
+    }
 
 
 @pytest.mark.parametrize("loss", ["mse", "wrmse", "spectral"])
