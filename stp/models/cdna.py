@@ -25,6 +25,8 @@ LEAST = 1e-12
 
 Memory = list[tuple[Tensor, Tensor]]
 """Hidden and cell state of each LSTM."""
+WholeBatch = tuple[int, int, int]
+"""Clips of a batch, number of the first of a part, and a seed that all parts share."""
 
 
 class Conv(nn.Conv2d):
@@ -259,16 +261,30 @@ class Tower(nn.Module):
         return torch.cat([x, stripe[:, None]], dim=1)
 
 
-def shown_clips(step: int, clips: int, inputs: int, k: float) -> Tensor:
+def shown_clips(
+    step: int, clips: int, inputs: int, k: float, whole_batch: WholeBatch | None = None
+) -> Tensor:
     """Which clips of a batch a network is shown while it trains, bool (clips, inputs).
 
-    As many of them as ``k / (k + exp(step / k))`` says, rounded, drawn anew for each input from
-    torch's global generator (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode
-    "count"). With k = 0, none is.
+    As many of them as ``k / (k + exp(step / k))`` says, rounded, drawn anew for each input
+    (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode "count"). With k = 0, none is.
+
+    Args:
+        step: training iteration, from 0.
+        clips: that are computed at once.
+        inputs: after the context.
+        k: of the decay.
+        whole_batch: that the clips are a part of. None: they are a batch, for which torch's global
+            generator draws.
     """
     share = 1 / (1 + math.exp(min(step / k, 700)) / k) if k else 0.0
-    order = torch.rand(clips, inputs).argsort(dim=0)
-    return order < round(clips * share)
+    if whole_batch is None:
+        order = torch.rand(clips, inputs).argsort(dim=0)
+        return order < round(clips * share)
+    # Of each part by itself, rounding would show all of a small part, or none.
+    batch, first, seed = whole_batch
+    order = torch.rand(batch, inputs, generator=torch.Generator().manual_seed(seed)).argsort(dim=0)
+    return order[first : first + clips] < round(batch * share)
 
 
 class Model(nn.Module):
@@ -289,9 +305,11 @@ class Model(nn.Module):
 
     Attributes:
         recompute: compute each step again in the backward pass instead of keeping all of it.
+        whole_batch: what a training says of the batch that the next clips are a part of.
     """
 
     recompute: bool = False
+    whole_batch: WholeBatch | None = None
 
     def __init__(
         self,
@@ -345,7 +363,8 @@ class Model(nn.Module):
 
     def _error(self, clip: Tensor, step: int, latent: Tensor | None) -> Tensor:
         inputs = clip.shape[1] - self.context - 1
-        shown = shown_clips(step, len(clip), inputs, self.sampling_k).to(clip.device)
+        shown = shown_clips(step, len(clip), inputs, self.sampling_k, self.whole_batch)
+        shown = shown.to(clip.device)
         outputs = roll(self.following(latent), clip, self.context, clip.shape[1] - 1, shown)
         after = self.context
         return F.mse_loss(outputs[:, after - 1 :].float(), clip[:, after:])

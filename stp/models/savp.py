@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from stp.core.options import number, require, whole
-from stp.models.cdna import Memory, Tower, check_tower, fill, shown_clips
+from stp.models.cdna import Memory, Tower, WholeBatch, check_tower, fill, shown_clips
 from stp.models.draws import generator_of, white_noise
 from stp.models.sv2p import annealed, check_annealing, divergence
 
@@ -169,9 +169,13 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
+
+    Attributes:
+        whole_batch: see `stp.models.cdna.Model`.
     """
 
     is_sampled = True
+    whole_batch: WholeBatch | None = None
 
     def __init__(
         self,
@@ -270,7 +274,7 @@ class Model(nn.Module):
         """
         batch, steps = mean.shape[:2]
         inputs = steps - self.context
-        shown = shown_clips(step, batch, inputs, self.sampling_k).to(clip.device)
+        shown = shown_clips(step, batch, inputs, self.sampling_k, self.whole_batch).to(clip.device)
         states: list[tuple[Tensor, Tensor] | None] = [None, None]
         memory: Memory | None = None
         outputs: list[Tensor] = []

@@ -23,7 +23,7 @@ from stp.train import objects
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.order import INITIAL_WEIGHTS, STEP, LeadDraws, draw, epoch_order, spread
+from stp.train.order import INITIAL_WEIGHTS, STEP, WHOLE_BATCH, LeadDraws, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
 CRITERION = (
@@ -137,6 +137,8 @@ class GradientDescent:
                 remedy="set runtime.gpus (or runtime.ranks) to the batch size or less",
             )
 
+        # Of the clips of a batch, the first of this process.
+        self.first = int(np.array_split(np.arange(self.batch), ranks.size)[ranks.rank][0])
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
         if options.channels_last:
@@ -312,7 +314,11 @@ class GradientDescent:
         """Add up gradients, a part of the batch at a time; returns our share of the loss."""
         loss = torch.zeros((), device=clips.device)
         of_clips = (clips,) if leads is None else (clips, leads.to(clips.device))
+        seed, first = int(draw(self.seed, WHOLE_BATCH, step)[0]), self.first
         for part, *own in zip(*(x.split(self.micro_batch) for x in of_clips), strict=True):
+            if hasattr(self.model, "whole_batch"):
+                self.model.whole_batch = self.batch, first, seed  # type: ignore[assignment]
+            first += len(part)
             with self.compute.autocast():
                 of_part = self.loss(part, step, *own)
             of_part = of_part * (len(part) / self.batch)

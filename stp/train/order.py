@@ -12,7 +12,7 @@ import numpy as np
 
 from stp.data.random_stream import uniform
 
-INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD = range(4)
+INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
 """What the numbers are for; each purpose has a stream of its own."""
 
 

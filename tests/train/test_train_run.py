@@ -11,6 +11,7 @@ from moving_bar import HORIZON, SIDE, SPLITS, job, recipe, simvp_recipe, write_d
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
+from stp.models import cdna, savp
 from stp.models.compute import settle
 from stp.models.convlstm import Model
 from stp.models.create import create
@@ -246,6 +247,72 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, data):
     first, second = (load(tmp_path / name)["state_dict"] for name in ("whole", "parts"))
     for name, weights in first.items():
         torch.testing.assert_close(second[name], weights, rtol=1e-4, atol=1e-6)
+
+
+TOWER = {"widths": [2, 2, 2, 2, 2, 2, 2], "masks": 2, "kernel": 3, "sampling_k": 2.0}
+OF_TOWER = {
+    "cdna": {},
+    "sv2p": {"latent_widths": [2, 2, 2]},
+    "savp": {"encoder_width": 2, "discriminator_width": 2},
+}
+
+
+def tower_recipe(name: str, **train) -> dict:
+    return {**recipe(**train), "model": name, "options": TOWER | OF_TOWER[name]}
+
+
+def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> torch.Tensor:
+    """Which clips of a batch of 7 are shown in two steps, by whoever computes them."""
+    found, draw = [[] for _ in range(ranks)], cdna.shown_clips
+    prepared = Prepared(data)
+    what = {**tower_recipe(name, batch_size=7, iterations=2), "shape": list(prepared.shape)}
+    options = TrainOptions.from_recipe(what["train"])
+    about = options, prepared, Normalisation.of(prepared.attrs)
+    for rank, own in enumerate(found):
+
+        def note(*given, own=own):
+            own.append(draw(*given))
+            return own[-1]
+
+        with monkeypatch.context() as patch, settle("cpu", 1, "float32") as compute:
+            patch.setattr(savp if name == "savp" else cdna, "shown_clips", note)
+            patch.setattr(Ranks, "add_gradients", lambda self, _, loss, stop: (loss.item(), stop))
+            patch.setattr(Ranks, "sum", lambda self, *values: list(values))
+            one = job(folder / str(rank), data, what, **runtime)
+            GradientDescent(one, *about, compute, Ranks(rank, ranks)).train()
+    return torch.cat([torch.cat(own).unflatten(0, (2, -1)) for own in found], dim=1)
+
+
+@pytest.mark.parametrize("name", OF_TOWER)
+def test_as_many_clips_are_shown_however_a_batch_is_split(tmp_path, monkeypatch, name):
+    """Of 7 clips, two processes have 4 and 3."""
+    frames = np.zeros((38, 1, 16, 16), np.uint8)
+    data = write_data(tmp_path / "data", frames=frames)
+    whole = shown_in_training(data, tmp_path / "whole", name, monkeypatch)
+    assert whole.sum(dim=1)[:, 0].tolist() == [5, 4]  # 7 times 2 / (2 + exp(step / 2))
+    for about in ({"micro_batch": 3}, {"ranks": 2, "micro_batch": 3}):
+        found = shown_in_training(data, tmp_path / str(about), name, monkeypatch, **about)
+        assert torch.equal(found, whole)
+
+
+def test_a_split_batch_has_the_gradient_of_the_whole_where_clips_are_shown(
+    tmp_path, data, monkeypatch
+):
+    """Which clips CDNA is shown is all that it draws."""
+    found = []
+
+    def note(optimizer):
+        found[-1].extend(
+            p.grad.clone() for group in optimizer.param_groups for p in group["params"]
+        )
+
+    monkeypatch.setattr(torch.optim.Adam, "step", note)
+    for at_once in (7, 3):
+        found.append([])
+        what = tower_recipe("cdna", epochs=1, batch_size=7, max_clips=7)
+        run(job(tmp_path / str(at_once), data, what, micro_batch=at_once))
+    for whole, parts in zip(*found, strict=True):
+        torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)
 
 
 def test_a_batch_that_is_normalised_as_a_whole_is_not_cut(tmp_path, data):
