@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import number, require, whole
-from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, roll, to_patches
+from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
 from stp.models.repeated_convolution import RepeatedConv2d
 from stp.models.st_lstm import FORGET_BIAS
 
@@ -209,10 +209,7 @@ class Model(Recurrent):
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
-        inputs = clip.shape[1] - self.context - 1
-        shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
-        outputs = roll(self.following(), clip, self.context, clip.shape[1] - 1, shown).float()
-        observed = clip[:, 1:]
+        outputs, observed = self.outputs(clip, step)
         return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:

@@ -181,17 +181,29 @@ class Model(nn.Module):
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Sum over all steps, of the context too, of their mean squared errors; and moments.
 
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        predicted, observed = self.outputs(clip, step)
+        errors = (predicted - observed).square()
+        return errors.mean(dim=(0, 2, 3, 4)).sum() + self.moment_weight * self.moment_loss()
+
+    def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """All frames but the first, as predicted in training and as observed.
+
         All inputs of a batch are the truth with a probability that falls from epoch to epoch.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
+
+        Returns:
+            (B, T_in + T_out - 1, C, H, W) each.
         """
-        truth = self.shows_truth(step)
         steps = clip.shape[1] - 1
-        context = steps if truth else self.context
-        errors = (roll(self.following(), clip, context, steps).float() - clip[:, 1:]).square()
-        return errors.mean(dim=(0, 2, 3, 4)).sum() + self.moment_weight * self.moment_loss()
+        context = steps if self.shows_truth(step) else self.context
+        return roll(self.following(), clip, context, steps).float(), clip[:, 1:]
 
     def moment_loss(self) -> Tensor:
         """Squared distance of the filters' moments to one derivative each.

@@ -83,15 +83,28 @@ class Model(nn.Module):
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
+        alike: list[Tensor] = []
+        error = F.mse_loss(*self.outputs(clip, step, alike))
+        return error + self.decouple_beta * torch.stack(alike).mean()
+
+    def outputs(
+        self, clip: Tensor, step: int, alike: list[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """All frames but the first, as predicted in training and as observed.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+            alike: see `following`.
+
+        Returns:
+            (B, T_in + T_out - 1, C, H, W) each.
+        """
         batch, length = clip.shape[:2]
         # The first frame is always shown, the last one never read.
         shown = self.sampling.draw(step, batch, self.context - 1, length - 1 - self.context)
-        alike: list[Tensor] = []
         outputs = roll(self.following(alike), clip, 1, length - 1, shown.to(clip.device))
-        return (
-            F.mse_loss(outputs.float(), clip[:, 1:])
-            + self.decouple_beta * torch.stack(alike).mean()
-        )
+        return outputs.float(), clip[:, 1:]
 
     def following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory.

@@ -124,10 +124,22 @@ class Recurrent(nn.Module, ABC):
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
+        return F.mse_loss(*self.outputs(clip, step))
+
+    def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """All frames but the first, as predicted in training and as observed.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+
+        Returns:
+            (B, T_in + T_out - 1, C, H, W) each.
+        """
         inputs = clip.shape[1] - self.context - 1
         shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
         outputs = roll(self.following(), clip, self.context, clip.shape[1] - 1, shown)
-        return F.mse_loss(outputs.float(), clip[:, 1:])
+        return outputs.float(), clip[:, 1:]
 
 
 def to_patches(frame: Tensor, patch: int) -> Tensor:

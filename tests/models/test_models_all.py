@@ -29,6 +29,8 @@ from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.models.recurrent import roll
+from stp.options.train import TrainOptions
+from stp.train.objects import loss_of
 from stp.train.run import run
 
 SMALL = (1, SIDE, SIDE)
@@ -161,6 +163,32 @@ def test_without_truth_the_loss_is_that_of_the_forecast_and_of_the_context(name)
     outputs = torch.cat([*of_context, model(clip[:, :3], 3)], dim=1)
     expected = (outputs - clip[:, 1:]).square().mean()
     assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+HALF_TRUE = {
+    **{name: {"scheduled_sampling": {"rate": 0.5}} for name in FREE_RUNNING},
+    "predrnnv2": {"decouple_beta": 0.0},
+    "phydnet": {"moment_weight": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", HALF_TRUE)
+@pytest.mark.parametrize("loss", ["mse", "l1"])
+def test_a_named_loss_of_a_recurrent_model_compares_all_that_it_is_trained_on(name, loss):
+    """The same frames, shown the same truths, as in its own loss; without the terms of that."""
+    model, clip = make(name, SMALL, **HALF_TRUE[name]).train(), torch.rand(3, 6, *SMALL)
+    named = loss_of(model, TrainOptions.from_recipe({"loss": loss}), CONTEXT, name, None)
+    torch.manual_seed(4)
+    own = model.loss(clip, 0)
+    torch.manual_seed(4)
+    found = named(clip, 0)
+    if loss == "mse":  # PhyDNet's own is a sum over five steps
+        torch.testing.assert_close(found * (5 if name == "phydnet" else 1), own)
+    torch.manual_seed(4)
+    predicted, observed = model.outputs(clip, 0)
+    assert predicted.dtype == torch.float32 and torch.equal(observed, clip[:, 1:])
+    expected = {"mse": torch.square, "l1": torch.abs}[loss](predicted - observed).mean()
+    torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize(
