@@ -161,7 +161,14 @@ class Study:
         study = self.storage.get_study_id_from_name(NAME)
         identity = self.storage.get_trial_id_from_study_id_trial_number(study, number)
         trial = optuna.Trial(self.study, identity)
+        before = self.study.get_trials(deepcopy=False)[number]
+        drawn = before.params.keys() - before.system_attrs.get("fixed_params", {}).keys()
         for key, parameter in sorted(self.space.space.items()):
+            if key in drawn - trial.relative_params.keys():
+                # A process died after it: the stream goes on behind what it has drawn.
+                self.study.sampler.sample_independent(
+                    self.study, before, key, before.distributions[key]
+                )
             _suggest(trial, key, parameter)
         return trial
 

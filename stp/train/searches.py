@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from stp.core.errors import StpError
 
 Given = dict[str, float]
@@ -49,6 +51,7 @@ class Optuna:
         import optuna
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
+        from optuna.trial import TrialState
 
         from stp.core.journal import JOURNAL, mend
 
@@ -61,18 +64,24 @@ class Optuna:
             direction="minimize",
             load_if_exists=True,
         )
-        if not self._study.trials:
+        complete, running, waiting = (
+            self._study.get_trials(deepcopy=False, states=(state,))
+            for state in (TrialState.COMPLETE, TrialState.RUNNING, TrialState.WAITING)
+        )
+        self.tried = [(dict(trial.params), float(trial.value or 0.0)) for trial in complete]
+        for trial in running:  # killed: it is tried again, and the sampler shall not count it
+            self._study.tell(trial.number, state=TrialState.FAIL)
+        if not self.tried and not waiting:
             self._study.enqueue_trial(default)
-        done = self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-        self.tried = [(dict(trial.params), float(trial.value or 0.0)) for trial in done]
 
     def ask(self) -> Given:
         """See `Search`."""
         import optuna
 
         # A sampler of its own for each trial: the numbers that it draws depend on the trial alone,
-        # and not on where a search was interrupted.
-        self._study.sampler = optuna.samplers.TPESampler(seed=self._seed + len(self.tried))
+        # and not on where a search was interrupted. No trial of another seed has the same.
+        stream = np.random.SeedSequence([self._seed, len(self.tried)]).generate_state(1)[0]
+        self._study.sampler = optuna.samplers.TPESampler(seed=int(stream))
         self._trial = self._study.ask()
         return {
             name: self._trial.suggest_float(name, low, high)

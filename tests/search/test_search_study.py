@@ -3,6 +3,7 @@
 import multiprocessing
 from pathlib import Path
 
+import optuna
 import pytest
 from optuna.trial import TrialState
 
@@ -104,6 +105,37 @@ def test_a_trial_whose_process_died_while_it_drew_gets_the_parameters_it_would_h
     study.study.ask()  # and dies
     finish(open_study(tmp_path / "killed"), 5)
     assert drawn(open_study(tmp_path / "killed")) == drawn(open_study(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("whole", [1, 2, 5])
+def test_a_trial_whose_process_died_between_two_parameters_gets_those_it_would_have_had(
+    tmp_path: Path, whole: int
+) -> None:
+    """Also the first trial, which is the recipe as far as the space holds it."""
+    finish(open_study(tmp_path / "whole"), whole)
+    study = open_study(tmp_path / "killed")
+    finish(study, whole - 1)
+
+    class DiedError(Exception):
+        pass
+
+    def die(*_):
+        raise DiedError
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(DiedError):
+        patch.setattr(optuna.Trial, "suggest_categorical", die)  # the second of three
+        with study.claim(whole):
+            pass
+    finish(open_study(tmp_path / "killed"), whole)
+    assert drawn(open_study(tmp_path / "killed")) == drawn(open_study(tmp_path / "whole"))
+
+
+def test_trials_of_two_seeds_have_nothing_in_common(tmp_path: Path) -> None:
+    studies = [Study(tmp_path / str(n), SPACE, BASELINE, n, lambda text: None) for n in (0, 1)]
+    for study in studies:
+        finish(study, 8)
+    rates = [{values["train.lr"] for values in drawn(study)[1:]} for study in studies]
+    assert not rates[0] & rates[1]
 
 
 def test_a_trial_that_another_process_computes_is_not_taken(tmp_path: Path) -> None:

@@ -43,6 +43,40 @@ def test_an_interrupted_search_goes_on_and_finds_the_same(people, tmp_path):
     assert calibrate.calibrate(social_force, people, None, **about) == whole
 
 
+@pytest.mark.parametrize("done", [0, 11])
+def test_a_search_that_was_killed_goes_on_and_tries_the_same(people, tmp_path, done):
+    """While it computed the error of the default parameters, which come first, or of later ones,
+    which are no longer drawn at random."""
+    whole = calibrate.calibrate(
+        social_force, people, None, trials=14, seed=3, folder=tmp_path / "whole"
+    )
+    about = {"seed": 3, "folder": tmp_path / "killed"}
+    if done:
+        calibrate.calibrate(social_force, people, None, trials=done, **about)
+
+    class KilledError(Exception):
+        pass
+
+    def kill(*_):
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(calibrate, "final_error", kill)
+        calibrate.calibrate(social_force, people, None, trials=14, **about)
+    assert calibrate.calibrate(social_force, people, None, trials=14, **about) == whole
+
+
+def test_searches_of_two_seeds_have_nothing_in_common_but_the_default(people, tmp_path):
+    tried = [
+        calibrate.calibrate(
+            social_force, people, None, trials=6, seed=seed, folder=tmp_path / str(seed)
+        ).tried
+        for seed in (0, 1)
+    ]
+    assert tried[0][0] == tried[1][0]
+    assert not any(one in tried[1] for one in tried[0][1:])
+
+
 def test_more_trials_go_on_from_fewer(people, tmp_path):
     few = calibrate.calibrate(social_force, people, None, trials=5, seed=1, folder=tmp_path)
     more = calibrate.calibrate(social_force, people, None, trials=12, seed=1, folder=tmp_path)
