@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import av
 import numpy as np
 import yaml
 from PIL import Image
@@ -33,6 +32,7 @@ from stp.prepare.own.calendar import DAY
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
+from stp.prepare.video import open_film
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SUFFIXES = {
@@ -220,7 +220,7 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
 def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
     path = raw.find(videos.files_of(raw.names, "videos", videos.SUFFIXES)[0])
     videos.probe(path)  # which complains well
-    with av.open(str(path)) as container:
+    with open_film(path) as container:
         stream = container.streams.video[0]
         height, width = stream.codec_context.height, stream.codec_context.width
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}

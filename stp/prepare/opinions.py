@@ -26,6 +26,7 @@ from stp.opinions import prepared
 from stp.opinions.ratings import Opinions, Ratings, Rescaling, opinions, split_half
 from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
+from stp.prepare.video import open_film, whole_frames
 
 NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
 RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
@@ -332,21 +333,21 @@ def decode(path: Path, name: str) -> np.ndarray:
         StpError: it cannot be decoded or has no frames.
     """
     try:
-        with av.open(str(path)) as container:
+        with open_film(path) as container:
             stream = container.streams.video[0]
             if stream.codec_context is None:
                 raise ValueError("an unknown codec")
             require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
+            frames = [f.to_ndarray(format="rgb24") for f in whole_frames(container, stream)]
         if not frames:
             raise ValueError("no frames")
+        return np.stack(frames)  # of one size, or it is refused
     except (av.FFmpegError, ValueError, IndexError, OSError) as error:
         raise StpError(
             f"{name}: cannot be decoded ({error})",
             expected="a complete video file",
             remedy="fetch it again",
         ) from error
-    return np.stack(frames)
 
 
 def _scores(made: Opinions | None, source: Source) -> dict[str, float]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels
@@ -16,10 +16,12 @@ from stp.prepare.resize import bilinear
 FORMATS = ("PNG", "JPEG")
 MODES = ("L", "RGB", "P", "RGBA")
 """Eight bits a channel. Others, such as 16-bit grey, would lose what they hold without a word."""
+PNG_BITS = 24
+"""Where a PNG file says how many bits a channel has."""
 
 
 def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
-    """Decode one picture.
+    """Decode one picture, turned as its EXIF data say.
 
     Args:
         content: of a PNG or JPEG file.
@@ -39,7 +41,11 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
             if picture.mode not in MODES:
                 raise ValueError(f"pixels of kind {picture.mode}")
+            # Pillow gives the upper halves of 16-bit colours, and calls them RGB.
+            if picture.format == "PNG" and content[PNG_BITS] > 8:
+                raise ValueError(f"pixels of {content[PNG_BITS]} bits a channel")
             require_pixels(name, picture.width, picture.height)
+            ImageOps.exif_transpose(picture, in_place=True)  # telephones turn pictures that way
             values = np.asarray(picture.convert(mode))
     # The decoders of Pillow raise almost anything for damaged files: OSError, SyntaxError,
     # ValueError, struct.error, zlib.error, EOFError, Image.DecompressionBombError ...

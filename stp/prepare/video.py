@@ -1,13 +1,45 @@
 """Decoding of video files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import av
 import numpy as np
+from av.container import InputContainer
 
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels
+
+DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
+"""Names of FFmpeg. Others, such as concat, open whatever further files a file names."""
+LOST = "a part of frame {} is lost"
+
+
+def open_film(file: Path | BinaryIO) -> InputContainer:
+    """Open a video file, in whatever format that holds the frames itself.
+
+    Args:
+        file: a path, or an open file that can seek.
+
+    Raises:
+        av.FFmpegError: it is damaged, or something else.
+    """
+    named = str(file) if isinstance(file, Path) else file
+    return av.open(named, "r", options={"format_whitelist": DEMUXERS})
+
+
+def whole_frames(container: InputContainer, stream: av.VideoStream) -> Iterator[av.VideoFrame]:
+    """The frames of a video, as they are shown.
+
+    Raises:
+        av.FFmpegError: FFmpeg cannot decode one.
+        ValueError: FFmpeg made up what was lost of one, mostly as grey or repeated blocks.
+    """
+    for number, frame in enumerate(container.decode(stream)):
+        if frame.is_corrupt:
+            raise ValueError(LOST.format(number))
+        yield frame
 
 
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
@@ -27,21 +59,21 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
         StpError: the file cannot be decoded or holds no frames.
     """
     try:
-        with av.open(str(file) if isinstance(file, Path) else file, "r") as container:
+        with open_film(file) as container:
             stream = container.streams.video[0]
             if stream.codec_context is None:
                 raise ValueError("an unknown codec")
             require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [_grey(frame) for frame in container.decode(stream)]
+            frames = [_grey(frame) for frame in whole_frames(container, stream)]
         if not frames:
             raise ValueError("no frames")
+        return np.stack(frames)  # of one size, or it is refused
     except (av.FFmpegError, ValueError, IndexError) as error:
         raise StpError(
             f"{name}: cannot be decoded ({error})",
             expected="a complete video file",
             remedy="fetch it again, or leave it out of the raw files",
         ) from error
-    return np.stack(frames)
 
 
 _STRETCH = np.clip(np.rint((np.arange(256) - 16) * (255 / 219)), 0, 255).astype(np.uint8)

@@ -1,24 +1,26 @@
 """Folders of videos from anywhere: films, pictures or arrays, a clip at a time.
 
 A clip is a film (.mp4, .avi, .mov, .mkv, .webm, .gif), an array file (.npy, or .npz with one
-array), or a folder of pictures (.png, .jpg) in the order of their names. An array has the shape
-(T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or one axis more in front for
-several clips; integers are 0..255, floating-point numbers 0..1.
+array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their names. An
+array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or one axis
+more in front for several clips; integers are 0..255, floating-point numbers 0..1.
 """
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import av
 import numpy as np
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels, require_zip
 from stp.prepare.own.arrays import DAMAGE
+from stp.prepare.own.pictures import in_order
+from stp.prepare.pictures import decode_picture
+from stp.prepare.video import open_film, whole_frames
 
 FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")
@@ -93,8 +95,8 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
     return taken
 
 
-def _pictures(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
+def _pictures(folder: Path) -> list[str]:
+    return [str(path) for path in folder.iterdir() if path.suffix.lower() in PICTURES]
 
 
 def _unit(frames: np.ndarray) -> np.ndarray:
@@ -104,13 +106,9 @@ def _unit(frames: np.ndarray) -> np.ndarray:
 
 def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
     frames: list[np.ndarray] = []
-    for path in _pictures(folder)[wanted]:
-        try:
-            with Image.open(path) as picture:
-                require_pixels(path, *picture.size)
-                frames.append(np.asarray(picture.convert("RGB")))
-        except (OSError, SyntaxError, ValueError) as error:
-            raise _damaged(path, error) from error
+    ordered, _ = in_order(_pictures(folder), "ignore")
+    for path in ordered[wanted]:
+        frames.append(decode_picture(Path(path).read_bytes(), path, "RGB"))
         if frames[-1].shape != frames[0].shape:
             raise StpError(
                 f"{path} has {frames[-1].shape[1]} x {frames[-1].shape[0]} pixels",
@@ -122,10 +120,10 @@ def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
 
 def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
     try:
-        with av.open(str(path), "r") as container:
+        with open_film(path) as container:
             stream = container.streams.video[0]
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
-            decoded: Iterator[av.VideoFrame] = container.decode(stream)
+            decoded = whole_frames(container, stream)
             frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
             return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
     # PyAV has no codec context where it knows no decoder, and numpy stacks one size alone.

@@ -168,6 +168,22 @@ def test_pictures_and_films(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read_clip(one, 3, 2), moved(clip)[:5:2])
 
 
+def test_pictures_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    clip = clip_of(4, frames=12)
+    (tmp_path / "a").mkdir()
+    for t, frame in enumerate(clip):
+        Image.fromarray(frame).save(tmp_path / "a" / f"frame{t}.png")
+    np.testing.assert_array_equal(read_clip(*find_clips(tmp_path)), moved(clip))
+
+
+def test_grey_pictures_of_16_bits_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    grey = np.full((4, 4), 1000, np.uint16)
+    Image.fromarray(grey).save(tmp_path / "a" / "0.png")
+    with pytest.raises(StpError, match=r"0\.png: cannot be decoded \(pixels of kind I;16\)"):
+        read_clip(*find_clips(tmp_path))
+
+
 def test_gifs(tmp_path: Path) -> None:
     levels = [0, 80, 160, 240]
     pictures = [Image.new("RGB", (24, 16), (v, v, v)) for v in levels]

@@ -168,6 +168,65 @@ def test_damaged_videos(make_job, raw, content, suffix):
         run(make_job("own.reader", [1, 8, 12], OPTIONS))
 
 
+@pytest.mark.parametrize("audio", [False, True])
+@pytest.mark.parametrize("kept", [0.97, 0.5])
+def test_films_whose_end_is_lost_are_refused(tmp_path, audio, kept):
+    """What is left of a Matroska file reads without an error."""
+    path = tmp_path / "long.mkv"
+    noise = np.random.default_rng(0).integers(0, 256, (12, 32, 48, 3), np.uint8)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("ffv1", rate=12)
+        stream.height, stream.width, stream.pix_fmt = 32, 48, "bgr0"
+        sound = container.add_stream("pcm_s16le", rate=8000, layout="mono") if audio else None
+        for frame in noise:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        if sound:
+            silence = np.zeros((1, 24_000), np.int16)  # three seconds; there are pictures for one
+            samples = av.AudioFrame.from_ndarray(silence, format="s16", layout="mono")
+            samples.sample_rate = 8000
+            container.mux(sound.encode(samples))
+        container.mux(stream.encode(None))
+    assert len(videos.probe(path)[0]) == 12
+    # Without the sound, which is written last.
+    pictures = path.stat().st_size - (48_000 if audio else 0)
+    path.write_bytes(path.read_bytes()[: int(pictures * kept)])
+    with pytest.raises(StpError, match=r"long\.mkv: cannot be decoded \(.* of 1 seconds\)"):
+        videos.probe(path)
+
+
+def test_frames_that_were_patched_up_are_refused(make_job, tmp_path):
+    """FFmpeg paints over what it lost, and goes on."""
+    path = tmp_path / "raw" / "patched.avi"
+    path.parent.mkdir()
+    noise = np.random.default_rng(0).integers(0, 256, (12, 32, 48, 3), np.uint8)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=12)
+        stream.height, stream.width, stream.pix_fmt = 32, 48, "yuv420p"
+        for frame in noise:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode(None))
+    content = path.read_bytes()
+    inside = content.index(b"00dc", len(content) // 2) + 100  # behind the header of a frame
+    path.write_bytes(content[:inside] + bytes(100) + content[inside + 100 :])
+    options = {"kind": "videos", "splits": {"by": "time", **made.THIRDS}}
+    with pytest.raises(StpError, match=r"patched\.avi: .*a part of frame \d+ is lost"):
+        run(make_job("own.reader", [1, 32, 48], options))
+    with pytest.raises(StpError, match=r"patched\.avi: .*a part of frame \d+ is lost"):
+        decode_grey(path, "patched.avi")
+
+
+def test_a_list_of_files_is_no_film(tmp_path):
+    made.video(tmp_path / "other.avi", [10, 20])
+    listed = tmp_path / "a.mp4"
+    listed.write_text("ffconcat version 1.0\nfile other.avi\n")
+    with av.open(str(listed)) as container:
+        assert len(list(container.decode(video=0))) == 2, "FFmpeg would follow it"
+    with pytest.raises(StpError, match=r"a\.mp4: cannot be decoded"):
+        videos.probe(listed)
+    with pytest.raises(StpError, match=r"a\.mp4: cannot be decoded"):
+        decode_grey(listed, "a.mp4")
+
+
 def test_frames_that_a_video_promises_and_does_not_have(make_job, raw, monkeypatch):
     """Some formats have packets without frames: no window reaches there."""
     probe = videos.probe

@@ -3,10 +3,12 @@
 import hashlib
 import io
 import json
+import struct
+import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
@@ -51,6 +53,28 @@ def test_grey_and_colour_are_converted():
     assert np.abs(luma[..., 0] - expected).max() <= 1
 
 
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_pictures_are_turned_as_they_say(kind):
+    smooth = np.add.outer(np.arange(16) * 9, np.arange(24) * 3).astype(np.uint8)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6  # a quarter turn with the clock shows it upright
+    upright = decode_picture(encoded(smooth, kind), "a", "L")[..., 0]
+    turned = decode_picture(encoded(smooth, kind, exif=exif), "a", "L")[..., 0]
+    np.testing.assert_array_equal(turned, np.rot90(upright, -1))
+
+
+def deep(colour):
+    """A PNG of 16 bits a channel, uint16 (H, W, 3); Pillow writes none."""
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in colour)
+    height, width, _ = colour.shape
+    header = struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(of)) + name + of + struct.pack(">I", zlib.crc32(name + of))
+        for name, of in chunks
+    )
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -61,9 +85,13 @@ def test_grey_and_colour_are_converted():
         encoded(COLOUR, "JPEG")[:300],
         encoded(COLOUR, "BMP"),
         encoded(COLOUR[..., 0].astype(np.uint16) * 256),
+        deep(COLOUR.astype(np.uint16) * 16),
         encoded(COLOUR).replace(b"IHDR\0\0\0\x09", b"IHDR\0\xff\xff\x09"),
     ],
-    ids=["empty", "text", "cut png", "png without its end", "cut jpeg", "bmp", "16 bits", "huge"],
+    ids=[
+        *("empty", "text", "cut png", "png without its end", "cut jpeg", "bmp"),
+        *("16 bits", "16 bits of colour", "huge"),
+    ],
 )
 def test_what_is_no_good_picture_is_refused(content):
     with pytest.raises(StpError, match=r"here/a\.png: cannot be decoded \(.+\)(.|\n)*remedy"):

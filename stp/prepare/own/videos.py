@@ -4,6 +4,7 @@ The frames of a video are counted by its packets, without decoding. Long videos 
 parts, from the key frame before each.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import av
 import numpy as np
+from av.container import InputContainer
 
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels
@@ -22,6 +24,7 @@ from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
 from stp.prepare.own.options import Common, RawContents, Recording, files_of
 from stp.prepare.own.size import check_crop, fit
+from stp.prepare.video import LOST, open_film
 
 SUFFIXES = (
     *(".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"),
@@ -128,23 +131,43 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
         StpError: the file is damaged, cut off, or no video.
     """
     try:
-        with av.open(str(path)) as container:
+        with open_film(path) as container:
             stream = _stream(container)
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             stamps: list[int | None] = []
+            end = 0
             for packet in container.demux(stream):
                 if packet.is_corrupt:
                     raise ValueError(f"cut off after {len(stamps)} frames")
                 if packet.size:  # the last one is empty
                     stamps.append(packet.pts)
+                    end = max(end, (packet.pts or 0) + (packet.duration or 0))
             if not stamps:
                 raise ValueError("no frames")
             # Other containers may have more frames than they show.
             if container.format.name == "avi" and len(stamps) < stream.frames:
                 raise ValueError(f"{len(stamps)} of {stream.frames} frames")
+            stated = _stated_seconds(container, stream)
+            found = float(end * (stream.time_base or 0))
+            # Half a frame for the rounding of times.
+            if stream.average_rate and found + 0.5 / float(stream.average_rate) < stated:
+                raise ValueError(f"{found:g} of {stated:g} seconds")
             return stamps, stream.average_rate
     except DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _stated_seconds(container: InputContainer, stream: av.VideoStream) -> float:
+    """How long a Matroska or WebM video says it is; 0 if it does not, or other streams are longer.
+
+    When such a file is cut off, what is left of it reads without an error.
+    """
+    if "matroska" not in container.format.name:
+        return 0.0
+    if found := re.fullmatch(r"(\d+):(\d+):([\d.]+)", stream.metadata.get("DURATION", "")):
+        hours, minutes, seconds = found.groups()
+        return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+    return (container.duration or 0) / av.time_base if len(container.streams) == 1 else 0.0
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
@@ -163,6 +186,8 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
         for frame in _frames(path, task):
             if found == task.frames:
                 raise ValueError("more frames than packets")
+            if frame.is_corrupt:
+                raise ValueError(LOST.format(task.first + found))
             picture = frame.to_ndarray(format=FORMATS[task.channels])
             picture = np.rot90(picture, _quarters(frame.rotation))
             picture = picture.reshape(*picture.shape[:2], task.channels)
@@ -179,14 +204,14 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
 def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
     """The frames of a task, in the order in which they are shown."""
     if task.begins is None:  # count them
-        with av.open(str(path)) as container:
+        with open_film(path) as container:
             for number, frame in enumerate(container.decode(_stream(container))):
                 if number >= task.first + task.frames:
                     return
                 if number >= task.first:
                     yield frame
         return
-    with av.open(str(path)) as container:
+    with open_film(path) as container:
         stream = _stream(container)
         shown: Iterator[av.VideoFrame] = container.decode(stream)
         if task.first and _can_seek(path, task.begins):
@@ -214,7 +239,7 @@ def _stream(container: Any) -> av.VideoStream:
 def _can_seek(path: Path, time: int) -> bool:
     """Whether a jump to a time ends at a frame before it, or just at it."""
     try:
-        with av.open(str(path)) as container:
+        with open_film(path) as container:
             stream = container.streams.video[0]
             container.seek(time, stream=stream)
             first = next(container.decode(stream), None)
