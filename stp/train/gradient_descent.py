@@ -184,6 +184,10 @@ class GradientDescent:
         self._resume()
         while len(self.progress.history) < self.epochs and not self.progress.ended_early:
             self._epoch()
+        last = self.progress.history[-1]
+        if last["val_mse"] is None:  # nobody knew that a callback would end it
+            last["val_mse"] = self._select(last["epoch"])
+            self._save()
 
     def stop_early(self, why: str) -> None:
         """End the training after this epoch: for callbacks, in all processes alike.
@@ -257,10 +261,7 @@ class GradientDescent:
                 raise Interrupted(f"saved at step {progress.step} of {self.steps}")
         mse = None
         if (epoch + 1) % self.options.validate_every == 0 or epoch + 1 == self.epochs:
-            mse = self._validate()
-            if mse < progress.best_mse:
-                progress.best_epoch, progress.best_mse = epoch + 1, mse
-                self.best_weights = _copy(self.kept)
+            mse = self._select(epoch + 1)
         self._tick()
         progress.history.append(
             {
@@ -276,6 +277,14 @@ class GradientDescent:
         progress.loss_sum, progress.seconds, progress.resumed = 0.0, 0.0, False
         self._call("after_epoch", progress.history[-1])
         self._save()
+
+    def _select(self, epoch: int) -> float:
+        """Validate an epoch, and keep its weights if they are the best so far."""
+        mse = self._validate()
+        if mse < self.progress.best_mse:
+            self.progress.best_epoch, self.progress.best_mse = epoch, mse
+            self.best_weights = _copy(self.kept)
+        return mse
 
     def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
         """One step on clips (B, T, C, H, W); says whether to stop after it."""

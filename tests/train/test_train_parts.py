@@ -9,6 +9,7 @@ import torch
 from moving_bar import job, recipe, simvp_recipe
 
 from stp.core.errors import StpError
+from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
 from stp.models.compute import settle
 from stp.models.normalisation import Normalisation
@@ -116,6 +117,28 @@ def test_early_stopping_does_not_count_epochs_without_validation():
     stopping = EarlyStopping(patience=1)
     stopping.after_epoch(None, {"epoch": 1, "val_mse": None})
     assert stopping.state() == {"without": 0}
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_the_epoch_that_a_callback_ends_is_validated_as_the_last(tmp_path, data, is_interrupted):
+    """Before any other was: the training has weights all the same."""
+
+    class Stop:
+        def after_epoch(self, training, row):
+            if row["epoch"] == 3:
+                training.stop_early("enough")
+                if is_interrupted:
+                    object.__setattr__(training.job, "interrupted", lambda: True)
+
+    what = recipe(epochs=10, validate_every=5, max_clips=8)
+    if is_interrupted:
+        with pytest.raises(Interrupted, match="before its validation"):
+            train(tmp_path, data, what, [Stop()])
+    training = train(tmp_path, data, what, [Stop()])
+    values = [row["val_mse"] for row in training.progress.history]
+    assert values[:2] == [None, None] and values[2] == training.progress.best_mse < 1
+    assert training.progress.best_epoch == len(values) == 3
+    assert training.best_weights.keys() == training.model.state_dict().keys()
 
 
 def test_what_callbacks_counted_survives_an_interruption(tmp_path, data, monkeypatch):
