@@ -146,6 +146,7 @@ class GradientDescent:
         if initial is not None:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
+            objects.check_shared_norms(self.model)
             share_batch_norms(self.model)
         self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
         # Without being told, a forecast of one frame would be that of the first lead time.

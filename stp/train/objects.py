@@ -31,6 +31,21 @@ def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
     return int(min(asked, batch))
 
 
+def check_shared_norms(model: nn.Module) -> None:
+    """Refuse batch norms that several processes do not share (`share_batch_norms`).
+
+    Raises:
+        StpError: the model has some.
+    """
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm3d)):
+            raise StpError(
+                f"processes share a batch, and {type(module).__name__} normalises each share alone",
+                expected="nn.BatchNorm2d, or norms that look at each clip alone",
+                remedy="train in one process (runtime.gpus: 1), or with another norm",
+            )
+
+
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
     """Numbers of the channels that a training compares, in the order of the data; None for all.
 

@@ -122,6 +122,16 @@ def test_only_plain_batch_norms_are_shared():
     assert kinds == ["_SharedBatchNorm", "GroupNorm", "BatchNorm1d"]
 
 
+@pytest.mark.parametrize("norm", [nn.BatchNorm1d, nn.BatchNorm3d])
+def test_batch_norms_that_are_not_shared_are_refused(norm):
+    """Each process would normalise by its own clips."""
+    from stp.train.objects import check_shared_norms
+
+    check_shared_norms(nn.Sequential(nn.BatchNorm2d(2), nn.GroupNorm(1, 2)))
+    with pytest.raises(StpError, match=rf"processes share a batch, and {norm.__name__} normalises"):
+        check_shared_norms(nn.Sequential(norm(2)))
+
+
 @pytest.mark.parametrize("ours", [False, True])
 @pytest.mark.parametrize("theirs", [False, True])
 def test_all_stop_if_any_process_wants_to(monkeypatch, ours, theirs):

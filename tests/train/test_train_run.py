@@ -320,6 +320,21 @@ def test_a_batch_that_is_normalised_as_a_whole_is_not_cut(tmp_path, data):
         run(job(tmp_path, data, simvp_recipe(epochs=1), micro_batch=2))
 
 
+def test_a_batch_that_is_normalised_as_a_whole_is_not_shared_unless_its_norms_are(
+    tmp_path, data, monkeypatch
+):
+    made = gradient_descent.create
+    monkeypatch.setattr(
+        gradient_descent,
+        "create",
+        lambda what: torch.nn.Sequential(made(what), torch.nn.BatchNorm3d(2)),
+    )
+    prepared, one = Prepared(data), job(tmp_path, data, recipe())
+    about = TrainOptions.from_recipe(recipe()["train"]), prepared, Normalisation.of(prepared.attrs)
+    with settle("cpu", 1, "float32") as compute, pytest.raises(StpError, match="BatchNorm3d"):
+        GradientDescent(one, *about, compute, Ranks(0, 2))
+
+
 def test_a_step_that_does_not_fit_says_what_to_do(tmp_path, data, monkeypatch):
     def too_large(self, clip, step):
         raise torch.OutOfMemoryError("out of memory")
