@@ -16,6 +16,7 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.prepare.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.own.arrays import DAMAGE
 from stp.prepare.planned import Lists, Planned
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
@@ -215,7 +216,9 @@ def _published(path: Path, name: str, span: int, size: int) -> np.ndarray:
     """The published test clips, mapped, uint8 (T, N, H, W)."""
     try:
         clips = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
+        if not isinstance(clips, np.ndarray):
+            raise ValueError("several arrays")
+    except DAMAGE as error:
         raise StpError(
             f"{path}: cannot be read as a NumPy file ({error})",
             expected="a complete .npy file",

@@ -17,6 +17,8 @@ import torch.distributed
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_reduce  # unlike the plain one, differentiable
 
+from stp.core.errors import StpError
+
 TIMEOUT = timedelta(minutes=30)
 """How long a process waits for the others: longer than their slowest step or validation."""
 
@@ -102,6 +104,21 @@ def share_batch_norms(network: nn.Module) -> None:
     for module in network.modules():
         if type(module) is nn.BatchNorm2d:
             module.__class__ = _SharedBatchNorm
+
+
+def check_shared_norms(network: nn.Module) -> None:
+    """Refuse batch norms that several processes do not share (`share_batch_norms`).
+
+    Raises:
+        StpError: the network has some.
+    """
+    for module in network.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm3d)):
+            raise StpError(
+                f"processes share a batch, and {type(module).__name__} normalises each share alone",
+                expected="nn.BatchNorm2d, or norms that look at each clip alone",
+                remedy="train in one process (runtime.gpus: 1), or with another norm",
+            )
 
 
 @contextmanager

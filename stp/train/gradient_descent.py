@@ -22,8 +22,16 @@ from stp.options.train import TrainOptions
 from stp.train import objects
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
-from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.order import INITIAL_WEIGHTS, STEP, WHOLE_BATCH, LeadDraws, draw, epoch_order, spread
+from stp.train.distributed import Ranks, check_shared_norms, share_batch_norms
+from stp.train.order import (
+    INITIAL_WEIGHTS,
+    STEP,
+    WHOLE_BATCH,
+    LeadDraws,
+    draw,
+    epoch_order,
+    rows_of,
+)
 from stp.train.snapshots import Snapshots
 
 CRITERION = (
@@ -114,8 +122,8 @@ class GradientDescent:
         subset = self.recipe.get("train_subset", "all")
         self.train_clips = data.clips("train", subset)
         self.val_clips = data.clips("val", subset)
-        self.train_rows = _rows(self.train_clips, "train", options.max_clips, data.folder)
-        self.val_rows = _rows(self.val_clips, "val", options.max_val_clips, data.folder)
+        self.train_rows = rows_of(self.train_clips, "train", options.max_clips, data.folder)
+        self.val_rows = rows_of(self.val_clips, "val", options.max_val_clips, data.folder)
         # An incomplete batch is left out unless there is no other.
         self.epoch_steps = max(1, len(self.train_rows) // options.batch_size)
         self.epoch_clips = min(len(self.train_rows), self.epoch_steps * options.batch_size)
@@ -146,7 +154,7 @@ class GradientDescent:
         if initial is not None:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
-            objects.check_shared_norms(self.model)
+            check_shared_norms(self.model)
             share_batch_norms(self.model)
         self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
         # Without being told, a forecast of one frame would be that of the first lead time.
@@ -309,7 +317,8 @@ class GradientDescent:
         if self.options.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         self.optimizer.step()
-        self._average()
+        if self.options.ema is not None:
+            objects.move_average(self.kept, self.model, self.options.ema)
         progress.step += 1
         progress.loss_sum += value
         if progress.step in self.options.snapshots and not self.ranks.rank:
@@ -357,19 +366,6 @@ class GradientDescent:
             if hasattr(callback, hook):
                 getattr(callback, hook)(self, *arguments)
 
-    @torch.no_grad()
-    def _average(self) -> None:
-        """Move the kept weights a little towards those of this step; counters are taken over."""
-        if self.kept is self.model:
-            return
-        assert self.options.ema is not None
-        now = self.model.state_dict()
-        for name, kept in self.kept.state_dict().items():
-            if kept.is_floating_point():
-                kept.lerp_(now[name], self.options.ema)
-            else:
-                kept.copy_(now[name])
-
     @torch.inference_mode()
     def _validate(self) -> float:
         """The criterion: by default the mean squared error of free-running forecasts.
@@ -415,14 +411,8 @@ class GradientDescent:
         return f"{self.recipe['model']} on {self.train_clips.prepared.attrs.get('dataset')}"
 
     def _too_large(self, clips: int) -> StpError:
-        at_once = min(clips, self.micro_batch)
-        cheaper = "" if self.job.runtime.get("recompute") else "runtime.recompute: true, or "
-        return StpError(
-            f"{self._label}: the memory of the device does not hold a step on {at_once} clips",
-            expected="enough memory for a forward and a backward pass on them",
-            remedy=f"set {cheaper}runtime.micro_batch to {max(1, at_once // 2)} (the same gradient "
-            "in more passes), or runtime.gpus to more devices",
-        )
+        recomputes = bool(self.job.runtime.get("recompute"))
+        return objects.too_large(self._label, min(clips, self.micro_batch), recomputes)
 
     def _diverges(self, what: str) -> DivergenceError:
         rate = self.options.learning_rate(min(self.progress.step, self.steps - 1), self.steps)
@@ -503,16 +493,6 @@ class GradientDescent:
             progress.resumes.append(progress.step)
             progress.resumed = True
         self.job.report(f"goes on from step {progress.step}", progress.step, self.steps)
-
-
-def _rows(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
-    if not len(clips):
-        raise StpError(
-            f"{folder}: the {split} split has no clips",
-            expected="at least one",
-            remedy="prepare the data again with other splits or windows",
-        )
-    return spread(len(clips), most)
 
 
 def _copy(model: nn.Module) -> dict[str, Tensor]:

@@ -31,19 +31,38 @@ def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
     return int(min(asked, batch))
 
 
-def check_shared_norms(model: nn.Module) -> None:
-    """Refuse batch norms that several processes do not share (`share_batch_norms`).
+def too_large(label: str, clips: int, recomputes: bool) -> StpError:
+    """What to say where the memory of the device does not hold a step.
 
-    Raises:
-        StpError: the model has some.
+    Args:
+        label: model and dataset.
+        clips: computed at once.
+        recomputes: activations are computed again in the backward pass already.
     """
-    for module in model.modules():
-        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm3d)):
-            raise StpError(
-                f"processes share a batch, and {type(module).__name__} normalises each share alone",
-                expected="nn.BatchNorm2d, or norms that look at each clip alone",
-                remedy="train in one process (runtime.gpus: 1), or with another norm",
-            )
+    cheaper = "" if recomputes else "runtime.recompute: true, or "
+    return StpError(
+        f"{label}: the memory of the device does not hold a step on {clips} clips",
+        expected="enough memory for a forward and a backward pass on them",
+        remedy=f"set {cheaper}runtime.micro_batch to {max(1, clips // 2)} (the same gradient "
+        "in more passes), or runtime.gpus to more devices",
+    )
+
+
+@torch.no_grad()
+def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
+    """Move kept weights a little towards those of a step; counters are taken over.
+
+    Args:
+        kept: the weights that are averaged.
+        model: those of the step.
+        decay: share of theirs that the kept weights take, as ``train.ema``.
+    """
+    now = model.state_dict()
+    for name, average in kept.state_dict().items():
+        if average.is_floating_point():
+            average.lerp_(now[name], decay)
+        else:
+            average.copy_(now[name])
 
 
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:

@@ -6,10 +6,12 @@ are promised never to change, unlike NumPy's distributions.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stp.core.errors import StpError
 from stp.data.random_stream import uniform
 
 INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
@@ -79,3 +81,24 @@ def spread(clips: int, most: int | None) -> np.ndarray:
     """At most `most` of the rows 0..clips-1, evenly spread, int64 and ascending."""
     count = clips if most is None else min(most, clips)
     return np.arange(count, dtype=np.int64) * clips // max(count, 1)
+
+
+def rows_of(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
+    """The rows of a split that a training uses, int64 and ascending.
+
+    Args:
+        clips: of the split.
+        split: its name, for the error.
+        most: how many at most; None for all.
+        folder: of the data, for the error.
+
+    Raises:
+        StpError: the split has no clips.
+    """
+    if not len(clips):
+        raise StpError(
+            f"{folder}: the {split} split has no clips",
+            expected="at least one",
+            remedy="prepare the data again with other splits or windows",
+        )
+    return spread(len(clips), most)

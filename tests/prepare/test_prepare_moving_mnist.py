@@ -104,10 +104,18 @@ def test_published_clips_of_another_shape(make_job, raw, shape):
         run(make_job("moving_mnist", [1, 16, 16], options))
 
 
-def test_a_published_file_that_was_cut_off(make_job, raw):
+@pytest.mark.parametrize("damage", ["cut off", "zip", "header"])
+def test_a_published_file_that_is_damaged(make_job, raw, damage):
     path = raw.parent / "published.npy"
     np.save(path, np.zeros((3, 2, 16, 16), np.uint8))
-    path.write_bytes(path.read_bytes()[:-10])
+    content = path.read_bytes()
+    if damage == "cut off":
+        path.write_bytes(content[:-10])
+    elif damage == "zip":
+        with path.open("wb") as file:
+            np.savez(file, np.zeros((3, 2, 16, 16), np.uint8))
+    else:
+        path.write_bytes(content.replace(b"{'descr'", b"{'descr\0"))
     digits = {**OPTIONS["digits"], "test": None}
     options = {"digits": digits, "clips": {"val": 3}, "official_test": "mnist/published.npy"}
     with pytest.raises(StpError, match=r"published\.npy: cannot be read as a NumPy file"):

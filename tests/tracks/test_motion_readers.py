@@ -96,6 +96,19 @@ def test_atc_in_millimetres_and_with_a_clock_of_each_person(tmp_path):
     assert len(extract(tracks, observe=2, predict=3, protocol="strict")) > 0
 
 
+@pytest.mark.parametrize("place", [1.0, 5.0])
+def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
+    path = tmp_path / "hall.csv"
+    path.write_text(f"s,who,x,y\n0.0,7,0,0\n0.4,7,1,0\n0.4,7,{place},0\n0.8,7,2,0\n")
+    columns = detections.Columns(time="s", person="who", x="x", y="y")
+    if place == 1:  # a line that stands there twice
+        tracks = detections.read(path, columns, metres=1, step=1, dt=0.4)
+        assert tracks.position[:, 0].tolist() == [0, 1, 2]
+    else:
+        with pytest.raises(StpError, match=r"person 7 is in two places at 0\.4 s"):
+            detections.read(path, columns, metres=1, step=1, dt=0.4)
+
+
 def test_a_clock_bridges_no_pause():
     time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
     position = np.column_stack([time, time])

@@ -125,7 +125,7 @@ def test_only_plain_batch_norms_are_shared():
 @pytest.mark.parametrize("norm", [nn.BatchNorm1d, nn.BatchNorm3d])
 def test_batch_norms_that_are_not_shared_are_refused(norm):
     """Each process would normalise by its own clips."""
-    from stp.train.objects import check_shared_norms
+    from stp.train.distributed import check_shared_norms
 
     check_shared_norms(nn.Sequential(nn.BatchNorm2d(2), nn.GroupNorm(1, 2)))
     with pytest.raises(StpError, match=rf"processes share a batch, and {norm.__name__} normalises"):

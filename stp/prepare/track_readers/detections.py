@@ -56,7 +56,8 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
         dt: seconds between two annotations: with times, those of the common clock.
 
     Raises:
-        StpError: the file cannot be read, lacks a column, or holds what is no finite number.
+        StpError: the file cannot be read, lacks a column, holds what is no finite number, or
+            has a person in two places at once.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
@@ -100,6 +101,16 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
             f"{path}: somebody is seen for {steps:.3g} moments of {dt} s",
             expected=f"at most {MOST_STEPS:,}",
             remedy="correct the times, or the unit that the configuration declares",
+        )
+    rows = pd.DataFrame({"person": person, "time": time, "x": position[:, 0], "y": position[:, 1]})
+    rows = rows.drop_duplicates()  # the same line twice says nothing else
+    if (twice := rows.duplicated(["person", "time"])).any():
+        first = rows[twice].iloc[0]
+        raise StpError(
+            f"{path}: person {first.person:.0f} is in two places at {first.time:g} s, and so are "
+            f"{twice.sum() - 1} more",
+            expected="one detection of each person and time",
+            remedy="keep one of them, or give the two people different names",
         )
     return on_one_clock(time, person, position, dt)
 
