@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
 from stp.core.errors import StpError
@@ -11,6 +12,8 @@ DAMAGE = (
     *(OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError),
     *(ArithmeticError, MemoryError),
 )
+NOBODY_WROTE = 9.969209968386869e36
+"""What the NetCDF library leaves where no number was written: NC_FILL_FLOAT, NC_FILL_DOUBLE."""
 
 
 def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray:
@@ -47,13 +50,68 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
     """Read what has been opened lazily.
 
     Raises:
-        StpError: the data in the file are damaged.
+        StpError: the data in the file are damaged, or not in the range that it states.
     """
     try:
-        return field.compute(scheduler="synchronous")
+        found = field.compute(scheduler="synchronous")
+        return found.copy(data=as_stated(found.to_numpy(), field, path))
     except DAMAGE as error:
         raise StpError(
             f"{path}: {field.name} cannot be read ({error})",
             expected="a complete NetCDF file",
             remedy="fetch it again",
         ) from error
+
+
+def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
+    """Values of a variable, NaN where nobody wrote any.
+
+    xarray knows neither the fill values of the NetCDF library itself, nor the range that a variable
+    states. Integers have fill values as well, but those are values in files that are packed tight.
+
+    Args:
+        values: as xarray unpacked them.
+        field: whose values they are.
+        path: of the file, for errors.
+
+    Raises:
+        StpError: a value is outside of the range.
+    """
+    low, high = _range(field)
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            wrote, low, high = (values.dtype.type(x) for x in (NOBODY_WROTE, low, high))
+        if (lost := values == wrote).any():
+            values = np.where(lost, values.dtype.type(np.nan), values)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        raise StpError(
+            f"{path}: {field.name} has {int(outside.sum())} values outside of the range that it "
+            f"states, {low:g} to {high:g}, such as {values[outside][0]:g}",
+            expected="values in valid_range, or from valid_min to valid_max",
+            remedy="name what stands for missing values in the attribute missing_value; or correct "
+            f"the range, if it is wrong: ncatted -a valid_range,{field.name},d,, FILE removes it",
+        )
+    return values
+
+
+def _range(field: xr.DataArray) -> tuple[float, float]:
+    """The smallest and largest value that a variable states; half a step more, if it is packed."""
+    attrs, packing = field.attrs, field.encoding
+    low, high = attrs.get("valid_range", (attrs.get("valid_min"), attrs.get("valid_max")))
+    stored = np.dtype(packing.get("dtype", field.dtype))
+    scale, offset = (
+        float(np.ravel(packing.get(key, none))[0])
+        for key, none in (("scale_factor", 1.0), ("add_offset", 0.0))
+    )
+    bounds = []
+    for given, none in ((low, -np.inf), (high, np.inf)):
+        bound = np.ravel(none if given is None else given)[0]
+        value = float(bound)
+        if packing.get("_Unsigned") == "true" and value < 0:
+            value += 2.0 ** (8 * stored.itemsize)
+        # Of the type that is stored, it means what is stored.
+        is_packed = bound.dtype.kind in "iu" or bound.dtype == stored or np.isinf(value)
+        bounds.append(value * scale + offset if is_packed else value)
+    step = abs(scale) / 2 if stored.kind in "iu" else 0.0
+    return min(bounds) - step, max(bounds) + step

@@ -13,6 +13,7 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
+from stp.prepare.netcdf import as_stated
 from stp.prepare.own import grids, reader
 from stp.prepare.own.calendar import read_times
 from stp.prepare.own.reader import run
@@ -235,6 +236,72 @@ def test_missing_values(make_job, tmp_path):
     job = make_job("own.reader", SHAPE, options(fill=-5))
     run(job)
     assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
+
+
+@pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
+def test_what_nobody_wrote_is_missing(make_job, tmp_path, name):
+    field = made.grid(made.times("2000-01-01", 40))
+    field["t2m"][7, 1, 1] = netCDF4.default_fillvals["f4"]
+    save(tmp_path / "raw", field, name)
+    with pytest.raises(StpError, match=r"t2m has 1 missing values \(NaN\)(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options()))
+    job = make_job("own.reader", SHAPE, options(fill=-5))
+    run(job)
+    assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
+
+
+PACKED = {"dtype": "int16", "scale_factor": -2.0, "add_offset": 500.0, "_FillValue": np.int16(-1)}
+
+
+@pytest.mark.parametrize(
+    ("attrs", "encoding", "message"),
+    [
+        ({"valid_range": np.float32([0, 39035])}, {}, None),
+        (
+            {"valid_range": np.float32([0, 9000])},
+            {},
+            r"\d+ values .* states, 0 to 9000, such as 9001",
+        ),
+        ({"valid_min": 1.0}, {}, "1 values .* states, 1 to inf, such as 0"),
+        ({"valid_max": np.float64(39034.9)}, {}, "1 values .* -inf to 39034.9, such as 39035"),
+        # 500 - 2 x (-19268 .. 250) is 0 .. 39036
+        ({"valid_range": np.int16([-19268, 250])}, PACKED, None),
+        (
+            {"valid_range": np.int16([-19268, 200])},
+            PACKED,
+            r"\d+ values .* states, 99 to 39037, such as \d+",
+        ),
+        ({"valid_max": np.int16(200)}, PACKED, r"\d+ values .* states, 99 to inf, such as \d+"),
+        (
+            {"valid_range": np.float32([99, 39036])},
+            PACKED,
+            r"\d+ values .* states, 98 to 39037, such as \d+",
+        ),
+    ],
+)
+def test_values_outside_of_the_range_that_a_file_states(
+    make_job, tmp_path, attrs, encoding, message
+):
+    field = made.grid(made.times("2000-01-01", 40))
+    field["t2m"].attrs.update(attrs)
+    save(tmp_path / "raw", field, encoding={"t2m": encoding})
+    job = make_job("own.reader", SHAPE, options(fill=0))
+    if message is None:
+        run(job)
+        return
+    with pytest.raises(StpError, match=rf"g\.nc: t2m has {message}(.|\n)*ncatted"):
+        run(job)
+
+
+def test_the_range_of_bytes_without_signs():
+    packing = {"dtype": "int8", "_Unsigned": "true", "scale_factor": 0.1}
+    stated = {"valid_range": np.int8([0, -6])}
+    values = np.array([0, 25.0])
+    field = xr.DataArray(values, attrs=stated, name="x")
+    field.encoding = packing
+    assert as_stated(values, field, Path("a.nc")) is values
+    with pytest.raises(StpError, match=r"a\.nc: x has 1 values .* -0\.05 to 25\.05, such as 25\.1"):
+        as_stated(np.array([0, 25.1]), field, Path("a.nc"))
 
 
 @pytest.mark.parametrize(

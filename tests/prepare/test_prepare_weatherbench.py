@@ -372,6 +372,16 @@ def nan(data, hour):
             lambda d: nan(d, 36),
             r"2015_45deg\.nc: tp has missing values \(NaN\) at 2015-01-02T12 and 0 other",
         ),
+        (
+            lambda d: d.assign(
+                tp=d["tp"].where(d["tp"] != d["tp"][36], netCDF4.default_fillvals["f4"])
+            ),
+            r"2015_45deg\.nc: tp has missing values \(NaN\) at 2015-01-02T12",
+        ),
+        (
+            lambda d: d.assign(tp=(d["tp"] * 0 - 1).assign_attrs(units="m", valid_min=0.0)),
+            r"2015_45deg\.nc: tp has \d+ values outside of the range that it states, 0 to inf",
+        ),
         (lambda d: d.isel(lat=slice(1, None)), "3 latitudes from -22.5 to 67.5(.|\n)*4 from -67.5"),
         (lambda d: d.assign_coords(lon=LON + 22.5), "8 longitudes from 22.5 to 337.5"),
         (lambda d: d.assign_coords(lat=LAT**3), r"its latitudes are .*(.|\n)*a regular grid"),

@@ -17,6 +17,7 @@ from stp.core.errors import StpError, nearest
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_codecs import check_codecs
+from stp.prepare.netcdf import as_stated
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, files_of
 
@@ -393,6 +394,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
             for column in _columns(dataset, task.options, path):
                 try:
                     values = np.asarray(column.isel(time=slice(first, stop)).values)
+                    values = as_stated(values, column, path)
                     columns.append(np.ascontiguousarray(values, np.float32))
                 except DAMAGE as error:
                     raise _damaged(path, str(column.name), error) from error
