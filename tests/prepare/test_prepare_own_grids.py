@@ -238,6 +238,14 @@ def test_missing_values(make_job, tmp_path):
     assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
 
 
+@pytest.mark.parametrize("last", ["2000-01-05 12:00", "2000-01-05T12"])
+def test_a_split_ends_at_a_time_of_day(make_job, raw, last):
+    splits = {**DATES, "train": ["2000-01-01", last]}
+    job = make_job("own.reader", SHAPE, options(splits=splits))
+    run(job)
+    assert check(job).clips("train").index["clip"].iloc[-1].endswith("2000-01-05T00:00:00")
+
+
 @pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
 def test_what_nobody_wrote_is_missing(make_job, tmp_path, name):
     field = made.grid(made.times("2000-01-01", 40))

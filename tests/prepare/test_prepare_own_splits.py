@@ -9,7 +9,7 @@ from stp.data.prepared import Prepared
 from stp.prepare.own import splits as splits_module
 from stp.prepare.own.options import Common, RawContents, Recording
 from stp.prepare.own.reader import build_options, run
-from stp.prepare.own.splits import deal
+from stp.prepare.own.splits import check_splits, deal
 
 T = 12
 
@@ -167,7 +167,8 @@ def test_windows_take_every_second_frame(make_job, raw):
         ({"by": "file", "train": 0.8, "test": 0.2}, "splits: val"),
         ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.1, "sed": 1}, "did you mean seed"),
         ({"by": "person", "train": 0.8, "val": 0.1, "test": 0.1}, r"splits\.by is 'person'"),
-        ({"by": "time", "train": ["1", "2"], "val": ["3", "4"], "test": ["5", "6"]}, "no dates"),
+        ({"by": "time", "train": [2001, 2002], "val": ["2003", "2004-02"], "test": [2005, 2006]},
+         "no dates"),
         ({"by": "time", "train": ["2", "1"], "val": ["3", "4"], "test": ["5", "6"]}, "first date"),
         ({"by": "time", "train": 0.8, "val": 0.1, "test": 0.1}, "val split has no.*of 1 fr"),
     ],
@@ -175,6 +176,25 @@ def test_windows_take_every_second_frame(make_job, raw):
 def test_splits_that_cannot_be(make_job, raw, splits, message):
     with pytest.raises(StpError, match=message):
         run(make_job("own.reader", [1, 2, 2], {"kind": "arrays", "axes": "THW", "splits": splits}))
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2000-6", "2000-06-1", "2000-13", "2000-06-32", "2000/06", "June 2000", "20000601", "00",
+     "2000-06-30T25", "2000-06-30 12:00:00+02:00", "2000-", 2000.5, None, True],
+)  # fmt: skip
+def test_dates_that_are_compared_as_text_are_whole(date):
+    splits = {"by": "time", "train": ["1999", date], "val": ["2001", "2001"], "test": [2002, 2003]}
+    with pytest.raises(StpError, match=r"splits\.train is (.|\n)*2015-06-30T12:00"):
+        check_splits(splits)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [2000, "2000-06", "2000-02-30", "2000-06-30T12", "2000-06-30 12:00", "2000-06-30T23:59:59"],
+)
+def test_dates_of_any_length(date):
+    check_splits({"by": "time", "train": [1999, date], "val": [2001, 2001], "test": [2002, 2003]})
 
 
 def test_too_few_files(make_job, raw):

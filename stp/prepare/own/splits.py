@@ -14,6 +14,7 @@ the splits by time, `gap` frames are left out.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -36,6 +37,10 @@ KEYS = {
     "list": set[str](),
     "time": {"gap"},
 }
+DATE = re.compile(
+    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){0,2})?)?)?", re.ASCII
+)
+"""The beginning of an ISO date, of any length: dates are compared as text."""
 
 
 class Part(NamedTuple):
@@ -84,8 +89,12 @@ def check_splits(splits: dict[str, Any]) -> None:
             require(ok, f"splits.{name}", value, "a list of names, or a text file that holds one")
     elif by == "time" and any(isinstance(value, list) for value in given):
         for name, value in zip(SPLITS, given, strict=True):
-            ok = isinstance(value, list) and len(value) == 2 and _is_before(*map(str, value))
-            require(ok, f"splits.{name}", value, "[first date, last date]")
+            ok = isinstance(value, list) and len(value) == 2
+            ok = ok and all(map(DATE.fullmatch, map(_date, value))) and _is_before(*value)
+            require(
+                ok, f"splits.{name}", value,
+                "[first date, last date], each 2015, 2015-06, 2015-06-30 or 2015-06-30T12:00",
+            )  # fmt: skip
     else:
         for name, value in zip(SPLITS, given, strict=True):
             ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1
@@ -93,9 +102,14 @@ def check_splits(splits: dict[str, Any]) -> None:
         require(sum(given) <= 1 + 1e-9, "splits", given, "fractions that are 1 together, or less")
 
 
-def _is_before(first: str, last: str) -> bool:
+def _date(value: object) -> str:
+    """A date as in the names of times, which have a T before the time of day."""
+    return str(value).replace(" ", "T")
+
+
+def _is_before(first: object, last: object) -> bool:
     """Whether a day, month or year begins before another one ends."""
-    return first[: len(last)] <= last
+    return _date(first)[: len(_date(last))] <= _date(last)
 
 
 def deal(
@@ -231,7 +245,7 @@ def _by_time(
     parts: list[Part] = []
     for i, one in enumerate(recordings):
         if isinstance(splits["train"], list):
-            ranges = [(*_between(one, *map(str, splits[split])), split) for split in SPLITS]
+            ranges = [(*_between(one, *map(_date, splits[split])), split) for split in SPLITS]
         else:
             shares = np.cumsum([0.0, *(splits[split] for split in SPLITS)])
             edges = [round(share * one.frames) for share in shares.clip(max=1.0).tolist()]
