@@ -1,7 +1,9 @@
 """Own arrays: any order of axes, any container, read in parts; and what is wrong with them."""
 
+import io
 import itertools
 import tracemalloc
+import zipfile
 
 import h5py
 import numpy as np
@@ -229,6 +231,32 @@ def test_arrays_of_objects_or_text_are_refused(make_job, tmp_path):
     np.save(path, np.full((N, T, C, H, W), "x"))
     with pytest.raises(StpError, match=r"a\.npy: the array is <U1(.|\n)*numbers"):
         run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("name", ["../../../outside", "{}/outside"])
+def test_names_that_lead_out_of_the_folder(make_job, tmp_path, name):
+    packed = io.BytesIO()
+    np.save(packed, VALUES)
+    (tmp_path / "raw").mkdir()
+    with zipfile.ZipFile(tmp_path / "raw" / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name.format(tmp_path) + ".npy", packed.getvalue())
+    with pytest.raises(
+        StpError, match=r"a\.npz: the name '.*outside\.npy' leads out of its folder"
+    ):
+        run(make_job("own.reader", SHAPE, options()))
+    assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_an_array_that_is_twice_in_a_file(make_job, tmp_path):
+    (tmp_path / "raw").mkdir()
+    packed = io.BytesIO()
+    np.save(packed, VALUES)
+    with zipfile.ZipFile(tmp_path / "raw" / "a.npz", "w") as archive:
+        archive.writestr("x.npy", packed.getvalue())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("x.npy", packed.getvalue())
+    with pytest.raises(StpError, match=r"a\.npz: x\.npy is in it twice"):
+        run(make_job("own.reader", SHAPE, options(array="x")))
 
 
 @pytest.mark.parametrize("name", ["large.npy", "large.npz", "packed.npz", "large.h5"])

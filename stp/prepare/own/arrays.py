@@ -13,12 +13,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
+from stp.core.disk import below
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.core.options import require
@@ -248,7 +250,15 @@ def _names_in_zip(path: Path) -> list[str]:
             names = archive.namelist()
     except DAMAGE as error:
         raise _damaged(path, error) from error
-    return sorted(name.removesuffix(".npy") for name in names if name.endswith(".npy"))
+    found = sorted(name.removesuffix(".npy") for name in names if name.endswith(".npy"))
+    twice = next((one for one, after in pairwise(found) if one == after), None)
+    if twice is not None:
+        raise StpError(
+            f"{path}: {twice}.npy is in it twice",
+            expected="each array once",
+            remedy="write the file again",
+        )
+    return found
 
 
 def _names_in_hdf5(path: Path) -> list[str]:
@@ -277,7 +287,7 @@ def _in_zip(path: Path, name: str, array: str, folder: Path) -> Place:
                     file.seek(info.header_offset + 26)  # lengths of name and extra field
                     lengths = np.frombuffer(file.read(4), "<u2")
                 return Place(name, array, "", info.header_offset + 30 + int(lengths.sum()))
-            target = folder / name / f"{array}.npy"
+            target = below(folder / name, f"{array}.npy", path)
             target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(info) as packed, target.open("wb") as file:
                 shutil.copyfileobj(packed, file, 1 << 20)
