@@ -69,8 +69,16 @@ def _get(
                 remedy=check,
             )
         shape, dtype = found.shape, found.dtype
+        is_elsewhere = found.is_virtual or found.external or found.file.filename != file.filename
     except DAMAGE as error:
         raise _damaged(path, name, error) from error
+    if is_elsewhere:
+        raise StpError(
+            f"{path}: the values of {name} are in other files",
+            expected="values in the file itself: of others nothing is locked, and where one is not "
+            "there, HDF5 gives zeros",
+            remedy="copy them into one file",
+        )
     kind = "bytes" if dtype.kind == "S" else str(dtype.newbyteorder("="))
     if shape is None or len(shape) != ndim or kind not in dtypes:
         raise StpError(

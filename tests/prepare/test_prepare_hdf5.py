@@ -56,6 +56,31 @@ def test_another_array_than_expected(path, name, ndim, dtypes, message):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("how", ["virtual", "external", "link"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_values_in_other_files(path, tmp_path, how, is_there):
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["values"] = np.ones((3, 4))
+    with h5py.File(path, "a") as file:
+        if how == "virtual":
+            layout = h5py.VirtualLayout((3, 4), "f8")
+            layout[:] = h5py.VirtualSource(str(other), "values", (3, 4))
+            file.create_virtual_dataset("x", layout)
+        elif how == "external":
+            file.create_dataset("x", (3, 4), "f8", external=[(str(other), 0, 96)])
+        else:
+            file["x"] = h5py.ExternalLink(str(other), "values")
+    if not is_there:
+        other.unlink()
+    message = "no array 'x'" if how == "link" and not is_there else "of x are in other files"
+    with (
+        pytest.raises(StpError, match=rf"a\.h5: .*{message}"),
+        open_array(path, "x", ndim=2, dtypes=("float64",)),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("content", [b"", b"not HDF5", None, "half"])
 def test_files_that_are_damaged(path, content):
     whole = path.read_bytes()
