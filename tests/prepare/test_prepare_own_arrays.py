@@ -188,6 +188,54 @@ def test_missing_values(make_job, tmp_path):
         run(make_job("own.reader", SHAPE, options(fill=-1)))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "attrs", "there"),
+    [
+        ("int16", {"_FillValue": np.int16(-99)}, -99),
+        ("float32", {"missing_value": np.float64([-99.9])}, np.float32(-99.9)),
+        ("uint8", {"_FillValue": np.int16(-99), "missing_value": np.uint8(250)}, 250),
+    ],
+)
+def test_what_stands_for_missing_values_in_hdf5(make_job, tmp_path, dtype, attrs, there):
+    array = VALUES.clip(0, 50).astype(dtype)
+    array[1, 4, 0, 2, 2] = there
+    path = tmp_path / "raw" / "a.h5"
+    write(path, array)
+    with h5py.File(path, "a") as file:
+        file["a/frames"].attrs.update(attrs)
+    with pytest.raises(StpError, match=r"a/frames has 1 missing values \(NaN, (.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options()))
+    job = make_job("own.reader", SHAPE, options(fill=7))
+    run(job)
+    array[1, 4, 0, 2, 2] = 7
+    check(job, array)
+    if dtype == "uint8":
+        with pytest.raises(StpError, match=r"fill makes -1(.|\n)*a value that uint8 can hold"):
+            run(make_job("own.reader", SHAPE, options(fill=-1)))
+
+
+@pytest.mark.parametrize(
+    ("attrs", "message"),
+    [
+        ({"scale_factor": 0.1}, r"a/frames is packed: scale_factor \[0\.1\](.|\n)*kind: grids"),
+        ({"scale_factor": 1.0, "add_offset": np.array([273.15])}, r"add_offset \[273\.15\]"),
+        ({"scale_factor": 1.0, "add_offset": 0.0, "_FillValue": "none"}, None),
+    ],
+)
+def test_packed_values_in_hdf5(make_job, tmp_path, attrs, message):
+    path = tmp_path / "raw" / "a.h5"
+    write(path, VALUES)
+    with h5py.File(path, "a") as file:
+        file["a/frames"].attrs.update(attrs)
+    job = make_job("own.reader", SHAPE, options())
+    if message is None:
+        run(job)
+        check(job, VALUES)
+        return
+    with pytest.raises(StpError, match=message):
+        run(job)
+
+
 def test_wrong_axes_or_shape(make_job, tmp_path):
     write(tmp_path / "raw" / "a.npy", VALUES)
     with pytest.raises(StpError, match=r"C, H, W = \[9, 3, 5\](.|\n)*\[2, 3, 5\]"):

@@ -308,6 +308,7 @@ def _describe(
     if place.file.lower().endswith(HDF5):
         with hdf5.open_array(path, place.array, ndim=len(axes), dtypes=tuple(STORED)) as dataset:
             found, dtype = tuple(dataset.shape), dataset.dtype
+            _require_plain(path, dataset)
     else:
         mapped = _mapped(Path(place.unpacked) if place.unpacked else path, place.offset)
         found, dtype = mapped.shape, mapped.dtype
@@ -353,31 +354,73 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
     place, path = task.place, raw.find(task.place.file)
     at = {"N": task.row, "T": slice(task.first, task.stop)}
     selection = tuple(at.get(letter, slice(None)) for letter in task.axes)
+    marks = np.empty(0)
     if place.file.lower().endswith(HDF5):
         with hdf5.open_array(
             path, place.array, ndim=len(task.axes), dtypes=tuple(STORED)
         ) as dataset:
             values = hdf5.read(dataset, selection, path)
+            marks = _marks_of_missing(path, dataset)
     else:
         values = _mapped(Path(place.unpacked) if place.unpacked else path, place.offset)[selection]
     left = task.axes.replace("N", "")
     if "C" not in left:
         values, left = values[..., None], f"{left}C"
     values = values.transpose([left.index(letter) for letter in "TCHW"])
+    missing = np.isin(values, marks)
     if values.dtype.kind == "f":
-        missing = np.isnan(values)
-        if missing.any():
-            if task.fill is None:
-                raise StpError(
-                    f"{path}: {place.array or 'the array'} has {int(missing.sum())} missing values "
-                    f"(NaN) in frames {task.first}..{task.stop - 1}",
-                    expected="numbers everywhere",
-                    remedy="set the option fill to the value that stands for them",
-                )
-            values = np.where(missing, values.dtype.type(task.fill), values)
+        missing |= np.isnan(values)
+    if missing.any():
+        what = f"{path}: {place.array or 'the array'} has {int(missing.sum())} missing values"
+        if task.fill is None:
+            raise StpError(
+                f"{what} (NaN{''.join(f', {mark:g}' for mark in marks)}) in frames "
+                f"{task.first}..{task.stop - 1}",
+                expected="numbers everywhere",
+                remedy="set the option fill to the value that stands for them",
+            )
+        fill = np.array(task.fill).astype(values.dtype)
+        if values.dtype.kind != "f" and fill != task.fill:
+            raise StpError(
+                f"{what}, which the option fill makes {task.fill:g}",
+                expected=f"a value that {values.dtype} can hold",
+                remedy="set another fill",
+            )
+        values = np.where(missing, fill, values)
     kind = STORED[_kind(values.dtype)]
     with np.errstate(over="ignore"):  # infinite values are refused when they are written
         return np.ascontiguousarray(values, kind)
+
+
+def _marks_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
+    """The values that stand for missing ones, as far as the type of an array can hold them."""
+    try:
+        stated = [dataset.attrs.get(key) for key in ("_FillValue", "missing_value")]
+        marks = np.concatenate([np.ravel(one) for one in stated if one is not None] or [[]])
+        if marks.dtype.kind not in "iuf":
+            return np.empty(0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = marks.astype(dataset.dtype)
+        return found if found.dtype.kind == "f" else found[found == marks]
+    except hdf5.DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
+    """Refuse an array whose values are to be multiplied or shifted before they mean something."""
+    try:
+        packing = {key: dataset.attrs.get(key) for key in ("scale_factor", "add_offset")}
+    except hdf5.DAMAGE as error:
+        raise _damaged(path, error) from error
+    packing = {key: value for key, value in packing.items() if value is not None}
+    plain = {"scale_factor": 1, "add_offset": 0}
+    if any(np.ravel(value).tolist() != [plain[key]] for key, value in packing.items()):
+        stated = ", ".join(f"{key} {np.ravel(value).tolist()}" for key, value in packing.items())
+        raise StpError(
+            f"{path}: {dataset.name.strip('/')} is packed: {stated}",
+            expected="the values themselves",
+            remedy="unpack them; or use kind: grids, which does, if it is a NetCDF file (.nc)",
+        )
 
 
 def _damaged(path: Path, error: BaseException) -> StpError:
