@@ -110,6 +110,41 @@ def test_every_container(make_job, tmp_path, name, more):
     check(job)
 
 
+def coordinates(job):
+    with xr.open_zarr(job.out / "frames.zarr", consolidated=False) as opened:
+        return {name: (one.dims[0], one.values.tolist()) for name, one in opened.coords.items()}
+
+
+def test_a_coordinate_of_columns_alone(make_job, tmp_path):
+    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40), 6, 6).drop_vars("lat"))
+    job = make_job("own.reader", [3, 6, 6], options())
+    run(job)
+    found = coordinates(job)
+    assert found["lon"] == ("x", [0, 2, 4, 6, 8, 10])
+    assert "lat" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "factor", "kept"),
+    [
+        ("latitude", "degrees_north", 1, "lat"),
+        ("rlat", None, 1, "lat"),
+        ("latitude", "radians", np.pi / 180, "latitude"),
+        ("nlat", None, 1 / 30, "nlat"),
+        ("lat", None, 3, "lat_"),
+    ],
+)
+def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, factor, kept):
+    field = made.grid(made.times("2000-01-01", 40))
+    lat = xr.DataArray(field["lat"] * factor, attrs={"units": units} if units else {})
+    save(tmp_path / "raw", field.assign_coords(lat=lat).rename(lat=name))
+    job = make_job("own.reader", SHAPE, options(y=name))
+    run(job)
+    found = coordinates(job)
+    assert found[kept][0] == "y"
+    assert ("lat" in found) == (kept == "lat")
+
+
 def test_files_are_joined_by_their_times_and_read_in_parts(make_job, tmp_path, monkeypatch):
     """Names in another order than times; parts cross from file to file."""
     field = made.grid(made.times("2000-01-01", 40))

@@ -396,7 +396,9 @@ def _marks_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
     """The values that stand for missing ones, as far as the type of an array can hold them."""
     try:
         stated = [dataset.attrs.get(key) for key in ("_FillValue", "missing_value")]
-        marks = np.concatenate([np.ravel(one) for one in stated if one is not None] or [[]])
+        marks = np.concatenate(
+            [np.ravel(one) for one in stated if one is not None] or [np.empty(0)]
+        )
         if marks.dtype.kind not in "iuf":
             return np.empty(0)
         with np.errstate(invalid="ignore", over="ignore"):

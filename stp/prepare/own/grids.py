@@ -6,7 +6,6 @@ GRIB files are converted first: ``cdo -f nc4 copy in.grib out.nc``, or ``grib_to
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -102,11 +101,14 @@ class Task(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What one file holds: its times, its grid, the units of its variables."""
+    """What one file holds: its times, its grid, the units of its variables.
+
+    Coordinates are by axis, each with the name that it gets.
+    """
 
     name: str
     clock: Clock
-    places: dict[str, np.ndarray]
+    places: dict[str, tuple[str, np.ndarray]]
     units: dict[str, str]
     raw_bytes: int
 
@@ -253,18 +255,27 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         try:
             clock = read_times(first["time"], path)
             places = {
-                axis: np.asarray(first[axis].values) for axis in ("y", "x") if axis in first.coords
+                axis: (_named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
+                for axis in ("y", "x")
+                if axis in first.coords
             }
         except DAMAGE as error:
             raise _damaged(path, "its coordinates", error) from error
-        names = {"y": first.attrs["stp_y"], "x": first.attrs["stp_x"]}
         units = {
             channel: str(column.attrs.get("units", ""))
             for channel, column in zip(options.channels(), columns, strict=True)
         }
         read = sum(column.nbytes for column in columns)
-    found = {names[axis]: values for axis, values in places.items()}
-    return Field(name, clock, found, units, read)
+    return Field(name, clock, places, units, read)
+
+
+def _named(name: str, places: xr.DataArray) -> str:
+    """``lat`` and ``lon``, by which metrics weigh rows; another name for numbers or radians."""
+    is_degrees = str(places.attrs.get("units", "degrees")).startswith("deg")
+    for short, most in (("lat", 90.0), ("lon", np.inf)):
+        if short in name and name != f"n{short}" and is_degrees and abs(places).max() <= most:
+            return short
+    return f"{name}_" if name in ("frame", "channel", *PLACES) else name
 
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:
@@ -357,7 +368,8 @@ def _require_one_grid(raw: RawFiles, fields: Sequence[Field]) -> None:
     first = fields[0]
     for one in fields[1:]:
         same = one.places.keys() == first.places.keys() and all(
-            np.array_equal(values, first.places[name]) for name, values in one.places.items()
+            name == first.places[axis][0] and np.array_equal(values, first.places[axis][1])
+            for axis, (name, values) in one.places.items()
         )
         if not same or one.units != first.units:
             raise StpError(
@@ -369,10 +381,8 @@ def _require_one_grid(raw: RawFiles, fields: Sequence[Field]) -> None:
 
 def _coordinates(one: Field, clocks: Sequence[Clock], channels: Sequence[str]) -> list[Coordinate]:
     found = []
-    for axis, (name, values) in zip(("y", "x"), one.places.items(), strict=False):
-        short = "lat" if fnmatchcase(name, "*lat*") else "lon" if fnmatchcase(name, "*lon*") else ""
-        label = short or (name if name not in ("frame", "channel") else f"{name}_")
-        found.append(Coordinate(label, axis, values, PLACES.get(short, {})))
+    for axis, (name, values) in one.places.items():
+        found.append(Coordinate(name, axis, values, PLACES.get(name, {})))
     calendar = clocks[0].calendar
     attrs = {"standard_name": "time", "units": "seconds since 1970-01-01", "calendar": calendar}
     seconds = np.concatenate([clock.seconds for clock in clocks])
