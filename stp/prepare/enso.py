@@ -344,7 +344,8 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
         and the number of boxes without sea.
 
     Raises:
-        StpError: the file is damaged, has gaps in time, or too few months.
+        StpError: the file is damaged, has gaps in time, too few months, or another grid; or the sea
+            is not the same in all months.
     """
     sst = open_field(path, "sst", ("time", "lat", "lon"))
     assert options.months is not None
@@ -359,6 +360,18 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
         )
     values = load(sst[:total], path)
     grid = values["lat"].to_numpy(), values["lon"].to_numpy()
+    for name, axis, wanted in zip(("lat", "lon"), grid, (LATITUDES, LONGITUDES), strict=True):
+        _require_cover(path, name, axis, wanted)
+    missing = np.isnan(values.to_numpy())
+    odd = missing.any(axis=0) & ~missing.all(axis=0)
+    if odd.any():
+        month = values["time"].to_numpy()[int((missing & odd).any(axis=(1, 2)).argmax())]
+        raise StpError(
+            f"{path}: {int(odd.sum())} boxes have a temperature in some months only, and have none "
+            f"first in {month.astype('datetime64[M]')}",
+            expected="the same sea in all months: what is missing would become an anomaly of 0",
+            remedy="fetch the file again, or choose `months` without such",
+        )
     on_grid = box_mean(values.to_numpy(), *grid, LATITUDES, LONGITUDES)
     month = stamps[:total] % 12
     training = np.arange(total) < options.months["train"]
@@ -373,3 +386,18 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
     filled = np.where(land, np.float32(0), anomalies)
     at = {"time": values["time"].to_numpy()}
     return series, xr.DataArray(filled, at, ("time", "lat", "lon")), int(land.any(0).sum())
+
+
+def _require_cover(path: Path, name: str, axis: np.ndarray, wanted: np.ndarray) -> None:
+    """Refuse boxes that are not equal, or do not reach as far as those that they shall fill."""
+    steps = np.diff(axis.astype(np.float64))
+    step = abs(steps[0]) if len(steps) else 0.0
+    is_regular = step > 0 and bool((abs(steps - steps[0]) < 1e-3).all())
+    reach = (5 - step) / 2
+    if not is_regular or axis.min() > wanted[0] - reach or axis.max() < wanted[-1] + reach:
+        raise StpError(
+            f"{path}: {name} is {axis[0]:g} to {axis[-1]:g} in {len(axis)} boxes",
+            expected=f"equal boxes over {wanted[0] - 2.5:g} to {wanted[-1] + 2.5:g}: what is "
+            "missing would become an anomaly of 0",
+            remedy="fetch the official file, with longitudes from 0 to 360",
+        )

@@ -314,6 +314,47 @@ def test_observations_with_a_gap_or_too_short(make_job, tmp_path, written):
         run(make_job("enso", SHAPE, ERSST))
 
 
+def west(data):
+    return data.assign_coords(lon=(data["lon"] + 180) % 360 - 180).sortby("lon")
+
+
+def hole(data, month=50):
+    data["sst"][month, 40:50, 90:100] = np.nan
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (west, "lon is -180 to 178 in 180 boxes(.|\n)*92.5 to 332.5(.|\n)*0 to 360"),
+        (lambda d: d.isel(lat=slice(20, 60)), "lat is 48 to -30 in 40 boxes"),
+        (lambda d: d.isel(lon=np.delete(np.arange(180), 90)), "lon is 0 to 358 in 179 boxes"),
+        (hole, "100 boxes have a temperature in some months only, .* first in 2015-05"),
+        (lambda d: hole(d, 5), "100 boxes .* in some months only, .* first in 2011-08"),
+    ],
+)
+def test_what_is_not_observed_is_no_land(make_job, tmp_path, change, message):
+    path = write_ersst(tmp_path / "raw" / "climate" / "ersst_sst.mnmean.nc")
+    with xr.open_dataset(path) as opened:
+        data = opened.load()
+    change(data).to_netcdf(path)
+    with pytest.raises(StpError, match=rf"ersst_sst\.mnmean\.nc: {message}"):
+        run(make_job("enso", SHAPE, ERSST))
+
+
+def test_a_grid_from_south_to_north_that_just_reaches_far_enough(make_job, tmp_path):
+    path = write_ersst(tmp_path / "raw" / "climate" / "ersst_sst.mnmean.nc")
+    whole = make_job("enso", SHAPE, ERSST)
+    run(whole)
+    with xr.open_dataset(path) as opened:
+        data = opened.load()
+    data.sortby("lat").sel(lat=slice(-58, 62), lon=slice(92, 332)).to_netcdf(path)
+    part = make_job("enso", SHAPE, ERSST)
+    run(part)
+    frames = [Prepared(job.out).frames.read(0, 72) for job in (whole, part)]
+    np.testing.assert_allclose(frames[0], frames[1], atol=1e-5)
+
+
 @pytest.mark.sample_bytes
 def test_real_observations(make_job, raw_mirror):
     name = "climate/ersst_sst.mnmean.nc"
