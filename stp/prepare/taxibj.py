@@ -307,11 +307,14 @@ def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> 
     """
     name, first, rows, shape = task
     path = raw.find(name)
-    with open_array(path, "data", ndim=4, dtypes=("float64", "float32")) as dataset:
-        if dataset.shape[1:] != shape or len(dataset) < first + rows:
+    with (
+        open_array(path, "date", ndim=1, dtypes=("bytes", "object")) as dates,
+        open_array(path, "data", ndim=4, dtypes=("float64", "float32")) as dataset,
+    ):
+        if dataset.shape[1:] != shape or len(dataset) != len(dates):
             raise StpError(
                 f"{path}: data has shape {dataset.shape}",
-                expected=f"as many rows as date, each {shape}",
+                expected=f"as many rows as date, {len(dates)}, each {shape}",
                 remedy="fetch the file again",
             )
         values = read(dataset, slice(first, first + rows), path)

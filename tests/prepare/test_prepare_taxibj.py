@@ -201,6 +201,7 @@ def test_values_that_are_no_flows(make_job, raw, dates, value):
     ("arrays", "message"),
     [
         ({"data": np.ones((5, 2, 2, 3))}, r"data has shape \(5, 2, 2, 3\)"),
+        ({"data": np.ones((191, 2, 2, 3))}, r"data has shape \(191, 2, 2, 3\)(.|\n)*date, 190,"),
         ({"data": np.ones((190, 2, 3, 3))}, r"data has shape \(190, 2, 3, 3\)"),
         ({"data": np.ones((190, 2, 6))}, r"data is float64 of shape \(190, 2, 6\)"),
         ({"data": np.ones((190, 2, 2, 3), "i4")}, r"data is int32"),
