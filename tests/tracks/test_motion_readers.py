@@ -136,6 +136,28 @@ def test_helmets_of_thor(tmp_path):
         qualisys.read(path)
 
 
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ({"NO_OF_FRAMES": 3, "FREQUENCY": 100}, "2 of 3 frames"),
+        ({"NO_OF_FRAMES": 2, "FREQUENCY": 50}, "50 a second, as its .*(.|\n)*100 a second, as dt"),
+        ({"NO_OF_FRAMES": "two"}, "cannot be read"),
+        ({"NO_OF_FRAMES": 2, "FREQUENCY": "100.0"}, None),
+    ],
+)
+def test_what_the_first_lines_of_thor_say(tmp_path, head, message):
+    path = tmp_path / "Exp_1_run_1.tsv"
+    lines = [f"{key}\t{value}" for key, value in head.items()]
+    lines += ["MARKER_NAMES\ta\tb"] * (qualisys.HEADER - len(lines))
+    lines += ["Frame\tTime\tHelmet_2 - 1 X\tHelmet_2 - 1 Y", "1\t0\t1000\t0", "2\t0.01\t1010\t0"]
+    path.write_text("\n".join(lines) + "\n")
+    if message is None:
+        assert len(qualisys.read(path)) == 2
+        return
+    with pytest.raises(StpError, match=message):
+        qualisys.read(path)
+
+
 def test_a_picture_with_a_homography(tmp_path):
     grey = np.zeros((4, 5), np.uint8)
     grey[1, 3], grey[2, 0] = 255, 254

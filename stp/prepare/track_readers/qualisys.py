@@ -5,6 +5,7 @@ seen are, on the mean. A marker that is not seen is 0, 0, 0.
 """
 
 import re
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +27,27 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         dt: seconds between two frames.
 
     Raises:
-        StpError: the file cannot be read, or has no helmets.
+        StpError: the file cannot be read, or has no helmets; or it is cut off, or has another rate,
+            as its first lines say.
     """
     try:
         table = pd.read_csv(path, sep="\t", header=HEADER)
+        with path.open(encoding="utf-8", errors="replace") as file:
+            about = dict(line.split("\t")[:2] for line in islice(file, HEADER) if "\t" in line)
+        stated = {key: float(about[key]) for key in ("NO_OF_FRAMES", "FREQUENCY") if key in about}
     except (OSError, ValueError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="an export of Qualisys Track Manager (.tsv)",
             remedy="fetch the file again",
         ) from None
+    count, rate = stated.get("NO_OF_FRAMES", 0), stated.get("FREQUENCY", 1 / dt)
+    if len(table) < count or abs(rate * dt - 1) > 1e-3:
+        raise StpError(
+            f"{path}: {len(table)} of {count:g} frames, {rate:g} a second, as its first lines say",
+            expected=f"all frames, {1 / dt:g} a second, as dt says",
+            remedy="fetch the file again if it is cut off; else correct dt",
+        )
     helmets: dict[int, dict[str, list[str]]] = {}
     for name in table.columns:
         matched = MARKER.fullmatch(str(name).strip())
