@@ -10,14 +10,13 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from stp.collect.direction import LEVEL, Direction
+from stp.collect.direction import LEVEL, NO_DIRECTION, Direction
 from stp.collect.significance import effect, holm, tested
 
 if TYPE_CHECKING:
     from stp.collect.cluster_sums import Clusters
     from stp.collect.left_out import Common, LeftOut
 
-NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
 OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
 OTHER_CLIPS = "they were scored on different clips; of those that both have"

@@ -9,6 +9,7 @@ from stp.plan.setting import Part
 
 LEVEL = 0.05
 """A corrected p value below it is significant."""
+NO_DIRECTION = "neither value is better than the other"
 
 
 @dataclass(frozen=True)

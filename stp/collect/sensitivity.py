@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 from stp.collect.cluster_sums import Place, read_sums
+from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
@@ -158,17 +159,20 @@ def _curve(
         len(clips.codes),
     )
     absent = plan.unavailable.get(convention) or next((r for v, r in scored if v is None), "")
-    if absent:
-        return replace(curve, why=absent)
-    sign = -1 if plan.conventions[convention].higher_is_better else 1
+    direction = Direction.of(plan, convention)
+    if absent or not direction.known:
+        return replace(curve, why=absent or NO_DIRECTION)
     return with_correlation(
-        curve, sign, drawn, lambda: [resampled(cell, convention, clips, drawn) for cell in cells]
+        curve,
+        direction,
+        drawn,
+        lambda: [resampled(cell, convention, clips, drawn) for cell in cells],
     )
 
 
 def with_correlation(
     curve: Curve,
-    sign: int,
+    direction: Direction,
     drawn: np.ndarray,
     again: Callable[[], Sequence[np.ndarray | str]],
 ) -> Curve:
@@ -176,7 +180,7 @@ def with_correlation(
 
     Args:
         curve: with a value at each intensity.
-        sign: -1 where higher values are better, else 1.
+        direction: which values are better.
         drawn: how often each cluster is in each resample, (R, G).
         again: makes the values of the resamples at each intensity, (R,), or says why there are
             none.
@@ -184,7 +188,9 @@ def with_correlation(
     if len(curve.values) < 3:
         return replace(curve, why=f"{len(curve.values)} intensities; ranks need three")
     intensities = np.array(curve.intensities)
-    (correlation,) = rank_correlation(sign * np.array([curve.values], float), intensities)
+    (correlation,) = rank_correlation(
+        direction.losses(np.array([curve.values], float)), intensities
+    )
     if np.isnan(correlation):
         return replace(curve, why=CONSTANT)
     curve = replace(curve, correlation=float(correlation))
@@ -198,7 +204,7 @@ def with_correlation(
     reasons = [one for one in found if isinstance(one, str)]
     if reasons:
         return replace(curve, why=reasons[0])
-    each = rank_correlation(sign * np.stack(found, axis=1), intensities)
+    each = rank_correlation(direction.losses(np.stack(found, axis=1)), intensities)
     low, high = np.quantile(each[np.isfinite(each)], (0.025, 0.975))
     return replace(curve, low=float(low), high=float(high))
 

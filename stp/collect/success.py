@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import NOT_SCORED, overall
 from stp.collect.sensitivity import (
     RESAMPLES,
@@ -111,11 +112,13 @@ class _Models:
         there = [
             n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
         ]
+        why = self.plan.unavailable.get(convention, "")
+        if not why and not Direction.of(self.plan, convention).known:
+            return _Drawn(None, "", "", len(there), NO_DIRECTION)
         x, y = (
-            self._sign(name) * np.array([values[n][0] for n in there], float)
+            self._gains(name, np.array([values[n][0] for n in there], float))
             for name, values in zip((convention, success), both, strict=True)
         )
-        why = self.plan.unavailable.get(convention, "")
         if len(there) < FEWEST:
             reasons = [w for values in both for value, w in values if value is None and w]
             few = f"{len(there)} models have both; ranks need {FEWEST}"
@@ -131,8 +134,9 @@ class _Models:
             len(there),
         )
 
-    def _sign(self, convention: str) -> int:
-        return 1 if self.plan.conventions[convention].higher_is_better else -1
+    def _gains(self, convention: str, values: np.ndarray) -> np.ndarray:
+        """How good values are: the larger the better."""
+        return -Direction.of(self.plan, convention).losses(values)
 
     def _over_clips(self, both: tuple[str, str], there: Sequence[int]) -> np.ndarray | str:
         if self._clips is None:
@@ -153,7 +157,7 @@ class _Models:
                 if isinstance(found, str):
                     return found
                 of_models.append(found)
-            again.append(self._sign(name) * np.stack(of_models, axis=1))
+            again.append(self._gains(name, np.stack(of_models, axis=1)))
         return rank_correlation(*again)
 
 

@@ -14,8 +14,9 @@ from small_store import SmallStore, convention_facts, write_receipt
 from statsmodels.stats.multitest import multipletests
 
 from stp.collect import left_out, standings
-from stp.collect.contest import ALONE, NO_DIRECTION, OTHER_CLUSTERS
+from stp.collect.contest import ALONE, OTHER_CLUSTERS
 from stp.collect.database import build
+from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect, read_collected
 from stp.collect.significance import effect
 from stp.plan.manifest import load_manifest

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, write_receipt
 
+from stp.collect.direction import NO_DIRECTION
 from stp.collect.sensitivity import SEED, draws
 from stp.collect.success import rankings
 from stp.plan.manifest import load_manifest
@@ -79,3 +80,24 @@ def test_an_interval_over_models_is_that_of_drawn_models_with_all_their_runs(
     for drawn in np.random.default_rng(SEED).integers(models, size=(60, models)):
         again.append(spearmanr(np.concatenate([of[model] for model in drawn])).statistic)
     assert one.over_models == pytest.approx(np.quantile(again, (0.025, 0.975)))
+
+
+def test_a_value_near_the_best_one_goes_with_success(tmp_path: Path) -> None:
+    store = SmallStore(tmp_path)
+    powers = {"convlstm": (0.9, 1.2), "simvpv2": (0.6, 0.9), "tau": (0.2, 2.0)}
+    power, spread = "spectral_power.fine_detail", "spread.pooled"
+    for model, (success, of) in powers.items():
+        values = {SUCCESS: {"mean": success}, power: {"mean": of}, spread: {"mean": of}}
+        store.add(model, "moving_mnist", values)
+    store.manifest["conventions"] |= {
+        SUCCESS: convention_facts(True, success="graded"),
+        power: convention_facts(best_at=1.1),  # with values on both sides
+        spread: convention_facts(),
+    }
+    found = {
+        one.convention: (one.correlation, one.why)
+        for one in rankings(load_manifest(store.write()), resamples=5)
+        if one.dataset == "moving_mnist"
+    }
+    assert found[power][0] == pytest.approx(1.0)
+    assert found[spread] == (None, NO_DIRECTION)

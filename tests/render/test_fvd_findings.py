@@ -10,6 +10,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from small_store import SmallStore, convention_facts, suite
 
 from stp.collect.database import build
+from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
@@ -91,6 +92,36 @@ def test_correlations_with_the_intensity_are_those_of_scipy(base: Path) -> None:
         ("local_swap", "fvd.predicted_only", True, 4, of_fvd, False, None),
         ("local_swap", "psnr.pooled", True, 4, of_psnr, False, None),
     ]
+
+
+def test_what_is_best_at_a_value_gets_worse_away_from_it(base: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(base, tmp_path))
+    wanted = (
+        "SELECT correlation, reason FROM noise_correlations "
+        "WHERE convention = 'psnr.pooled' AND distortion = 'local_swap'"
+    )
+    with duckdb.connect(str(path)) as connection:
+        change = "UPDATE conventions SET higher_is_better = NULL, best_at = {} WHERE convention = "
+        connection.execute(f"{change.format(15)} 'psnr.pooled'")
+        away = [abs(value - 15) for value in PSNR]
+        of_it = pytest.approx(spearmanr([1, 2, 3, 4], away).statistic)
+        assert connection.execute(wanted).fetchall() == [(of_it, None)]
+        connection.execute(f"{change.format('NULL')} 'psnr.pooled'")
+        assert connection.execute(wanted).fetchall() == [(None, NO_DIRECTION)]
+
+
+def test_the_reason_is_that_of_the_intensity_without_a_value(base: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(base, tmp_path))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "UPDATE score_rows SET value = NULL, reason = 'z' WHERE value = 50; "
+            "UPDATE score_rows SET reason = 'a' WHERE value = 10"
+        )  # reason of a value: that of its interval
+        (found,) = connection.execute(
+            "SELECT reason FROM noise_correlations "
+            "WHERE convention = 'fvd.predicted_only' AND distortion = 'local_swap'"
+        ).fetchall()
+    assert found == ("z",)
 
 
 def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, suite
 
 from stp.collect.database import build
+from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect
 from stp.collect.sensitivity import clips_of
 from stp.collect.success import rankings
@@ -109,6 +110,22 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
         assert correlation is not None or one.why == reason
     needed = "an interval over clips needs 10", "5 models; an interval over models needs 10"
     assert all(one in found["scv_mutb_64"].why for one in needed)
+
+
+def test_a_value_near_the_best_one_goes_with_success(base: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(base / "results.duckdb", tmp_path))
+    wanted = (
+        "SELECT correlation, reason FROM success_correlations "
+        "WHERE tested_on = 'scv_mutb_64' AND success = 'scv_success.move_unit'"
+    )
+    change = "UPDATE conventions SET higher_is_better = NULL, best_at = {} WHERE convention = '{}'"
+    both = [(kept, -abs(fvd - 30)) for kept, fvd in VALUES["scv_mutb_64"] if fvd]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(change.format(30, FVD))
+        expected = pytest.approx(spearmanr(*zip(*both, strict=True)).statistic)
+        assert connection.execute(wanted).fetchall() == [(expected, None)]
+        connection.execute(change.format("NULL", FVD))
+        assert connection.execute(wanted).fetchall() == [(None, NO_DIRECTION)]
 
 
 ANOTHER_VARIANT = """

@@ -16,7 +16,11 @@
 WITH scored AS (
     SELECT
         o.tested_on, o.subset, o.model AS distortion, o.convention, s.intensity, o.reason,
-        CASE WHEN c.higher_is_better THEN -o.value ELSE o.value END AS worse,
+        CASE
+            WHEN c.best_at IS NOT NULL THEN abs(o.value - c.best_at)
+            WHEN c.higher_is_better THEN -o.value WHEN NOT c.higher_is_better THEN o.value
+        END AS worse,
+        c.best_at IS NULL AND c.higher_is_better IS NULL AS has_no_direction,
         CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol' AS bytes,
@@ -48,7 +52,9 @@ SELECT
     END AS correlation,
     count(worse) = count(*) AND count(*) > 1 AND count(DISTINCT worse) = 1 AS is_constant,
     CASE
-        WHEN count(worse) < count(*) THEN coalesce(min(reason), 'no value')
+        WHEN bool_and(has_no_direction) THEN 'neither value is better than the other'
+        WHEN count(worse) < count(*)
+            THEN coalesce(min(reason) FILTER (worse IS NULL), 'no value')
         WHEN count(*) < 3 THEN count(*) || ' intensities; ranks need three'
         WHEN count(DISTINCT worse) = 1 THEN 'the same at all intensities'
     END AS reason,

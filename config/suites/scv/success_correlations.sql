@@ -18,7 +18,11 @@ WITH scored AS (
         o.tested_on, o.subset, s.horizon, o.model, o.variant, o.trained_on, o.train_subset,
         o.setting, coalesce(o.seed, -1) AS seed, o.convention, o.reason,
         c.success IS NOT NULL AS is_success,
-        CASE WHEN c.higher_is_better THEN o.value ELSE -o.value END AS value,
+        CASE
+            WHEN c.best_at IS NOT NULL THEN -abs(o.value - c.best_at)
+            WHEN c.higher_is_better THEN o.value WHEN NOT c.higher_is_better THEN -o.value
+        END AS value,
+        c.best_at IS NULL AND c.higher_is_better IS NULL AS has_no_direction,
         CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol' AS bytes,
@@ -61,6 +65,7 @@ of_dataset AS (
         END AS correlation,
         CASE
             WHEN correlation IS NOT NULL THEN NULL
+            WHEN bool_and(has_no_direction) THEN 'neither value is better than the other'
             WHEN models < 3
                 THEN models || ' models have both; ranks need 3' || coalesce('; ' || min(why), '')
             WHEN count(DISTINCT y) FILTER (is_there) = 1 THEN 'success is the same of all models'
