@@ -423,6 +423,28 @@ def test_models_can_be_ranked_by_a_metric(video: PictureStore) -> None:
         ranked(shown, manifest, "kth", "fvd.contxt")
 
 
+@pytest.mark.parametrize("best_at", [1.0, None])
+def test_models_are_ranked_by_how_far_they_are_from_the_best_value(
+    video: PictureStore, best_at: float | None
+) -> None:
+    name = "spectral_power.fine_detail"
+    for model in ("persistence", "simvpv2"):
+        video.add(model)
+    about = {name: ConventionFacts("Power", "1", None, best_at, None, True, "", "")}
+    manifest = replace(video.manifest(), conventions=about)
+    for cell, value in zip(manifest.cells, (0.2, 0.9), strict=True):
+        pq.write_table(
+            score_rows({}, {name: {"mean": value}}), Path(cell.scores) / "scores.parquet"
+        )
+    shown = compare(manifest, "kth")
+    if best_at is None:
+        with pytest.raises(StpError, match="nothing can be ranked by spectral_power"):
+            ranked(shown, manifest, "kth", name)
+        return
+    ordered = ranked(shown, manifest, "kth", name).forecasts
+    assert [one.label for one in ordered] == ["SimVPv2 (0.9)", "Persistence (0.2)"]
+
+
 def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:
     video.add("persistence")
     index = Path(video.cells[0]["predictions"]) / "index.parquet"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
 from stp.core.errors import StpError, nearest
 from stp.plan.manifest import Manifest
@@ -19,7 +20,8 @@ def ranked(shown: SampleForecasts, manifest: Manifest, case: str, by: str) -> Sa
         by: convention; a value is that of all test samples.
 
     Raises:
-        StpError: the dimension has no such convention, or scores are missing or damaged.
+        StpError: the dimension has no such convention, none of its values is better than another,
+            or scores are missing or damaged.
     """
     if by not in manifest.conventions:
         raise StpError(
@@ -27,11 +29,18 @@ def ranked(shown: SampleForecasts, manifest: Manifest, case: str, by: str) -> Sa
             expected=f"one of {', '.join(manifest.conventions)}",
             remedy=nearest(by, manifest.conventions),
         )
-    sign = -1 if manifest.conventions[by].higher_is_better else 1
+    direction = Direction.of(manifest, by)
+    if not direction.known:
+        directed = [name for name in manifest.conventions if Direction.of(manifest, name).known]
+        raise StpError(
+            f"nothing can be ranked by {by}: {NO_DIRECTION}",
+            expected=f"one of {', '.join(directed)}",
+            remedy="choose another convention",
+        )
     cells = one_seed(case_of(manifest, case))
     found = [(overall(cells[one.label], by)[0], one) for one in shown.forecasts]
     known = [(value, one) for value, one in found if value is not None]
-    known.sort(key=lambda pair: sign * pair[0])
+    known.sort(key=lambda pair: direction.loss(pair[0]))
     ordered = [replace(one, label=f"{one.label} ({value:.3g})") for value, one in known]
     ordered += [replace(one, label=f"{one.label} (–)") for value, one in found if value is None]
     note = f"Models are ranked by {by}, the best first."
