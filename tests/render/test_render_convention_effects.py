@@ -130,6 +130,32 @@ def test_winners_are_models_with_their_variants(tmp_path: Path) -> None:
     assert "unet (steps5) wins by `range1`, fno by `range2`; significantly by neither." in note
 
 
+@pytest.mark.parametrize("other", [("fno", "default"), ("unet", "steps5")])
+def test_winners_nearest_to_the_best_value_are_told_apart(
+    tmp_path: Path, other: tuple[str, str]
+) -> None:
+    store = SmallStore(tmp_path)
+    ways = "spread.skill_ratio", "spread.skill_ratio_uncorrected"
+    store.manifest["conventions"] |= {name: convention_facts(best_at=1.0) for name in ways}
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"Ratio": ways[0]}
+    pairs = {("unet", "default"): (1.1, 0.5), other: (0.5, 1.2)}
+    noise = np.random.default_rng(0).normal(0, 0.001, (2, 20))
+    for number, ((model, variant), values) in enumerate(pairs.items()):
+        # A ratio is the root of the spreads' squares over the errors', which are 1.
+        squares = {n: value**2 + noise[number] for n, value in zip(ways, values, strict=True)}
+        scores = {name: {"mean": float(np.sqrt(of.mean()))} for name, of in squares.items()}
+        cell = store.add(model, "kth", scores, variant=variant)
+        sums = {
+            name: np.stack([of, np.ones(20)], axis=1)[..., None] for name, of in squares.items()
+        }
+        path = Path(cell["scores"], "cluster_sums.parquet")
+        write_clusters(path, [f"video{n}" for n in range(20)], np.ones(20, np.int64), sums)
+    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
+    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
+    (row,) = read(tmp_path / "results.duckdb")[0]
+    assert (row.another_wins, row.sure) == (True, ways)
+
+
 def test_a_store_without_rankings_makes_an_empty_table(tmp_path: Path) -> None:
     store = SmallStore(tmp_path)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}})

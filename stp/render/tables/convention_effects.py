@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
+from stp.collect.layout import EVALUATION
 from stp.collect.opened import opened
 from stp.page.digits import number
 from stp.page.files import write_all
@@ -83,13 +84,32 @@ ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on
     e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.set_size, e.variable, e.level,
     e.threshold, e.leads
 """
-_TESTS = """
-SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, variable, level,
-    threshold, leads, source, leaky, best_of, convention, model, variant, other, other_variant,
+_TESTED = (*EVALUATION, "variable", "level", "threshold", "leads", "source", "leaky", "best_of")
+
+
+def _rank(whose: str, model: str, variant: str) -> str:
+    """SQL: join the rank of one of the two models of a comparison ``c``."""
+    alike = (f"{whose}.{name} IS NOT DISTINCT FROM c.{name}" for name in (*_TESTED, "convention"))
+    named = f"{whose}.model = c.{model} AND {whose}.variant = c.{variant}"
+    return f"LEFT JOIN ranks {whose} ON {named} AND {' AND '.join(alike)}"
+
+
+_TESTS = f"""
+SELECT
+    {", ".join(f"c.{name}" for name in (*_TESTED, "convention"))},
+    c.model, c.variant, c.other, c.other_variant,
     -- `better` names a model, and two may be variants of one.
-    CASE WHEN better IS NOT NULL THEN (difference < 0) = higher_is_better END AS first_is_better
-FROM comparisons JOIN conventions USING (convention)
-WHERE p IS NOT NULL
+    CASE
+        WHEN c.better IS NULL THEN NULL
+        WHEN c.model <> c.other THEN c.better = c.model
+        WHEN k.best_at IS NULL THEN (c.difference < 0) = k.higher_is_better
+        ELSE a.rank < b.rank
+    END AS first_is_better
+FROM comparisons c
+JOIN conventions k USING (convention)
+{_rank("a", "model", "variant")}
+{_rank("b", "other", "other_variant")}
+WHERE c.p IS NOT NULL
 """
 
 K = TypeVar("K")
@@ -208,24 +228,6 @@ def _tested(rows: Effects, tests: Iterable[tuple[Any, ...]]) -> Effects:
             row = replace(row, sure=tuple(sure))
         made.append(row)
     return made
-
-
-_TESTED = (
-    "suite",
-    "dimension",
-    "trained_on",
-    "train_subset",
-    "tested_on",
-    "subset",
-    "setting",
-    "variable",
-    "level",
-    "threshold",
-    "leads",
-    "source",
-    "leaky",
-    "best_of",
-)
 
 
 def summary(rows: Effects) -> tuple[list[str], list[tuple[str, ...]]]:
