@@ -151,6 +151,23 @@ def test_correlations_of_metrics_are_those_of_scipy(base: Path) -> None:
     ]
 
 
+def test_a_metric_that_varies_only_where_the_other_is_not_there_has_no_correlation(
+    base: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(base, tmp_path))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "UPDATE score_rows SET value = 20 WHERE (cell, kind) IN (SELECT (c.number, k.number) "
+            "FROM cells c, score_kinds k WHERE c.model = 'local_swap' "
+            "AND k.convention = 'psnr.pooled')"
+        )
+        rows = connection.execute(
+            "SELECT DISTINCT value, reason FROM metric_correlations "
+            "WHERE side = 'ours' AND one = 'FVD' AND other = 'PSNR'"
+        ).fetchall()
+    assert rows == [(None, "one of them is the same everywhere")]
+
+
 @pytest.mark.parametrize(
     ("number", "verdict", "counts"),
     [

@@ -45,7 +45,9 @@ pearson AS (
         tested_on, one, other, count(x + y) AS cells, min(reason) AS reason, min(bytes) AS bytes,
         bool_and(comparable) AS comparable,
         CASE
-            WHEN count(DISTINCT x) > 1 AND count(DISTINCT y) > 1
+            -- Of cells that have both.
+            WHEN count(DISTINCT x) FILTER (y IS NOT NULL) > 1
+                AND count(DISTINCT y) FILTER (x IS NOT NULL) > 1
                 THEN corr(x, y ORDER BY of_set, model, setting)
         END AS value
     FROM pairs
