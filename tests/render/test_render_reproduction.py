@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from latex import complaints, needs_latex
-from small_store import SmallStore
+from small_store import SmallStore, convention_facts
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -102,6 +102,17 @@ def test_misprints_are_marked_and_no_difference_is_taken_to_them(store):
     )
     text = (store.folder / "results/tables/reproduction.md").read_text()
     assert "| MCVD | 164.89† | 164.60† |" in text
+
+
+def test_ours_that_are_equal_as_printed_are_equally_good(store):
+    store.manifest["conventions"]["mse.pixel_sum"] = convention_facts(False)
+    for model, error in (("convlstm", 27.63001), ("predrnn", 27.63002), ("tau", 27.64)):
+        store.manifest["names"]["models"][model] = model
+        store.manifest["published_names"]["models"] |= {"predrnn": "PredRNNv1", "tau": "TAU"}
+        add(store, model, "moving_mnist", VIDEO | {"mse.pixel_sum": error})
+    render(store)
+    text = (store.folder / "results/tables/reproduction.md").read_text()
+    assert text.count("**27.630**") == 2 and text.count("*27.640*") == 1
 
 
 def test_columns_are_in_the_units_of_the_paper(store):

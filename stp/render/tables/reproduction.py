@@ -318,7 +318,8 @@ def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
     values = [line.values[metric] for line in table.lines]
     originals = [_trusted(value.original) for value in values]
     papers = [_trusted(value.published) for value in values]
-    ours = [value.ours for value in values]
+    # Equal as printed counts as equal.
+    ours = [None if value.ours is None else float(_printed(value.ours)) for value in values]
     ranks = zip(*(_ranks(column, direction) for column in (originals, papers, ours)), strict=True)
     found = []
     for value, (of_original, of_paper, of_ours) in zip(values, ranks, strict=True):
@@ -327,9 +328,13 @@ def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
             for printed, rank in ((value.original, of_original), (value.published, of_paper))
         ]
         difference = "" if value.difference is None else f"{value.difference:+.3g}"
-        text = "–" if value.ours is None else f"{value.ours:#.5g}".removesuffix(".")
+        text = "–" if value.ours is None else _printed(value.ours)
         found.append([*both, Item(text, rank=of_ours, aside=difference)])
     return found
+
+
+def _printed(ours: float) -> str:
+    return f"{ours:#.5g}".removesuffix(".")
 
 
 def _trusted(printed: PublishedValue) -> float | None:
