@@ -202,6 +202,26 @@ def test_months_and_years_of_another_calendar(make_job, tmp_path):
     assert opened["time"].values[-1] == months[-1]
 
 
+@pytest.mark.parametrize(
+    ("units", "numbers", "step"),
+    [
+        ("days since 2000-01-01", np.arange(40) / 144, "10min"),
+        ("hours since 1950-01-01", 1e5 + np.arange(40) / 3, "20min"),
+        ("days since 2001-01-01", 30.0 * np.arange(40), "30d"),
+    ],
+)
+def test_steps_that_are_no_whole_number_of_days_or_months(make_job, tmp_path, units, numbers, step):
+    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
+    with netCDF4.Dataset(path, "a") as file:
+        time = file.createVariable("time", "f8", ("time",))
+        time.units = units
+        time[:] = numbers
+    by_share = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
+    job = make_job("own.reader", SHAPE, options(splits=by_share))
+    assert run(job)["clips"] == {"train": 18, "val": 8, "test": 8}
+    assert Prepared(job.out).attrs["time_step"] == step
+
+
 def test_the_cycle_of_a_day(make_job, raw):
     job = make_job("own.reader", SHAPE, options(cycle="day"))
     run(job)

@@ -56,8 +56,9 @@ class Clock:
 
     @property
     def is_monthly(self) -> bool:
-        """Steps of whole months: no step is shorter than 28 days."""
-        return len(self.seconds) > 1 and bool((np.diff(self.seconds) >= 28 * DAY).all())
+        """Steps of whole months: none is shorter than 28 days, and no month comes twice."""
+        long = np.diff(self.seconds) >= 28 * DAY
+        return len(long) > 0 and bool((long & (np.diff(self.months) > 0)).all())
 
     @property
     def step(self) -> int:
@@ -150,7 +151,8 @@ def read_times(time: xr.DataArray, path: Path) -> Clock:
     if len(values) == 0:
         raise StpError(f"{path}: no times in it", expected="at least one")
     if values.dtype.kind == "M":
-        exact = values.astype("datetime64[s]")
+        # Fractions of days and hours are a little before or after the second that is meant.
+        exact = (values + np.timedelta64(500, "ms")).astype("datetime64[s]")
         if np.isnat(exact).any():
             raise StpError(f"{path}: a time is missing", expected="a date for each frame")
         months = exact.astype("datetime64[M]").astype(np.int64) + 1970 * 12
