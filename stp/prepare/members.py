@@ -120,6 +120,8 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
             with tarfile.open(path, "r:") as archive:
                 end = 0
                 for entry in archive:
+                    if entry.issparse():  # its bytes do not lie there one after the other
+                        raise tarfile.ReadError(f"{entry.name} was packed without its zeros")
                     blocks = -(-entry.size // tarfile.BLOCKSIZE)
                     end = entry.offset_data + blocks * tarfile.BLOCKSIZE
                     if entry.isfile():

@@ -76,6 +76,29 @@ def test_a_damaged_archive_is_named(raw_of, pack, length):
             read(raw, member)
 
 
+def sparse(root):
+    """As GNU tar packs holes (tar -S): a map of what is there, and then only that."""
+    content = b"1\n3\n2\n".ljust(512, b"\0") + b"ab"
+    with tarfile.open(root / "all.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        for name, headers in (
+            (
+                "train/a/1.png",
+                {"major": "1", "minor": "0", "name": "train/a/1.png", "realsize": "9"},
+            ),
+            ("train/b/2.png", {}),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            entry.pax_headers = {f"GNU.sparse.{key}": value for key, value in headers.items()}
+            archive.addfile(entry, io.BytesIO(content))
+
+
+def test_a_file_packed_without_its_zeros_is_not_read_as_if_it_had_them(raw_of):
+    with pytest.raises(StpError, match=r"all\.tar: .*train/a/1\.png was packed without its zeros"):
+        raw = raw_of(sparse)
+        raise AssertionError(read(raw, find(raw, r"(\w)/(\d)\.png")["a", "1"]))
+
+
 def test_a_damaged_member_is_named(raw_of):
     def damaged(root):
         as_zip(root)
