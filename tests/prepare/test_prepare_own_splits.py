@@ -197,6 +197,17 @@ def test_dates_of_any_length(date):
     check_splits({"by": "time", "train": [1999, date], "val": [2001, 2001], "test": [2002, 2003]})
 
 
+def test_a_copy_in_another_split_is_refused(make_job, raw):
+    copy = raw / "mine" / "p0_take0 (1).npy"
+    copy.write_bytes((raw / "mine" / "p0_take0.npy").read_bytes())
+    lists = {"by": "list", "train": ["p0_take0.npy", "p1_*"], "val": ["p2_*"], "test": ["p3_*"]}
+    options = {"kind": "arrays", "axes": "THW", "splits": lists}
+    run(make_job("own.reader", [1, 2, 2], options))
+    lists["test"].append(copy.name)
+    with pytest.raises(StpError, match=r"\(1\)\.npy in test and .*0\.npy in train are the same"):
+        run(make_job("own.reader", [1, 2, 2], options))
+
+
 def test_too_few_files(make_job, raw):
     for path in sorted((raw / "mine").iterdir())[2:]:
         path.unlink()

@@ -20,7 +20,7 @@ from stp.prepare.frames import Piece, Statistics, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, published_lists, videos
 from stp.prepare.own.options import Common, RawContents
-from stp.prepare.own.splits import Part, check_splits, cut, deal, require_windows
+from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
 
 PIECE_BYTES = 1 << 26
 """Memory of the frames of a piece; decoding holds a few copies."""
@@ -63,12 +63,14 @@ def run(job: Job) -> Extras:
     try:
         found = KINDS[options.kind].raw_contents(raw, options, (channels, height, width), folder)
         _require_constants(options, channels)
-        extras = dict(found.extras)
-        if options.splits["by"] in published_lists.FORMATS:
+        extras, by = dict(found.extras), options.splits["by"]
+        if by in published_lists.FORMATS:
             drawn = published_lists.draw(raw, found.recordings, options.splits)
             options = replace(options, splits=drawn.splits)
             extras |= drawn.extras
         parts = deal(found, options, lambda name: _names(raw, name))
+        if by not in ("time", *published_lists.FORMATS):  # published lists are kept as they are
+            require_no_copies(found.recordings, parts, raw.checksums())
         require_windows(found, parts, cut(found, parts, options, span), options, span)
         pieces, owners = _pieces(found, parts)
         written = write_frames(

@@ -15,7 +15,7 @@ the splits by time, `gap` frames are left out.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import combinations, pairwise
@@ -146,6 +146,31 @@ def deal(
             if split is not None
         ]
     return parts
+
+
+def require_no_copies(
+    recordings: Sequence[Recording], parts: Sequence[Part], checksums: Mapping[str, str]
+) -> None:
+    """Refuse equal files in different splits.
+
+    Args:
+        recordings: all of them.
+        parts: of them.
+        checksums: of raw files, by name.
+
+    Raises:
+        StpError: two files in different splits have the same bytes.
+    """
+    seen: dict[str, Part] = {}
+    for part in parts:
+        file = recordings[part.recording].file
+        first = seen.setdefault(checksums.get(file, file), part)
+        if first.split != part.split and (copy := recordings[first.recording].file) != file:
+            raise StpError(
+                f"splits: {copy} in {first.split} and {file} in {part.split} are the same file",
+                expected="different data in different splits",
+                remedy="take one of them away, or put both into one split",
+            )
 
 
 def _by_fraction(names: list[str], splits: dict[str, Any], by: str) -> dict[str, str]:
