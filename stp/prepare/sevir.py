@@ -6,6 +6,7 @@ every 5 minutes. Of the five image types only vertically integrated liquid (VIL)
 windows and splits are those of Earthformer (Gao et al. 2022), which PredBench took over.
 """
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -329,7 +330,7 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
 
 def _moment(value: object) -> bool:
     try:
-        return isinstance(value, str) and not pd.isna(pd.Timestamp(value))
+        return isinstance(value, str) and datetime.datetime.fromisoformat(value).tzinfo is None
     except ValueError:
         return False
 

@@ -71,6 +71,9 @@ def test_what_belongs_together_stays_together(make_job, raw):
     assert not persons[0] & persons[1] and not (persons[0] | persons[1]) & persons[2]
     with pytest.raises(StpError, match="group"):
         run(make_job("own.reader", [1, 2, 2], {**options, "group": r"(q\d)_"}))
+    # A group that takes no part in the match would put them all together.
+    with pytest.raises(StpError, match=r"group is (.|\n)*an expression that mine/"):
+        run(make_job("own.reader", [1, 2, 2], {**options, "group": r"mine/p(?:0|(9))?"}))
 
 
 def test_lists_may_leave_files_out_and_add_splits(make_job, raw):

@@ -253,6 +253,8 @@ def test_a_damaged_catalogue(make_job, raw, content):
         ({"offsets": [0, 0]}, "different frames"),
         ({"offsets": [0, 30]}, "room for 25 of 49 frames"),
         ({"val_from": "soon"}, "val_from is 'soon'"),
+        ({"val_from": "now"}, "val_from is 'now'"),
+        ({"val_from": "2019-01-01T00:00Z"}, "val_from is '2019-01-01T00:00Z'"),
         ({"test_from": "2018-01-01"}, "after val_from"),
         ({"type": "vis"}, "unknown key 'type'"),
     ],

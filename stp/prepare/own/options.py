@@ -73,9 +73,9 @@ class Common:
         if self.group is None:
             return None
         match = re.search(self.group, name)
-        require(match is not None, "group", self.group, f"an expression that {name} has")
-        assert match is not None
-        return str(match[1])
+        found = match[1] if match else None
+        require(found is not None, "group", self.group, f"an expression that {name} has")
+        return str(found)
 
 
 class Recording(NamedTuple):
