@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from scipy.io import netcdf_file
 
 from stp.core.errors import StpError
 
@@ -12,6 +13,8 @@ DAMAGE = (
     *(OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError),
     *(ArithmeticError, MemoryError),
 )
+CLASSIC = (b"CDF\x01", b"CDF\x02")
+"""How files of the classic format begin, with offsets of 32 and of 64 bits."""
 NOBODY_WROTE = 9.969209968386869e36
 """What the NetCDF library leaves where no number was written: NC_FILL_FLOAT, NC_FILL_DOUBLE."""
 
@@ -23,6 +26,7 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
         StpError: the file is damaged, or has no such variable, or it has other dimensions.
     """
     try:
+        require_whole(path)
         dataset = xr.open_dataset(path, engine="netcdf4")
     except DAMAGE as error:
         raise StpError(
@@ -44,6 +48,25 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
             remedy="check that this is the file meant by the configuration of the dataset",
         )
     return field.transpose(*dims)
+
+
+def require_whole(path: Path) -> None:
+    """Refuse a file of the classic format that was cut off.
+
+    The NetCDF library gives zeros for what lies beyond the end of such a file. scipy maps all
+    variables when it opens one, and reads none.
+
+    Raises:
+        OSError: it is cut off, or cannot be read.
+    """
+    with path.open("rb") as file:
+        if file.read(4) not in CLASSIC:
+            return
+    try:
+        with netcdf_file(path, "r", mmap=True):
+            pass
+    except DAMAGE as error:
+        raise OSError(f"cut off or damaged: {error}") from error
 
 
 def load(field: xr.DataArray, path: Path) -> xr.DataArray:

@@ -415,6 +415,20 @@ def test_damaged_files(make_job, raw, content):
         run(make_job("own.reader", SHAPE, options()))
 
 
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT"])
+@pytest.mark.parametrize("unlimited", [[], ["time"]])
+def test_a_classic_file_that_was_cut_off(make_job, tmp_path, format, unlimited):
+    field = made.grid(made.times("2000-01-01", 40))
+    first = field.drop_vars(["t2m", "z"])
+    path = save(tmp_path / "raw", first, format=format, unlimited_dims=unlimited)
+    field[["t2m", "z"]].drop_vars([*first.coords]).to_netcdf(path, mode="a", format=format)
+    run(make_job("own.reader", SHAPE, options()))
+    # The values of the last variable, or of the last time, lie at the end.
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(StpError, match=r"g\.nc: it cannot be read \(cut off"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
 def test_grib_files_are_to_be_converted(make_job, raw):
     (raw / "mine" / "h.grib").write_bytes(b"GRIB")
     with pytest.raises(StpError, match="cdo -f nc4"):

@@ -424,6 +424,19 @@ def test_a_damaged_file(make_job, raw, content):
         prepare(make_job)
 
 
+def test_a_classic_file_that_was_cut_off(make_job, raw):
+    path = write(raw, "tp", 2015, field("tp", 2015))
+    for mode, part in (("w", ["lat", "lon", "time"]), ("a", ["tp"])):
+        one = field("tp", 2015)[part]
+        if mode == "a":
+            one = one.drop_vars(["lat", "lon", "time"])
+        one.to_netcdf(path, mode=mode, format="NETCDF3_64BIT")
+    prepare(make_job)
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(StpError, match=r"2015_45deg\.nc: cannot be read as NetCDF \(cut off"):
+        prepare(make_job)
+
+
 def test_another_number_of_channels(make_job, raw):
     with pytest.raises(StpError, match="4 channels, as `variables` says"):
         run(make_job("weatherbench", [5, 4, 8], OPTIONS))

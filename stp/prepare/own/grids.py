@@ -16,7 +16,7 @@ from stp.core.errors import StpError, nearest
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_codecs import check_codecs
-from stp.prepare.netcdf import as_stated
+from stp.prepare.netcdf import as_stated, require_whole
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, files_of
 
@@ -233,6 +233,7 @@ def opened(path: Path) -> Iterator[xr.Dataset]:
             check_codecs(path)
             dataset = xr.open_zarr(path, consolidated=False, chunks=None, decode_timedelta=False)
         else:
+            require_whole(path)
             dataset = xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False)
     except DAMAGE as error:
         raise _damaged(path, "it", error) from error
