@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 import zarr
 
@@ -290,10 +291,11 @@ def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np
         )
     try:
         sst = sst.sel(lat=LATITUDES, lon=LONGITUDES)
-    except KeyError as error:
+    # Of axes without values, and of those that have one twice.
+    except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
         raise StpError(
             f"{path}: the grid lacks {error}",
-            expected="latitudes -55..60 and longitudes 95..330, every 5 degrees",
+            expected="latitudes -55..60 and longitudes 95..330, every 5 degrees, each once",
             remedy="fetch the file again",
         ) from error
     months = fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")

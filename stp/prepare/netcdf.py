@@ -100,7 +100,14 @@ def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray
     Raises:
         StpError: a value is outside of the range.
     """
-    low, high = _range(field)
+    try:
+        low, high = _range(field)
+    except (TypeError, ValueError) as error:
+        raise StpError(
+            f"{path}: the range of {field.name} cannot be read ({error})",
+            expected="two numbers in valid_range, or one each in valid_min and valid_max",
+            remedy=f"correct it, or remove it: ncatted -a valid_range,{field.name},d,, FILE",
+        ) from error
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
             wrote, low, high = (values.dtype.type(x) for x in (NOBODY_WROTE, low, high))

@@ -199,6 +199,22 @@ def test_a_file_without_the_variable_or_with_other_dimensions(make_job, cmip, wr
         run(make_job("enso", SHAPE, CMIP))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.drop_vars("lat"),
+        lambda d: d.drop_vars("lon"),
+        lambda d: d.assign_coords(lon=np.arange(72) // 2 * 10.0),
+    ],
+)
+def test_axes_without_values_or_with_one_twice(make_job, cmip, change):
+    with xr.open_dataset(cmip) as opened:
+        data = opened.load()
+    change(data).to_netcdf(cmip)
+    with pytest.raises(StpError, match=r"CMIP_train\.nc: the grid lacks (.|\n)*each once"):
+        run(make_job("enso", SHAPE, CMIP))
+
+
 def test_a_damaged_file(make_job, cmip):
     cmip.write_bytes(b"no NetCDF")
     with pytest.raises(StpError, match=r"CMIP_train\.nc: cannot be read as NetCDF"):

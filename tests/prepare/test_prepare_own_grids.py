@@ -356,6 +356,17 @@ def test_values_outside_of_the_range_that_a_file_states(
         run(job)
 
 
+@pytest.mark.parametrize(
+    "attrs", [{"valid_range": "0, 1"}, {"valid_range": [0.0]}, {"valid_min": "x"}]
+)
+def test_a_range_that_is_none(make_job, tmp_path, attrs):
+    field = made.grid(made.times("2000-01-01", 40))
+    field["t2m"].attrs.update(attrs)
+    save(tmp_path / "raw", field)
+    with pytest.raises(StpError, match=r"g\.nc: the range of t2m cannot be read(.|\n)*ncatted"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
 def test_the_range_of_bytes_without_signs():
     packing = {"dtype": "int8", "_Unsigned": "true", "scale_factor": 0.1}
     stated = {"valid_range": np.int8([0, -6])}
@@ -388,6 +399,21 @@ def test_the_range_of_bytes_without_signs():
 def test_what_is_not_in_the_files(make_job, raw, change, message):
     with pytest.raises(StpError, match=message):
         run(make_job("own.reader", SHAPE, options(**change)))
+
+
+def test_levels_and_members_without_values(make_job, tmp_path):
+    """Places are counted from 0, but are no levels."""
+    field = made.grid(made.times("2000-01-01", 40)).expand_dims(number=2)
+    save(tmp_path / "raw", field)
+    run(make_job("own.reader", SHAPE, options(select={"number": 1})))
+    for number in (2, -1, "a"):
+        message = rf"z has no number = {number!r} .*2 places from 0(.|\n)*change select"
+        with pytest.raises(StpError, match=message):
+            run(make_job("own.reader", SHAPE, options(select={"number": number})))
+    save(tmp_path / "raw", field.drop_vars("level"))
+    places = {"z": [1, 0], "t2m": None}
+    with pytest.raises(StpError, match=r"the levels of z cannot be read \('it has none'\)"):
+        run(make_job("own.reader", SHAPE, options(select={"number": 1}, variables=places)))
 
 
 def test_a_file_without_dates(make_job, tmp_path):

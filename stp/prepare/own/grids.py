@@ -302,6 +302,8 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
             yield column
             continue
         try:
+            if "level" not in column.coords:
+                raise KeyError("it has none")
             heights = np.asarray(column["level"].values, float)
         except DAMAGE as error:
             raise _damaged(path, f"the levels of {name}", error) from error
@@ -323,10 +325,12 @@ def _turned(
     for dim, value in options.select.items():
         if dim in column.dims:
             try:
+                if dim not in column.coords and value not in range(column.sizes[dim]):
+                    raise KeyError(f"it has no values, and {column.sizes[dim]} places from 0")
                 column = column.sel({dim: value})
             except DAMAGE as error:
                 raise StpError(
-                    f"{path}: {column.name} has no {dim} = {value!r}",
+                    f"{path}: {column.name} has no {dim} = {value!r} ({error})",
                     expected="a value of that dimension",
                     remedy="change select",
                 ) from error
