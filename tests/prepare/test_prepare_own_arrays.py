@@ -270,6 +270,53 @@ def test_damaged_files(make_job, tmp_path, name, damage):
         run(make_job("own.reader", SHAPE, options()))
 
 
+def packed_array(array=VALUES):
+    content = io.BytesIO()
+    np.save(content, array)
+    return content.getvalue()
+
+
+TALLER = packed_array().replace(b"(4, 9, 2, 3, 5)", b"(8, 9, 2, 3, 5)")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("content", [TALLER, packed_array() + packed_array(VALUES + 1)])
+def test_arrays_that_end_where_others_begin(make_job, tmp_path, method, content):
+    (tmp_path / "raw").mkdir()
+    path = tmp_path / "raw" / "a.npz"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("x.npy", content)
+        archive.writestr("y.npy", packed_array())
+    message = r"cannot be read \(\d+ bytes where an array of \d+ should be"
+    with pytest.raises(StpError, match=rf"a\.npz: {message}"):
+        run(make_job("own.reader", SHAPE, options(array="x")))
+    path.unlink()
+    path.with_suffix(".npy").write_bytes(content)
+    with pytest.raises(StpError, match=rf"a\.npy: {message}"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_a_damaged_array_in_a_plain_archive(make_job, tmp_path):
+    path = tmp_path / "raw" / "a.npz"
+    write(path, VALUES)
+    content = bytearray(path.read_bytes())
+    content[3000:3010] = bytes(10)
+    path.write_bytes(content)
+    with pytest.raises(StpError, match=r"a\.npz: cannot be read \(Bad CRC-32"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("fill", [None, np.nan])
+def test_parts_of_hdf5_that_were_never_written(make_job, tmp_path, fill):
+    (tmp_path / "raw").mkdir()
+    with h5py.File(tmp_path / "raw" / "a.h5", "w") as file:
+        made = file.create_dataset("x", VALUES.shape, "f4", chunks=(1, 5, 2, 3, 5), fillvalue=fill)
+        made[:3] = VALUES[:3]
+    message = "2 of 8 chunks of x were never written" if fill is None else "missing values"
+    with pytest.raises(StpError, match=rf"a\.h5: .*{message}"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
 def test_arrays_of_objects_or_text_are_refused(make_job, tmp_path):
     path = tmp_path / "raw" / "a.npy"
     path.parent.mkdir()

@@ -6,6 +6,7 @@ Arrays are read in parts: .npy and plain .npz are mapped into memory, compressed
 into the state of the job.
 """
 
+import math
 import shutil
 import tokenize
 import zipfile
@@ -244,6 +245,13 @@ def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, in_columns, dtype
 
 
+def _require_end(shape: tuple[int, ...], dtype: np.dtype[Any], there: int) -> None:
+    """Refuse an array that ends before or after what holds it, which has `there` bytes for it."""
+    needed = math.prod(shape) * dtype.itemsize
+    if needed != there:
+        raise ValueError(f"{there} bytes where an array of {needed} should be, and nothing else")
+
+
 def _names_in_zip(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
@@ -282,7 +290,13 @@ def _in_zip(path: Path, name: str, array: str, folder: Path) -> Place:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
             info = archive.getinfo(f"{array}.npy")
+            with archive.open(info) as packed:
+                shape, _, dtype = _header(packed)
+                _require_end(shape, dtype, info.file_size - packed.tell())
             if info.compress_type == zipfile.ZIP_STORED:
+                with archive.open(info) as packed:
+                    while packed.read(1 << 20):
+                        pass  # its checksum is at its end
                 with path.open("rb") as file:
                     file.seek(info.header_offset + 26)  # lengths of name and extra field
                     lengths = np.frombuffer(file.read(4), "<u2")
@@ -338,6 +352,8 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
             file.seek(offset)
             shape, in_columns, dtype = _header(file)
             begins = file.tell()
+            if not offset:
+                _require_end(shape, dtype, path.stat().st_size - begins)
         if 0 in shape:  # which cannot be mapped
             return np.empty(shape, dtype)
         return np.memmap(path, dtype, "r", begins, shape, "F" if in_columns else "C")
@@ -409,11 +425,22 @@ def _marks_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
 
 
 def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
-    """Refuse an array whose values are to be multiplied or shifted before they mean something."""
+    """Refuse an array that is packed, or was not written to its end: HDF5 gives zeros for that."""
     try:
         packing = {key: dataset.attrs.get(key) for key in ("scale_factor", "add_offset")}
+        all_chunks = chunks = 0
+        if dataset.chunks and not _has_own_fill(dataset):
+            all_chunks = math.prod(map(math.ceil, np.divide(dataset.shape, dataset.chunks)))
+            chunks = dataset.id.get_num_chunks()
     except hdf5.DAMAGE as error:
         raise _damaged(path, error) from error
+    if chunks < all_chunks:
+        raise StpError(
+            f"{path}: {all_chunks - chunks} of {all_chunks} chunks of {dataset.name.strip('/')} "
+            "were never written",
+            expected="an array that is complete",
+            remedy="write the values that are missing, or cut them off",
+        )
     packing = {key: value for key, value in packing.items() if value is not None}
     plain = {"scale_factor": 1, "add_offset": 0}
     if any(np.ravel(value).tolist() != [plain[key]] for key, value in packing.items()):
@@ -423,6 +450,12 @@ def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
             expected="the values themselves",
             remedy="unpack them; or use kind: grids, which does, if it is a NetCDF file (.nc)",
         )
+
+
+def _has_own_fill(dataset: h5py.Dataset) -> bool:
+    """Whether its author said what stands where nothing was written."""
+    plist = dataset.id.get_create_plist()
+    return bool(plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED)
 
 
 def _damaged(path: Path, error: BaseException) -> StpError:
