@@ -93,7 +93,7 @@ class DaysOfStore:
         grid: that it must have.
 
     Raises:
-        StpError: there is no store, or several; it cannot be opened, or has no dates.
+        StpError: there is no store, or several; it cannot be opened, or has no dates, or one twice.
     """
 
     def __init__(
@@ -111,6 +111,12 @@ class DaysOfStore:
         there = {theirs: ours for ours, theirs in NAMES.items() if theirs in opened}
         self._opened = opened[list(there)].rename(there)
         self._place = {time: i for i, time in enumerate(times.tolist())}
+        if len(self._place) < len(times):
+            raise StpError(
+                f"{self._path}: {len(times) - len(self._place)} of {len(times)} times come twice",
+                expected="each time once",
+                remedy="download it again",
+            )
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from stp.core.errors import StpError
 from stp.core.job import Job, silent
 from stp.data.daily_fields import Grid, check_units, read_surface
 from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
 from stp.fetch.generators import chaosbench as generator
 from stp.fetch.generators.chaosbench import Field
@@ -23,6 +24,7 @@ from stp.fetch.generators.chaosbench_surface import surface as surface_fields
 from stp.fetch.generators.chaotic_waves import Atmosphere, truth
 from stp.metrics.climatology import Climatology
 from stp.prepare.chaosbench import ChaosbenchOptions, cut, run
+from stp.prepare.chaosbench_levels import DaysOfStore
 from stp.prepare.chaosbench_surface import BETWEEN, LAND, OCEAN
 from stp.prepare.climatology import Means, Window, write_climatology
 from stp.score.blocks import Blocks
@@ -489,6 +491,17 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
     lacking = {**OPTIONS, "store": pattern, "variables": {"z": [10, 500]}}
     with pytest.raises(StpError, match=r"z has the levels(.|\n)*with 10 hPa"):
         run(make_job("chaosbench", [2, 5, 8], lacking, root=root, horizon=HORIZON))
+
+
+def test_a_store_with_a_day_twice(make_job: Callable[..., Job], tmp_path: Path) -> None:
+    name = "chaosbench/weatherbench2/a.zarr"
+    times = np.array(["2022-01-01", "2022-01-02", "2022-01-01"], "datetime64[ns]")
+    fields = xr.Dataset({"temperature": ("time", [270.0, 280.0, 290.0])}, {"time": times})
+    fields.to_zarr(tmp_path / "raw" / name, consolidated=False)
+    job = make_job("chaosbench", SHAPE, OPTIONS)
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    with pytest.raises(StpError, match=r"a\.zarr: 1 of 3 times come twice"):
+        DaysOfStore(raw, name, {"t": [500]}, GRID)
 
 
 def test_starts_of_the_paper() -> None:
