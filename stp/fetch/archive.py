@@ -220,8 +220,11 @@ def _of_tar(raw: FileIO, packed: bool, advance: Callable[[int], None]) -> Iterat
             # Python takes an archive that was cut off, or is damaged here, for one that ends.
             if stream.at(archive.offset, tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
                 raise tarfile.ReadError("it does not end as an archive ends")
-        while stream.read(_BLOCK):
-            pass  # the checksum of a compressed archive is at its end
+            rest = stream.at(archive.offset, _BLOCK)
+        while rest:  # the checksum of a compressed archive is at its end
+            if b"ustar" in rest:
+                raise tarfile.ReadError("another archive follows: unpack it with --ignore-zeros")
+            rest = stream.read(_BLOCK)
 
 
 class _Tail(io.RawIOBase):

@@ -139,6 +139,8 @@ def _require_end(path: Path, position: int) -> None:
         file.seek(position)
         if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise tarfile.ReadError("it does not end as an archive ends")
+        if b"ustar" in file.read(1 << 20):
+            raise tarfile.ReadError("another archive follows: unpack it with --ignore-zeros")
 
 
 @lru_cache(maxsize=4)  # reading the list of a large archive again and again would take seconds

@@ -327,6 +327,15 @@ def test_a_damaged_header_is_not_taken_for_the_end(toy: Toy) -> None:
         toy.fetch({"path": "toy/blobs.tgz"})
 
 
+@pytest.mark.parametrize("kind", ["tar", "tgz"])
+def test_an_archive_behind_another_is_not_passed_over(toy: Toy, kind: str) -> None:
+    path = pack(toy.raw / f"toy/blobs.{kind}", PICTURES)
+    first = path.read_bytes()
+    path.write_bytes(first + pack(path, {"samples/CAM_FRONT/9.jpg": b"nine" * 9000}).read_bytes())
+    with pytest.raises(StpError, match=r"blobs\..*another archive follows"):
+        toy.fetch({"path": f"toy/blobs.{kind}"})
+
+
 def test_a_file_that_is_no_archive_is_one_error(toy: Toy) -> None:
     for kind in KINDS:
         path = toy.raw / f"toy/blobs.{kind}"

@@ -76,6 +76,16 @@ def test_a_damaged_archive_is_named(raw_of, pack, length):
             read(raw, member)
 
 
+def test_an_archive_behind_another_is_not_passed_over(raw_of):
+    def two(root):
+        as_tar(root)
+        path = root / "all.tar"
+        path.write_bytes(2 * path.read_bytes())
+
+    with pytest.raises(StpError, match=r"all\.tar: .*another archive follows"):
+        find(raw_of(two), r"(\w)/(\d)\.png")
+
+
 def sparse(root):
     """As GNU tar packs holes (tar -S): a map of what is there, and then only that."""
     content = b"1\n3\n2\n".ljust(512, b"\0") + b"ab"
