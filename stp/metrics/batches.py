@@ -22,8 +22,16 @@ def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
     return np.unique(batch, return_inverse=True)[1]
 
 
+def _weighted_mean(means: np.ndarray) -> np.ndarray:
+    """The ratio of the two components: (..., 2, T) to (..., T)."""
+    return np.asarray(means[..., 0, :] / means[..., 1, :])
+
+
 def mean_of_batches(metric: Metric, size: int) -> Metric:
     """A convention whose value is the mean of the means of batches.
+
+    Weights are a component of their own: in a resample, or without a cluster, they do not have the
+    mean 1. A sample has another weight among other samples, so its statistics are not kept.
 
     Args:
         metric: its statistics are values already: ``finish`` takes the mean as it is.
@@ -37,8 +45,15 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
         ) -> np.ndarray:
-            return bound.statistics(predicted, observed) * every[numbers, None, None]
+            found, weights = bound.statistics(predicted, observed), every[numbers, None, None]
+            return np.concatenate([found * weights, np.broadcast_to(weights, found.shape)], axis=1)
 
         return batched._replace(statistics=statistics, numbered=True, reason=bound.reason)
 
-    return metric._replace(on_data=bind)
+    return metric._replace(
+        finish=_weighted_mean,
+        components=("weighted", "weight"),
+        best_by=0,  # all members of a sample have its weight
+        keep_samples=False,
+        on_data=bind,
+    )

@@ -310,16 +310,27 @@ class _Kept:
         """
         assert self._sums is not None
         if self._batches is not None:
-            return self._of_batches(self._batches, self._sums).finished(clips)
+            # Among other samples, one is in another batch: alone it has no score.
+            whole = self._of_batches(self._batches, self._sums).finished(clips)
+            return whole._replace(samples=None)
         flaws = Flaws(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
         samples = np.concatenate(self._samples) if self.metric.keep_samples else None
         return Accumulated(self._sums, flaws, samples)
 
     def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Kept":
-        """The scores of batches as those of their samples; batches weigh alike."""
+        """The scores of batches as those of their samples; batches weigh alike.
+
+        Weights are of how far a score is from the mean of all, which is the same mean: they do not
+        add to the spread of the scores.
+        """
         sizes, every = np.bincount(batches.number), batch_weights(batches.number)
-        scores = [batches.score(total / size) for total, size in zip(sums, sizes, strict=True)]
-        found = np.stack(scores)[batches.number] * every[:, None, None]
+        scores = np.stack(
+            [batches.score(total / size) for total, size in zip(sums, sizes, strict=True)]
+        )
+        mean, found = scores.mean(axis=0), scores[batches.number]
+        with np.errstate(invalid="ignore"):  # infinite less infinite
+            weighted = mean + every[:, None, None] * (found - mean)
+        found = np.where(np.isfinite(mean), weighted, found)
         whole = _Kept(self._whole, self._clusters, self._count)
         whole.add(found, np.arange(len(found)))
         return whole

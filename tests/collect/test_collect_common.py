@@ -32,7 +32,8 @@ STARTS, BLOCK, LEADS = 96, 4, 3
 # Values of some samples are those of a scoring of these alone.
 
 HELD = [n for n in range(STARTS) if n % 7 in (0, 3)]
-CONVENTIONS = ("rmse.pooled", "wrmse.pooled", "bias.weighted", "spectral_divergence.mean_spectra")
+CONVENTIONS = ("rmse.pooled", "wrmse.pooled", "bias.weighted", "spectral_divergence.mean_spectra",
+               "rmse.per_frame_batch16")  # fmt: skip
 
 
 def scored(root: Path, *, samples: list[int] | None = None, lacking: bool = False) -> Cell:
@@ -81,8 +82,8 @@ def test_values_of_some_samples_are_those_of_scoring_these(tmp_path: Path, lacki
         assert one.clusters._replace(samples="") == other.clusters._replace(samples="")
         assert sum(one.clusters.counts) == len(HELD)
         assert one.value == other.value and one.values.tolist() == other.values.tolist()
-    asked = Asked((both[0],), "spectral_divergence.mean_spectra", Part(), 0.0)
-    if not lacking:
+    for name in CONVENTIONS[3:] if not lacking else ():
+        asked = Asked((both[0],), name, Part(), 0.0)
         assert left_out([asked], frozenset(["clip000"])) == [NOT_KEPT]
 
 

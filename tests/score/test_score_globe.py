@@ -27,13 +27,22 @@ BATCHES = [slice(0, 11), slice(11, 22), slice(22, 32), slice(32, 40)]
 
 
 def written(
-    make_scored: Callable[..., Scored], *, members: int = 1, sea: str | None = None
+    make_scored: Callable[..., Scored],
+    *,
+    members: int = 1,
+    sea: str | None = None,
+    alike: bool = False,
 ) -> Scored:
-    """40 starts, 1 -> 2 days; nothing was observed in the south of a variable, or all of it."""
+    """40 starts, 1 -> 2 days; nothing was observed in the south of a variable, or all of it.
+
+    They may all be alike.
+    """
     rng = np.random.default_rng(0)
     clips = rng.normal(280, 3, (SAMPLES, 1 + LEADS, *SHAPE)).astype(np.float32)
     noise = rng.normal(0, 2, (SAMPLES, members, LEADS, *SHAPE))
     predicted = (clips[:, None, 1:] + noise).astype(np.float32)
+    if alike:
+        clips[:], predicted[:] = clips[0], predicted[0]
     if sea == "in the south":
         clips[:, :, 1, 10:] = np.nan
     if sea == "everywhere":
@@ -149,6 +158,23 @@ def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Sc
         expected.append(divergence(o, p))  # (T, C)
     found = [means(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
     np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-6)
+
+
+def test_the_weights_of_batches_are_no_spread_of_starts(
+    make_scored: Callable[..., Scored],
+) -> None:
+    scored = written(make_scored, alike=True)
+    table = pq.read_table(scored.run(BATCHED[0]) / "scores.parquet").to_pandas()
+    own = table[table.lead.isna()].pivot(index="variable", columns="statistic", values="value")
+    assert (own["mean"] > 0.01).all()
+    for end in ("ci95_low", "ci95_high"):
+        np.testing.assert_allclose(own[end], own["mean"], rtol=1e-9)
+
+
+def test_a_start_has_no_score_of_its_own_in_a_batch(make_scored: Callable[..., Scored]) -> None:
+    out = written(make_scored).run(*BATCHED)
+    names = pq.read_schema(out / "sample_scores.parquet").names
+    assert BATCHED[1] in names and BATCHED[0] not in names
 
 
 def test_a_batch_that_is_stopped_within_ends_in_the_same_rows(

@@ -46,6 +46,21 @@ def value(folder: Path, convention: str, lead: int | None = None, statistic: str
     return row["value"]
 
 
+def test_the_weights_of_batches_are_no_spread_of_clips(
+    make_scored: Callable[..., Scored],
+) -> None:
+    """20 clips with an error of 0.25 each: batches of 16 and 4, whose clips weigh unlike."""
+    clips = np.full((20, 2, 1, 4, 4), 51, np.uint8)
+    predicted = np.full((20, 1, 1, 4, 4), 0.2 + 0.25, np.float32)
+    scored = make_scored(clips, predicted, clusters=[f"video{n % 10}" for n in range(20)])
+    name = "mae.pixel_mean_batch16"
+    out = scored.run(name)
+    ends = [value(out, name, statistic=end) for end in ("ci95_low", "ci95_high")]
+    assert [value(out, name), *ends] == pytest.approx([0.25] * 3, rel=1e-6)
+    # The weight of a clip depends on how many others there are: alone it has no value.
+    assert not [c for c in pq.read_schema(out / "sample_scores.parquet").names if name in c]
+
+
 def test_values_are_those_of_numpy_and_scikit_image(video: Scored) -> None:
     out = video.run("mse.pixel_sum", "rmse.pooled", "ssim.range2")
     error = video.predicted - video.observed
