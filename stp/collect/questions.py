@@ -23,17 +23,31 @@ WITH chosen AS (
     SELECT CASE WHEN count(value) > 0 THEN 'lpips.alex' ELSE 'ssim.range2' END AS convention
     FROM overall
     WHERE dimension = 'short_term' AND tested_on = 'kth' AND convention = 'lpips.alex'
+),
+ranked AS (
+    SELECT r.*, l.value,
+        first_value(r.model) OVER (alike ORDER BY r.rank, r.model, r.variant) AS best,
+        first_value(r.variant) OVER (alike ORDER BY r.rank, r.model, r.variant) AS best_variant
+    FROM chosen
+    JOIN ranks r USING (convention)
+    JOIN leaderboard l USING (suite, dimension, trained_on, train_subset, tested_on, subset,
+        setting, model, variant, convention, source, scale, leaky, best_of)
+    WHERE r.dimension = 'short_term' AND r.trained_on = 'kth' AND r.tested_on = 'kth'
+        AND r.leads IS NULL AND l.leads IS NULL
+    WINDOW alike AS (PARTITION BY r.suite, r.train_subset, r.subset, r.setting, r.source, r.leaky,
+        r.best_of)
 )
-SELECT convention, r.rank, r.rank_low, r.rank_high, r.model, l.value, c.p_corrected, c.better,
-    r.reason, l.source
-FROM chosen
-JOIN ranks r USING (convention)
-JOIN leaderboard l USING (dimension, trained_on, tested_on, setting, model, variant, convention)
+SELECT r.convention, r.rank, r.rank_low, r.rank_high, r.model, r.value, c.p_corrected, c.better,
+    r.reason, r.source, r.variant, r.train_subset, r.subset, r.setting
+FROM ranked r
 LEFT JOIN comparisons c
-    ON c.dimension = r.dimension AND c.tested_on = r.tested_on AND c.convention = r.convention
-    AND (c.model, c.other) IN ((r.model, l.best_model), (l.best_model, r.model))
-WHERE r.dimension = 'short_term' AND r.trained_on = 'kth' AND r.tested_on = 'kth'
-ORDER BY r.rank;""",
+    ON c.suite = r.suite AND c.dimension = r.dimension AND c.trained_on = r.trained_on
+    AND c.train_subset = r.train_subset AND c.tested_on = r.tested_on AND c.subset = r.subset
+    AND c.setting = r.setting AND c.convention = r.convention AND c.leads IS NULL
+    AND c.source = r.source AND c.leaky = r.leaky AND c.best_of = r.best_of
+    AND (c.model, c.variant, c.other, c.other_variant) IN (
+        (r.model, r.variant, r.best, r.best_variant), (r.best, r.best_variant, r.model, r.variant))
+ORDER BY r.subset, r.setting, r.rank, r.model, r.variant;""",
     ),
     Question(
         "Which models degrade most at three times the frame interval?",
@@ -50,13 +64,15 @@ WITH tested AS (
 )
 SELECT
     t.model, t.tested_on, t.convention, t.variable, b.value AS base_value, t.value,
-    CASE WHEN t.higher_is_better THEN b.value - t.value ELSE t.value - b.value END
-        / abs(b.value) AS decline,
-    t.source
+    CASE WHEN t.higher_is_better THEN b.value - t.value
+        WHEN NOT t.higher_is_better THEN t.value - b.value END / abs(b.value) AS decline,
+    t.source, t.variant, t.setting, t.leads
 FROM tested t
 JOIN tested b USING (suite, dimension, trained_on, train_subset, tested_on, subset, model, variant,
-    convention, source, scale)
-WHERE t."interval" = 3 AND b."interval" = 1 AND t.variable IS NOT DISTINCT FROM b.variable
+    convention, source, scale, leaky, best_of)
+WHERE t."interval" = 3 AND b."interval" = 1
+    AND b.setting = replace(t.setting, 'interval-3', 'interval-1')
+    AND t.variable IS NOT DISTINCT FROM b.variable AND t.leads IS NOT DISTINCT FROM b.leads
     AND t.level IS NOT DISTINCT FROM b.level AND t.threshold IS NOT DISTINCT FROM b.threshold
     AND decline IS NOT NULL
 ORDER BY decline DESC LIMIT 10;""",

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.collect import layout, rows
 from stp.collect.database import build
+from stp.collect.questions import QUESTIONS
 from stp.collect.scores import collect
 from stp.render.tables import schema_page
 
@@ -319,6 +321,28 @@ def test_the_five_questions_have_answers(store: SmallStore) -> None:
         ("kth", "persistence", 1, 0, [], ["lpips.alex"]),
         ("nuscenes", "tau", 1, 0, [], ["lpips.alex"]),
     ]
+
+
+def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStore) -> None:
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"SSIM": "ssim.range2"}
+    values: dict[tuple[str, ...], float] = {}
+    for model, variant in product(("convlstm", "simvpv2"), ("default", "small")):
+        for subset, more in (("test", ""), ("other", ",interval-1"), ("other", ",interval-3")):
+            for horizon in ("horizon-10", "horizon-20"):
+                place = (model, variant, subset, horizon + more)
+                values[place] = 1 / (2 + len(values))
+                for seed in (1, 2):
+                    about = {"variant": variant, "subset": subset, "setting": horizon + more}
+                    store.add(model, "kth", ssim(values[place]), seed=seed, **about)
+    ask = built(store)
+    wins, degrades = (ask(question.sql) for question in QUESTIONS[:2])
+    assert (len(wins), len(degrades)) == (len(values), len(values) / 3)
+    found = {(row[4], row[10], row[12], row[13]): row[5] for row in wins}
+    assert found == pytest.approx(values)
+    for model, _, _, _, base, value, decline, _, variant, setting, _ in degrades:
+        before = values[model, variant, "other", setting.replace("interval-3", "interval-1")]
+        after = values[model, variant, "other", setting]
+        assert [base, value, decline] == pytest.approx([before, after, (before - after) / before])
 
 
 @pytest.mark.parametrize(
