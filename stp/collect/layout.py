@@ -75,7 +75,7 @@ ABOUT = tuple(name for name, *_ in _SOURCE)
 ALIKE = ("source", "scale", "leaky", "best_of")
 """What models that are ranked together share besides the evaluation."""
 
-SET_DISTANCES = ("fvd", "kvd")
+SET_DISTANCES = ("average_fid", "fvd", "kvd")
 """Metrics that compare sets of clips: their values depend on the number of clips n, and only those
 of equal n are ranked together."""
 

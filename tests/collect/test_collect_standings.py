@@ -301,12 +301,17 @@ def test_other_scores_are_computed_anew(
     assert {row["model"]: row["rank"] for row in worst}["simvpv2"] == len(MEANS)
 
 
-def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["fvd.predicted_only", "kvd.predicted_only", "average_fid.squeezenet_means"]
+)
+def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
+    tmp_path: Path, name: str
+) -> None:
     store = SmallStore(tmp_path)
-    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": "fvd.predicted_only"}
-    store.manifest["conventions"]["fvd.predicted_only"] = convention_facts(False)
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": name}
+    store.manifest["conventions"][name] = convention_facts(False)
     for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
-        store.add(model, "kth", {"fvd.predicted_only": {"mean": value, "n": n}})
+        store.add(model, "kth", {name: {"mean": value, "n": n}})
     ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}
     found = {model: (row["rank"], row["models"]) for model, row in ranked.items()}
     assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}
