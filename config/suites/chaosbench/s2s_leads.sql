@@ -1,7 +1,7 @@
 -- comment: >
 --   One row per model, variant, test, convention, variable, threshold and lead time: by_lead with
 --   seeds together. The other views of this suite start from it, so that a model has one row in
---   them however many seeds it was trained with.
+--   them however many seeds it was trained with. Trainings on a part of the data are left out.
 -- columns:
 --   value: Mean over seeds; NULL if one of them has none.
 --   ci95_low: Lower end of the 95 % interval of a single training; NULL for several seeds.
@@ -29,7 +29,7 @@ SELECT
         || ', ' || protocol || ' protocol') AS bytes,
     bool_and(comparable) AS comparable
 FROM by_lead
-WHERE suite = 'chaosbench' AND variable IS NOT NULL
+WHERE suite = 'chaosbench' AND variable IS NOT NULL AND train_subset = 'all'
 GROUP BY
     scale, dimension, model, variant, trained_on, train_subset, tested_on, subset, setting, metric,
     convention, variable, threshold, lead;

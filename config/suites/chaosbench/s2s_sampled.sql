@@ -24,6 +24,7 @@ WITH shares AS (
         avg(value ORDER BY lead) AS share
     FROM by_lead
     WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble' AND lead <= 14
+        AND train_subset = 'all'
         AND convention = 'rank_histogram.weighted' AND variable IS NOT NULL
         AND threshold IS NOT NULL
     GROUP BY ALL
@@ -66,7 +67,7 @@ weekly AS (
             || ', ' || protocol || ' protocol') AS bytes,
         bool_and(comparable) AS comparable
     FROM overall
-    WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble'
+    WHERE suite = 'chaosbench' AND dimension = 's2s_ensemble' AND train_subset = 'all'
         AND convention = 'crpss.climatology' AND variable IS NOT NULL
         AND leads IN ('1-7', '8-14')
     GROUP BY

@@ -40,4 +40,4 @@ SELECT
     "crpss.climatology.forecast" AS crps,
     "crpss.climatology.climatology" AS crps_of_climatology
 FROM kept
-WHERE suite = 'chaosbench' AND variable IS NOT NULL;
+WHERE suite = 'chaosbench' AND variable IS NOT NULL AND train_subset = 'all';
