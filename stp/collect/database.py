@@ -29,6 +29,7 @@ from stp.collect.receipt_rows import (
     Tried,
     artefact_row,
     attempt_rows,
+    made_again,
     raw_file_rows,
     receipts_of,
 )
@@ -39,6 +40,7 @@ from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
 from stp.collect.views import EVERY_SCORE
 from stp.core.disk import beside
+from stp.core.errors import StpError
 from stp.core.receipts import Receipt
 from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
 
@@ -87,7 +89,8 @@ def build(
         people: the table of what raters say of pairs, see `stp.collect.people_agreement`.
 
     Raises:
-        StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
+        StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad;
+            or scores were made again since they were collected.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
     claimed = claims(plans, manifests, collected)
@@ -111,6 +114,23 @@ def build(
             _insert(database, layout.COMPARISONS, comparisons)
             database.commit()
             others.result()
+        _refuse_mixture(collected)
+
+
+def _refuse_mixture(collected: list[Path]) -> None:
+    """Refuse a database whose rows were collected from other scores than those that are there: all
+    else that it says of them is about the latter.
+
+    Raises:
+        StpError: a score artefact was made again since.
+    """
+    for path in collected:
+        for folder in made_again(path) or ():
+            raise StpError(
+                f"{folder}: made again since its scores were collected into {path}",
+                expected="the scores that the rows were collected from",
+                remedy="run again: they are collected once more",
+            )
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:

@@ -14,7 +14,7 @@ from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.matched import Report
 from stp.collect.people_agreement import TABLE
-from stp.collect.receipt_rows import STAGES
+from stp.collect.receipt_rows import STAGES, made_again
 from stp.collect.scores import collect
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -42,7 +42,8 @@ def build_database(
 ) -> tuple[list[str], dict[str, str]]:
     """Build the database from all that was collected at the scale that was collected last.
 
-    Several may do so at once: one waits for the other, and the last finds the rows of both.
+    Several may do so at once: one waits for the other, and the last finds the rows of both. Scores
+    that were made again since they were collected are collected again.
 
     Args:
         collected: the folder of rows and manifests.
@@ -71,13 +72,23 @@ def build_database(
             reason = _why_not(plans[path], scale)
             if reason:
                 left_out[path.stem] = reason
+        for path in kept:
+            rows = path.with_suffix(".parquet")
+            if path.stem in left_out or made_again(rows) == []:
+                continue
+            try:
+                collect(path, rows)
+            except StpError as problem:
+                if path == kept[-1]:
+                    raise
+                left_out[path.stem] = f"its scores were made again since ({problem.what})"
         used = sorted(path for path in kept if path.stem not in left_out)
-        rows = [path.with_suffix(".parquet") for path in used]
+        files = [path.with_suffix(".parquet") for path in used]
         wanted = missing.planned(collected.parent / "plan", scale)
         gaps = missing.gaps(wanted, [plans[path] for path in used], collected.parent / "logs")
         people = collected.parent / "tables" / f"{TABLE}.csv"
         cache = collected / "matched_distances.parquet"
-        build(used, rows, database, cache, report, gaps, people)
+        build(used, files, database, cache, report, gaps, people)
     return [path.stem for path in used], left_out
 
 

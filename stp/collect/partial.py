@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.matched import Report
-from stp.collect.receipt_rows import STAGES
+from stp.collect.receipt_rows import STAGES, makings, note_makings
 from stp.collect.sample_files import sample_file
 from stp.collect.scores import collected_rows
 from stp.core.disk import write_text
@@ -56,12 +56,15 @@ def build_partial(
     plans = [load_manifest(path) for path in manifests]
     held: list[tuple[Manifest, pa.Table]] = []
     unusable = {}
+    made: dict[str, dict[str, str]] = {}
     for plan in plans:
         tables, cells = [], []
         for cell in plan.cells:
             try:
+                before = makings([cell])
                 tables.append(_rows(plan, cell))
                 cells.append(cell)
+                made.setdefault(plan.dimension, {}).update(before)
             except StpError as problem:
                 if Path(cell.scores, RECEIPT).is_file():
                     unusable[cell.key] = problem.what
@@ -73,6 +76,7 @@ def build_partial(
         for path, (plan, rows) in zip(files, held, strict=True):
             write_text(path, manifest_text(plan))
             pq.write_table(rows, path.with_suffix(".parquet"), write_page_checksum=True)
+            note_makings(path.with_suffix(".parquet"), made[plan.dimension])
         collected = [path.with_suffix(".parquet") for path in files]
         cache = out / COLLECTED / "matched_distances.parquet"
         build(files, collected, out / DATABASE, cache, report, gaps)

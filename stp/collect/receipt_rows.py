@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stp.collect.rows import ArtefactRow, AttemptRow, RawFileRow
-from stp.core.disk import below
+from stp.core.disk import below, write_text
 from stp.core.errors import StpError
-from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, require_receipt
-from stp.plan.manifest import Manifest
+from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, making, require_receipt
+from stp.plan.manifest import Cell, Manifest
 
+MADE_FROM = ".made_from"
+"""Ends the name of the file beside collected rows that tells which scores they were read from."""
 STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
@@ -23,6 +25,35 @@ class Tried:
     path: str
     stage: str
     attempts: list[RecordedAttempt]
+
+
+def makings(cells: Iterable[Cell]) -> dict[str, str]:
+    """Which making of each score artefact is there, by its folder."""
+    folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
+    return {str(folder): making(folder) for folder in folders}
+
+
+def note_makings(rows: Path, made: dict[str, str]) -> None:
+    """Note beside collected rows which scores they were read from.
+
+    Args:
+        rows: their file.
+        made: `makings` before the scores were read, so that none can be taken for a later one.
+    """
+    write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
+
+
+def made_again(rows: Path) -> list[str] | None:
+    """List the score artefacts that were made again, or are gone, since rows were read from them.
+
+    Returns:
+        their folders; None if nothing was noted beside the rows.
+    """
+    try:
+        noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
+        return [folder for folder, made in noted.items() if making(Path(folder)) != made]
+    except (FileNotFoundError, ValueError, AttributeError):
+        return None
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.receipt_rows import makings, note_makings
 from stp.collect.score_rows import ScoreRow, as_table
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -47,13 +48,15 @@ def collect(manifest: Path, out: Path) -> None:
     """Write the rows of all cells of ``manifest`` to the parquet file ``out``.
 
     Cells keep the order of the manifest, rows are sorted within a cell; ``out`` is replaced in one
-    step, and only after every ``scores.parquet`` has been found good.
+    step, and only after every ``scores.parquet`` has been found good. A file beside it notes which
+    making of the scores it has.
 
     Raises:
         StpError: a score artefact is missing, damaged, of another schema or of another cell.
             All bad ones are named at once.
     """
     plan = load_manifest(manifest)
+    made = makings(plan.cells)
     tables = []
     problems = []
     for cell in plan.cells:
@@ -71,6 +74,7 @@ def collect(manifest: Path, out: Path) -> None:
         )
     with beside(out) as temporary:
         pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
+    note_makings(out, made)
 
 
 def read_parquet(path: Path) -> pa.Table:

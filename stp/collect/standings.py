@@ -24,6 +24,7 @@ from stp.collect.rows import ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
+from stp.core.receipts import making
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
 from stp.plan.setting import Part
@@ -125,7 +126,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             scale=plan.scale,
         )
         made_of = [
-            [vars(cell.key), *(folder.name for folder in cell.folders(_ARTEFACTS))]
+            [vars(cell.key), *((one.name, making(one)) for one in cell.folders(_ARTEFACTS))]
             for cell in cells
         ]
         gaps = [

@@ -4,6 +4,7 @@ A finished folder holds the declared receipt ``artefact.json``, with size and ch
 file, and a sealed copy of it: Snakemake may delete what a rule declares.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -168,6 +169,18 @@ def checksum(path: Path) -> str:
     """Compute the sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def making(folder: Path) -> str:
+    """Which making of an artefact is there: the checksum of its receipt; empty if there is none.
+
+    All makings have the same fingerprint, and their bytes may differ: other processors round
+    otherwise.
+    """
+    for name in (RECEIPT, SEALED):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return checksum(folder / name)
+    return ""
 
 
 def again(folder: Path) -> str:

@@ -3,13 +3,18 @@
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore
+from small_store import SmallStore, score_rows, write_receipt
 
+from stp.collect import database, scores
 from stp.collect.everything import build_database, collect_dimension
 from stp.core.errors import StpError
+from stp.plan.manifest import Cell, Manifest
 
 
 @pytest.fixture
@@ -36,8 +41,8 @@ def build(results: Path) -> tuple[list[str], dict[str, str]]:
 def held(results: Path) -> list[str]:
     """The dimensions in the database."""
     sql = "SELECT DISTINCT s.dimension FROM scores s JOIN cells USING (dimension) ORDER BY ALL"
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
-        return [name for (name,) in database.execute(sql).fetchall()]
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
+        return [name for (name,) in connection.execute(sql).fetchall()]
 
 
 def test_the_database_grows_with_every_dimension(results: Path) -> None:
@@ -106,3 +111,97 @@ def test_two_that_build_at_once_leave_a_database_with_the_rows_of_both(results: 
     for thread in threads:
         thread.join()
     assert held(results) == dimensions
+
+
+def score_again(store: SmallStore, value: float, number: int = 0) -> None:
+    """Make the scores of a cell again under the same fingerprint, with another value."""
+    cell = store.cells[number]
+    folder = Path(cell["scores"])
+    rows = score_rows(cell["key"], {"rmse.per_frame": {"mean": value}})
+    pq.write_table(rows, folder / "scores.parquet")
+    write_receipt(folder, "score", extras={"made": value})
+
+
+def numbers(results: Path) -> list[tuple[str, float, int]]:
+    """Model, value and rank, of the two tables that have them."""
+    sql = (
+        "SELECT model, value, rank FROM scores JOIN ranks USING (model, convention) "
+        "WHERE convention = 'rmse.per_frame' ORDER BY model"
+    )
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+@pytest.fixture
+def rivals(results: Path) -> SmallStore:
+    """Two models that were collected, and are in the database."""
+    store = collected(results, "short_term")
+    store.add("persistence", "enso", {"rmse.per_frame": {"mean": 0.5}})
+    collect_dimension(store.write(), results / "collected" / "short_term.parquet")
+    build(results)
+    assert numbers(results) == [("convlstm", 0.6, 2), ("persistence", 0.5, 1)]
+    return store
+
+
+def test_scores_that_were_made_again_bring_their_ranks(results: Path, rivals: SmallStore) -> None:
+    score_again(rivals, 0.1)
+    collect_dimension(rivals.write(), results / "collected" / "short_term.parquet")
+    build(results)
+    assert numbers(results) == [("convlstm", 0.1, 1), ("persistence", 0.5, 2)]
+
+
+def test_scores_that_were_made_again_since_they_were_collected_are_collected_again(
+    results: Path, rivals: SmallStore
+) -> None:
+    score_again(rivals, 0.1)
+    build(results)
+    assert numbers(results) == [("convlstm", 0.1, 1), ("persistence", 0.5, 2)]
+
+
+def test_scores_that_are_made_again_while_they_are_read_are_not_mixed(
+    results: Path, rivals: SmallStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = scores.collected_rows
+
+    def slowly(plan: Manifest, cell: Cell) -> pa.Table:
+        found = read(plan, cell)
+        if cell.key.model == "persistence":  # the other one has been read
+            score_again(rivals, 0.1)
+            score_again(rivals, 0.7, 1)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scores, "collected_rows", slowly)
+        collect_dimension(rivals.write(), results / "collected" / "short_term.parquet")
+    build(results)
+    assert numbers(results) == [("convlstm", 0.1, 1), ("persistence", 0.7, 2)]
+
+
+def test_scores_that_are_made_again_while_the_database_is_built_leave_the_last_one(
+    results: Path, rivals: SmallStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = database.standings
+
+    def slowly(*given: Any) -> Any:
+        score_again(rivals, 0.1)
+        return compute(*given)
+
+    score_again(rivals, 0.2)
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "standings", slowly)
+        with pytest.raises(StpError, match=r"made again(.|\n)*run again"):
+            build(results)
+    assert numbers(results) == [("convlstm", 0.6, 2), ("persistence", 0.5, 1)]
+    build(results)
+    assert numbers(results) == [("convlstm", 0.1, 1), ("persistence", 0.5, 2)]
+
+
+def test_an_older_dimension_whose_scores_cannot_be_collected_again_hinders_no_other(
+    results: Path,
+) -> None:
+    old = collected(results, "short_term")
+    collected(results, "robustness")
+    score_again(old, 0.1)
+    Path(old.cells[0]["scores"], "scores.parquet").write_text("damaged")
+    held_now, left_out = build(results)
+    assert held_now == ["robustness"] and "scores.parquet: damaged" in left_out["short_term"]
