@@ -7,6 +7,7 @@ from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.prepare.own.pictures import in_order
 from stp.prepare.own.reader import run
 
 OPTIONS = {"kind": "pictures", "splits": {"by": "file", **made.THIRDS}, "fps": 5}
@@ -81,6 +82,19 @@ def test_bad_pictures(make_job, raw, name, content, message):
     (raw / "mine" / "s0" / name).write_bytes(content)
     with pytest.raises(StpError, match=message):
         run(make_job("own.reader", SHAPE, OPTIONS))
+
+
+def test_numbers_of_any_length_are_in_order():
+    names = [f"a/{10**30 + k}.png" for k in (2, 0, 1)]
+    assert in_order(names, "error") == ([names[1], names[2], names[0]], [])
+
+
+def test_times_with_decimals_are_no_frame_numbers():
+    """Their last digits alone would be another order."""
+    with pytest.raises(StpError, match=r"a/1\.9\.png and a/2\.1\.png: times with decimals"):
+        in_order(["a/1.9.png", "a/2.1.png"], "ignore")
+    names = ["a/shot_v1.0001.png", "a/shot_v1.0002.png"]
+    assert in_order(names, "error") == (names, [])
 
 
 def test_pictures_of_different_sizes(make_job, raw):

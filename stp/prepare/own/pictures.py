@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -98,11 +99,14 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
         the sorted names, and the places before which numbers are missing.
 
     Raises:
-        StpError: a name has no number, two have the same, or there are gaps and may not be.
+        StpError: a name has no number, two have the same, numbers are times with decimals, or
+            there are gaps and may not be.
     """
-    numbers = []
+    numbers: list[int] = []
+    before: dict[str, str] = {}
     for name in names:
-        found = re.findall(r"\d+", PurePosixPath(name).stem)
+        stem = PurePosixPath(name).stem
+        found = re.findall(r"\d+", stem)
         if not found:
             raise StpError(
                 f"{name}: no frame number in its name",
@@ -110,22 +114,31 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
                 remedy="rename it, or leave it out of the raw files",
             )
         numbers.append(int(found[-1]))
-    order = np.argsort(numbers, kind="stable")
+        if re.search(r"\d\.\d+\D*$", stem):  # v2.0001, or 12.5 seconds
+            before.setdefault(found[-2], name)
+    if len(before) > 1:
+        raise StpError(
+            f"{' and '.join(list(before.values())[:2])}: times with decimals",
+            expected="whole frame numbers, the last number in each name",
+            remedy="rename the pictures: 0001.png, 0002.png and so on, in the order of their times",
+        )
+    order = sorted(range(len(names)), key=numbers.__getitem__)
     ordered = [names[i] for i in order]
-    steps = np.diff(np.array(numbers, np.int64)[order])
-    if (steps == 0).any():
-        at = int(np.flatnonzero(steps == 0)[0])
+    steps = [numbers[b] - numbers[a] for a, b in pairwise(order)]
+    if 0 in steps:
+        at = steps.index(0)
         raise StpError(
             f"{ordered[at]} and {ordered[at + 1]}: the same frame number",
             expected="one picture for each number in a folder",
             remedy="take one of them away, or put them into folders of their own",
         )
-    cuts = (np.flatnonzero(steps != steps.min()) + 1).tolist() if len(steps) else []
+    least = min(steps, default=0)
+    cuts = [i for i, step in enumerate(steps, start=1) if step != least]
     if cuts and gaps == "error":
         at = cuts[0]
         raise StpError(
             f"{ordered[at - 1]}, {ordered[at]}: frame numbers jump by {steps[at - 1]}",
-            expected=f"steps of {steps.min()}, as elsewhere in this folder",
+            expected=f"steps of {least}, as elsewhere in this folder",
             remedy="find the missing pictures; or set gaps to cut (no clip reaches across) or to "
             "ignore (numbers say nothing but the order)",
         )
