@@ -9,12 +9,21 @@ import own_data as made
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from PIL import Image
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.inspect.new_dataset import guess_axes, inspect, new_dataset, scale_text
+from stp.inspect.new_dataset import (
+    Files,
+    _look_at_pictures,
+    _look_at_videos,
+    guess_axes,
+    inspect,
+    new_dataset,
+    scale_text,
+)
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
@@ -181,6 +190,16 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
+
+
+def test_a_draft_has_the_shape_of_what_a_turned_camera_saw(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter turn
+    Image.new("L", (64, 32)).save(tmp_path / "0.jpg", exif=exif)
+    made.video(tmp_path / "a.mp4", [40, 80], (32, 64), "mpeg4", rotate=90)
+    for look, name in ((_look_at_pictures, "0.jpg"), (_look_at_videos, "a.mp4")):
+        shape, _, _, notes = look(Files(tmp_path, [name]))
+        assert shape[1:] == [64, 32] and notes["shape"].endswith(f"{name} has 64 x 32")
 
 
 @pytest.mark.parametrize("model", ["convlstm", "simvpv2"])

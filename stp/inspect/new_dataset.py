@@ -32,7 +32,6 @@ from stp.prepare.own.calendar import DAY
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
-from stp.prepare.video import open_film
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SUFFIXES = {
@@ -220,18 +219,16 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
 def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
     path = raw.find(videos.files_of(raw.names, "videos", videos.SUFFIXES)[0])
     videos.probe(path)  # which complains well
-    with open_film(path) as container:
-        stream = container.streams.video[0]
-        height, width = stream.codec_context.height, stream.codec_context.width
+    height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
     return [3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
 
 
 def _look_at_pictures(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
     path = raw.find(raw.names[0])
-    pictures.decode_picture(path.read_bytes(), str(path), "RGB")  # which complains well
+    height, width, _ = pictures.decode_picture(path.read_bytes(), str(path), "RGB").shape
     with Image.open(path) as picture:
-        grey, (width, height) = picture.mode == "L", picture.size
+        grey = picture.mode == "L"
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
     return [1 if grey else 3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
 

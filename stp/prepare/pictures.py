@@ -14,7 +14,7 @@ from stp.prepare.members import Member, read, where
 from stp.prepare.resize import bilinear
 
 FORMATS = ("PNG", "JPEG")
-MODES = ("L", "RGB", "P", "RGBA")
+MODES = ("1", "L", "LA", "RGB", "P", "RGBA")
 """Eight bits a channel. Others, such as 16-bit grey, would lose what they hold without a word."""
 PNG_BITS = 24
 """Where a PNG file says how many bits a channel has."""

@@ -36,6 +36,8 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
     try:
         with Image.open(picture) as opened:
             require_pixels(picture, *opened.size)
+            if opened.mode.startswith(("I", "F")):  # Pillow makes 255 of all that is above
+                raise ValueError(f"pixels of kind {opened.mode}")
             grey = np.asarray(opened.convert("L"))
     except DAMAGED as error:
         raise StpError(

@@ -53,6 +53,16 @@ def test_grey_and_colour_are_converted():
     assert np.abs(luma[..., 0] - expected).max() <= 1
 
 
+def test_pictures_of_two_colours_and_grey_ones_with_transparency():
+    black = Image.fromarray(COLOUR[..., 0] < 128)
+    grey = Image.merge("LA", [Image.fromarray(COLOUR[..., 0]), Image.new("L", (9, 6), 200)])
+    for picture, wanted in ((black, np.asarray(black) * 255), (grey, COLOUR[..., 0])):
+        file = io.BytesIO()
+        picture.save(file, "PNG")
+        found = decode_picture(file.getvalue(), "a.png", "L")[..., 0]
+        np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_pictures_are_turned_as_they_say(kind):
     smooth = np.add.outer(np.arange(16) * 9, np.arange(24) * 3).astype(np.uint8)

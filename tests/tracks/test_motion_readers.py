@@ -211,3 +211,11 @@ def test_the_released_simulated_scenarios(raw_mirror: Path, name, scenarios):
     tracks = trajnetpp.read(path, step=1, dt=0.1).decimated(4)
     found = extract(tracks, observe=8, predict=12, protocol="atlas-paper", smooth=0)
     assert len(found) == scenarios
+
+
+def test_a_map_of_16_bits_is_refused(tmp_path):
+    """Pillow makes 255 of all that is above."""
+    Image.fromarray(np.full((4, 5), 300, np.uint16)).save(tmp_path / "map.png")
+    np.savetxt(tmp_path / "H.txt", np.eye(3))
+    with pytest.raises(StpError, match=r"map\.png: cannot be read \(pixels of kind I;16\)"):
+        maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")

@@ -157,6 +157,23 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
         raise _damaged(path, error) from error
 
 
+def size(path: Path) -> tuple[int, int]:
+    """Height and width of the first frame, as it is shown.
+
+    Raises:
+        StpError: it cannot be decoded.
+    """
+    try:
+        with open_film(path) as container:
+            frame = next(container.decode(_stream(container)), None)
+            if frame is None:
+                raise ValueError("no frames")
+            turned = _quarters(frame.rotation) % 2
+            return (frame.width, frame.height) if turned else (frame.height, frame.width)
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
 def _stated_seconds(container: InputContainer, stream: av.VideoStream) -> float:
     """How long a Matroska or WebM video says it is; 0 if it does not, or other streams are longer.
 
