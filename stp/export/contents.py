@@ -39,7 +39,8 @@ WITH titles AS (
 ends AS (
     SELECT
         {", ".join(_CASE)}, convention, variable, level, threshold, leads, source, scale,
-        avg(ci95_low) AS low, avg(ci95_high) AS high
+        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_low ORDER BY seed) END AS low,
+        CASE WHEN count(ci95_high) = count(*) THEN avg(ci95_high ORDER BY seed) END AS high
     FROM overall WHERE model = $1 GROUP BY ALL
 )
 SELECT
@@ -110,7 +111,7 @@ class ResultRow:
     Attributes:
         title: of the dimension.
         metric: column heading of the paper, behind its variable.
-        low, high: the 95 % interval, the mean over seeds of its ends.
+        low, high: the 95 % interval, the mean over seeds of its ends; None if one has none.
     """
 
     dimension: str

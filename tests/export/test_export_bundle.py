@@ -17,9 +17,11 @@ import pytest
 import yaml
 from exported_store import LOCK, make_results
 
+from stp.collect.query import ask
 from stp.core.errors import StpError
 from stp.export.bundle import Options, export
 from stp.export.checking import MANIFEST, check
+from stp.export.contents import RESULTS, ResultRow
 
 EVERYTHING = Options(samples=True, checkpoints=True)
 ROOT = Path(__file__).parents[2]
@@ -88,6 +90,15 @@ def test_nothing_of_the_machine_or_the_person_is_in_it(made, database):
         assert not [secret for secret in secrets if secret.encode() in text], name
     reasons = pc.unique(table["reason"]).to_pylist()
     assert "cannot read alexnet.pt" in reasons, "the reason is kept, without the folders"
+
+
+def test_an_interval_of_one_seed_is_not_that_of_two(database, tmp_path):
+    path = shutil.copy(database, tmp_path / "results.duckdb")
+    with duckdb.connect(str(path)) as store:
+        ends = "SELECT number FROM score_kinds WHERE statistic = 'ci95_low'"
+        store.execute(f"UPDATE score_rows SET value = NULL WHERE value < 0.5 AND kind IN ({ends})")
+    (row,) = [r for r in ask(Path(path), ResultRow, RESULTS, ["convlstm"]) if r.metric == "SSIM"]
+    assert (row.value, row.low, row.high) == (0.52, None, pytest.approx(0.54))
 
 
 def test_the_card_says_what_must_be_known(made):
