@@ -26,7 +26,8 @@ def video(
 ) -> None:
     """A video of even grey frames, without loss unless another codec is named."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with av.open(str(path), "w") as container:
+    muxer = {"live": "1"} if options.pop("live", False) else {}
+    with av.open(str(path), "w", options=muxer) as container:
         stream = container.add_stream(codec, rate=12)
         stream.height, stream.width = size
         stream.pix_fmt = options.pop("pix_fmt", "yuv420p")

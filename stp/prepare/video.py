@@ -12,7 +12,7 @@ from stp.core.errors import StpError
 from stp.core.limits import require_pixels
 
 DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
-"""Names of FFmpeg. Others, such as concat, open whatever further files a file names."""
+"""Names of FFmpeg. Others open whatever further files or addresses a file names: concat, sdp."""
 LOST = "a part of frame {} is lost"
 
 
@@ -26,7 +26,8 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
         av.FFmpegError: it is damaged, or something else.
     """
     named = str(file) if isinstance(file, Path) else file
-    return av.open(named, "r", options={"format_whitelist": DEMUXERS})
+    options = {"format_whitelist": DEMUXERS, "protocol_whitelist": "file"}
+    return av.open(named, "r", options=options)
 
 
 def whole_frames(container: InputContainer, stream: av.VideoStream) -> Iterator[av.VideoFrame]:

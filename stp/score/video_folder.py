@@ -19,6 +19,7 @@ from stp.core.errors import StpError
 from stp.core.limits import require_pixels, require_zip
 from stp.prepare.own.arrays import DAMAGE
 from stp.prepare.own.pictures import in_order
+from stp.prepare.own.videos import probe
 from stp.prepare.pictures import decode_picture
 from stp.prepare.video import open_film, whole_frames
 
@@ -123,6 +124,7 @@ def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
         with open_film(path) as container:
             stream = container.streams.video[0]
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
+            probe(path)  # which says whether it is cut off
             decoded = whole_frames(container, stream)
             frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
             return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)

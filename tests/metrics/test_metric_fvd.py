@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 import torch
+from own_data import video
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -181,6 +182,15 @@ def test_grey_pictures_of_16_bits_are_refused(tmp_path: Path) -> None:
     grey = np.full((4, 4), 1000, np.uint16)
     Image.fromarray(grey).save(tmp_path / "a" / "0.png")
     with pytest.raises(StpError, match=r"0\.png: cannot be decoded \(pixels of kind I;16\)"):
+        read_clip(*find_clips(tmp_path))
+
+
+def test_films_that_are_cut_off_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.mkv"
+    video(path, list(range(40, 80)), codec="mpeg4")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StpError, match=r"a\.mkv(.|\n)*cut off after \d+ frames"):
         read_clip(*find_clips(tmp_path))
 
 

@@ -4,7 +4,6 @@ The frames of a video are counted by its packets, without decoding. Long videos 
 parts, from the key frame before each.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +30,10 @@ SUFFIXES = (
     *(".ogv", ".ts", ".webm", ".wmv"),
 )
 FORMATS = {1: "gray", 3: "rgb24"}
+TRANSPORT = (188, 192, 204)
+"""Bytes of the packets of MPEG-TS: plain, with times, with checksums."""
+EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
+"""What the two parts of a Matroska file begin with."""
 DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
 
 
@@ -135,23 +138,18 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
             stream = _stream(container)
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             stamps: list[int | None] = []
-            end = 0
             for packet in container.demux(stream):
                 if packet.is_corrupt:
                     raise ValueError(f"cut off after {len(stamps)} frames")
                 if packet.size:  # the last one is empty
                     stamps.append(packet.pts)
-                    end = max(end, (packet.pts or 0) + (packet.duration or 0))
             if not stamps:
                 raise ValueError("no frames")
+            if _is_cut_off(path, container):
+                raise ValueError(f"cut off after {len(stamps)} frames")
             # Other containers may have more frames than they show.
             if container.format.name == "avi" and len(stamps) < stream.frames:
                 raise ValueError(f"{len(stamps)} of {stream.frames} frames")
-            stated = _stated_seconds(container, stream)
-            found = float(end * (stream.time_base or 0))
-            # Half a frame for the rounding of times.
-            if stream.average_rate and found + 0.5 / float(stream.average_rate) < stated:
-                raise ValueError(f"{found:g} of {stated:g} seconds")
             return stamps, stream.average_rate
     except DAMAGE as error:
         raise _damaged(path, error) from error
@@ -172,19 +170,6 @@ def size(path: Path) -> tuple[int, int]:
             return (frame.width, frame.height) if turned else (frame.height, frame.width)
     except DAMAGE as error:
         raise _damaged(path, error) from error
-
-
-def _stated_seconds(container: InputContainer, stream: av.VideoStream) -> float:
-    """How long a Matroska or WebM video says it is; 0 if it does not, or other streams are longer.
-
-    When such a file is cut off, what is left of it reads without an error.
-    """
-    if "matroska" not in container.format.name:
-        return 0.0
-    if found := re.fullmatch(r"(\d+):(\d+):([\d.]+)", stream.metadata.get("DURATION", "")):
-        hours, minutes, seconds = found.groups()
-        return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
-    return (container.duration or 0) / av.time_base if len(container.streams) == 1 else 0.0
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
@@ -250,6 +235,32 @@ def _stream(container: Any) -> av.VideoStream:
         raise ValueError("an unknown codec")
     stream.codec_context.thread_count = 1
     return stream
+
+
+def _is_cut_off(path: Path, container: InputContainer) -> bool:
+    """Whether a file ends early, where FFmpeg says nothing and the format does."""
+    size, name = path.stat().st_size, container.format.name
+    if name == "mpegts":  # packets of one size
+        return all(size % packet for packet in TRANSPORT)
+    if name == "asf":  # FFmpeg believes the duration of a whole file only
+        return container.duration is None
+    return name == "matroska,webm" and size < _matroska_bytes(path)
+
+
+def _matroska_bytes(path: Path) -> int:
+    """How large a Matroska file says that it is; 0 where it does not, as in live recordings."""
+    with path.open("rb") as file:
+        while (kind := file.read(4)) in (EBML, SEGMENT):
+            first = file.read(1)
+            if not any(first):
+                return 0
+            more = 8 - first[0].bit_length()  # bytes, as many as there are zeros in front
+            bits = 7 * (more + 1)
+            size = int.from_bytes(first + file.read(more), "big") % (1 << bits)
+            if kind == SEGMENT:
+                return 0 if size == (1 << bits) - 1 else file.tell() + size
+            file.seek(size, 1)
+    return 0
 
 
 @cache
