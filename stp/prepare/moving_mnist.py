@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -16,7 +18,6 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.prepare.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
-from stp.prepare.own.arrays import DAMAGE
 from stp.prepare.planned import Lists, Planned
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
@@ -218,7 +219,7 @@ def _published(path: Path, name: str, span: int, size: int) -> np.ndarray:
         clips = np.load(path, mmap_mode="r")
         if not isinstance(clips, np.ndarray):
             raise ValueError("several arrays")
-    except DAMAGE as error:
+    except (OSError, ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
         raise StpError(
             f"{path}: cannot be read as a NumPy file ({error})",
             expected="a complete .npy file",
