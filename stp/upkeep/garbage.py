@@ -176,22 +176,59 @@ def _cell(folder: str) -> str:
     return folder.rpartition("/")[0].partition("/")[2]
 
 
-def delete(root: Path, rubbish: Iterable[Rubbish], say: Callable[[Rubbish], None]) -> None:
-    """Delete what was found, unless a living process has it by now.
+def delete(
+    root: Path,
+    rubbish: Iterable[Rubbish],
+    say: Callable[[Rubbish], None],
+    wanted: Needed | None = None,
+    oldest: float = 0.0,
+) -> None:
+    """Delete what was found, unless a run has begun that may need it by now.
 
     A folder loses its name in one step, so nobody ever sees half an artefact.
+
+    Args:
+        root: the store.
+        rubbish: from `find` or `find_predictions`, which take long in a large store.
+        say: is told of each before it goes.
+        wanted: artefact folders that were known to be needed.
+        oldest: Unix time; claims before it do not count.
     """
     for item in rubbish:
         path = root / item.folder
-        if store.is_held(root / item.holder) or not path.exists():
+        if not path.exists() or _is_needed_by_now(root, item, wanted or {}, oldest):
             continue
         say(item)
         if item.kind == "predictions":
             store.drop(path, "stp gc --predictions")
             continue
         aside = path.with_name(f".{path.name.lstrip('.')}.{uuid.uuid4().hex[:8]}.garbage")
-        path.rename(aside)
-        shutil.rmtree(aside)
+        try:
+            path.rename(aside)
+        except FileNotFoundError:  # somebody else deletes, too
+            continue
+        if store.is_held(aside):  # somebody took it just before
+            aside.rename(path)
+            continue
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_needed_by_now(root: Path, item: Rubbish, wanted: Needed, oldest: float) -> bool:
+    """Has a run begun since something was listed that has it, or may need it?"""
+    if store.is_held(root / item.holder):
+        return True
+    claims = [claim for claim in read_claims(root) if claim.time >= oldest]
+    held = {folder for folder in states(root) if store.is_held(root / "state" / folder)}
+    claimed = needed([], claims)
+    if item.kind == "artefact":
+        return item.folder in claimed or bool(held - claimed.keys() - wanted.keys())
+    if item.kind == "predictions":
+        users = [user for user, made_of in claimed.items() if item.folder in made_of]
+        of_cell = f"/{_cell(item.folder)}/"
+        return any(of_cell in one for one in held) or not all(
+            (root / user / RECEIPT).exists() for user in users
+        )
+    return False
 
 
 def lines(found: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
@@ -240,14 +277,15 @@ def collect(
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find
     meter = CountMeter("gc")
-    found = search(root, needed(plans, claims), days * DAY, meter)
+    wanted = needed(plans, claims)
+    found = search(root, wanted, days * DAY, meter)
     meter.clear()
     print(f"store: {root}")
     print(folded(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
     for line in lines(found, claims, days):
         print(line)
     if yes:
-        delete(root, found.rubbish, lambda item: print(f"deleted {item.folder}"))
+        delete(root, found.rubbish, lambda item: print(f"deleted {item.folder}"), wanted, oldest)
     elif found.rubbish:
         print("nothing was deleted; `--yes` does")
 

@@ -114,6 +114,74 @@ def test_what_is_being_made_stays_and_so_does_what_it_may_need(plan):
     assert folders(garbage.find(plan.store, wanted)) == {old.folder}
 
 
+def test_what_is_claimed_or_held_since_it_was_listed_stays(plan, other, tmp_path):
+    """A run may begin while a large store is searched."""
+    for artefact in (old := pick(plan, "prepare"), pick(plan, "train", "convlstm")):
+        finish(plan, artefact, days_old=10)
+    found = garbage.find(plan.store, {})
+    assert len(found.rubbish) == 2
+    claim(plan, tmp_path / "results")
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert all(store.is_complete(plan.store / item.folder) for item in found.rubbish)
+    for path in (plan.store / "state" / "plans").iterdir():
+        path.unlink()
+    running = plan.store / "state" / pick(other, "train", "simvpv2").folder
+    hold(running)  # no plan has it: it may need any of them
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert all(store.is_complete(plan.store / item.folder) for item in found.rubbish)
+    (running / "lease.json").unlink()
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert not (plan.store / old.folder).exists()
+
+
+def test_what_is_held_just_before_it_loses_its_name_gets_it_back(plan, monkeypatch):
+    artefact = pick(plan, "train", "convlstm")
+    state = plan.store / "state" / artefact.folder
+    state.mkdir(parents=True)
+    (state / "training.pt").write_text("weights")
+    grow_old(state, 10)
+    found = garbage.find(plan.store, {})
+    rename = Path.rename
+
+    def late(path: Path, target: Path) -> Path:
+        if path == state:
+            hold(state)
+        return rename(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", late)
+        garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert (state / "training.pt").read_text() == "weights"
+    assert not list(plan.store.rglob("*.garbage"))
+
+
+def test_predictions_that_are_scored_since_they_were_listed_stay(plan):
+    predictions, scores = pick(plan, "predict", "convlstm"), pick(plan, "score", "convlstm")
+    folder = finish(plan, predictions, days_old=10)
+    finish(plan, scores, days_old=10)
+    found = garbage.find_predictions(plan.store, needs(plan))
+    looking = plan.store / "state" / scores.folder.replace(scores.fingerprint, "0" * 16)
+    hold(looking)
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert store.is_complete(folder)
+
+
+def test_two_that_delete_at_once_do_not_hinder_each_other(plan, monkeypatch):
+    artefact = pick(plan, "prepare")
+    folder = finish(plan, artefact, days_old=10)
+    found = garbage.find(plan.store, {})
+    rename = Path.rename
+
+    def taken(path: Path, target: Path) -> Path:
+        if path == folder:
+            shutil.rmtree(folder)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", taken)
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert not folder.exists()
+
+
 def test_leftovers_of_killed_processes_go_after_a_day(plan):
     artefact = pick(plan, "train", "convlstm")
     partial = store.temporary_folder(plan.store / artefact.folder)
