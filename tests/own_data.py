@@ -1,6 +1,7 @@
 """Small files of every kind, made here with known values, for tests of own data."""
 
 import io
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,27 @@ def video(
     codec: str = "ffv1",
     **options: Any,
 ) -> None:
-    """A video of even grey frames, without loss unless another codec is named."""
+    """A video of even grey frames, without loss unless another codec is named.
+
+    With ``times``, frame k is shown at ``times[k] / 12`` seconds.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     muxer = {"live": "1"} if options.pop("live", False) else {}
     with av.open(str(path), "w", options=muxer) as container:
-        stream = container.add_stream(codec, rate=12)
+        stream = container.add_stream(codec, rate=options.pop("rate", 12))
         stream.height, stream.width = size
         stream.pix_fmt = options.pop("pix_fmt", "yuv420p")
         rotate = options.pop("rotate", None)
+        times = options.pop("times", None)
         if rotate:
             stream.set_display_rotation(rotate)
         stream.options = {name: str(value) for name, value in options.items()}
-        for value in levels:
+        for number, value in enumerate(levels):
             picture = np.full((*size, 3), value, np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            if times:
+                frame.pts, frame.time_base = times[number], Fraction(1, 12)
+            container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
 
 

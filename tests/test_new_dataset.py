@@ -19,6 +19,7 @@ from stp.inspect.new_dataset import (
     Files,
     _look_at_pictures,
     _look_at_videos,
+    dataset_text,
     guess_axes,
     inspect,
     new_dataset,
@@ -190,6 +191,23 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
+
+
+def test_a_draft_says_that_frames_are_not_resampled(tmp_path):
+    folder = tmp_path / "shots"
+    for i in range(4):
+        made.video(folder / f"a{i}.mkv", [40] * 20, codec="mpeg4")
+    assert "kind: videos\n" in dataset_text(inspect(folder))
+    made.video(folder / "b.mkv", [40] * 20, codec="mpeg4", times=[*range(19), 30])
+    written = dataset_text(inspect(folder))
+    assert (
+        "kind: videos # CHECK: frames are not resampled, and those of shots/b.mkv are at uneven"
+        in written
+    )
+    made.video(folder / "c.mkv", [40] * 20, codec="mpeg4", rate=30)
+    (folder / "b.mkv").unlink()
+    written = dataset_text(inspect(folder))
+    assert "CHECK: frames are not resampled, and the videos have 12, 30 a second\n" in written
 
 
 def test_a_draft_has_the_shape_of_what_a_turned_camera_saw(tmp_path):

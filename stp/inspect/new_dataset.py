@@ -380,10 +380,22 @@ def _try(draft: Draft, raw: Files) -> None:
     if draft.kind == "grids" and (cycle := _cycle(found, draft.options["splits"])):
         draft.options["cycle"] = cycle
         draft.notes["cycle"] = "what the climatology repeats: year, day or day_of_year"
+    if wrong := _odd_rates(found):
+        draft.notes["kind"] = f"CHECK: frames are not resampled, and {wrong}"
     draft.frames = sum(lengths)
     draft.units = str(found.attrs.get("units", draft.units))
     draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
     _count(draft, clips)
+
+
+def _odd_rates(found: RawContents) -> str:
+    """Why a lead time is not the same number of seconds in all videos; empty if it is."""
+    uneven, rates = found.extras.get(videos.UNEVEN), found.extras.get("frames per second", [])
+    if uneven:
+        return f"those of {uneven[0]} are at uneven times (videos that are so: {len(uneven)})"
+    if len(rates) > 1:
+        return f"the videos have {', '.join(f'{rate:g}' for rate in rates)} a second"
+    return ""
 
 
 FRACTIONS = {"train": 0.7, "val": 0.15, "test": 0.15}
@@ -510,7 +522,7 @@ def dataset_text(draft: Draft) -> str:
         + (f"; {draft.notes['metrics']}" if "metrics" in draft.notes else ""),
         "reader: own.reader",
         "prepare:",
-        f"  kind: {draft.kind}",
+        f"  kind: {draft.kind}{_note(draft, 'kind')}",
         *(f"  {key}: {_flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
         f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of time only",
         "release: own # other files of yours are another release",

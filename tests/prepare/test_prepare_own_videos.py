@@ -289,6 +289,22 @@ def test_videos_of_different_speed_have_no_common_one(make_job, raw):
     assert Prepared(job.out).attrs["fps"] == 25
 
 
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_frames_at_uneven_times_have_no_rate(make_job, tmp_path, suffix):
+    """Frame 5 is shown for as long as three: no lead time is the same number of seconds there."""
+    uneven = [0, 1, 2, 3, 4, 5, 8, 9, 10]
+    for i in range(4):
+        levels = [made.level(i, k) for k in range(9)]
+        times = uneven if i == 1 else None
+        made.video(tmp_path / "raw" / f"a{i}{suffix}", levels, codec="mpeg4", times=times)
+    job = make_job("own.reader", [1, 8, 12], OPTIONS)
+    assert run(job)["videos with frames at uneven times"] == [f"a1{suffix}"]
+    assert Prepared(job.out).attrs["fps"] is None
+    job = make_job("own.reader", [1, 8, 12], {**OPTIONS, "fps": 12})
+    run(job)
+    assert Prepared(job.out).attrs["fps"] == 12
+
+
 def test_normalisation_is_that_of_the_training_frames(make_job, raw):
     splits = {
         "by": "list",

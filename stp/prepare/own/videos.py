@@ -30,6 +30,8 @@ SUFFIXES = (
     *(".ogv", ".ts", ".webm", ".wmv"),
 )
 FORMATS = {1: "gray", 3: "rgb24"}
+UNEVEN = "videos with frames at uneven times"
+"""In the receipt."""
 TRANSPORT = (188, 192, 204)
 """Bytes of the packets of MPEG-TS: plain, with times, with checksums."""
 EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
@@ -98,7 +100,7 @@ def raw_contents(
     channels, height, width = shape
     require(channels in FORMATS, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
     names = files_of(raw.names, "videos", SUFFIXES)
-    recordings, times, rates = [], [], set()
+    recordings, times, rates, uneven = [], [], set(), []
     for name in names:
         path = raw.find(name)
         stamps, rate = probe(path)
@@ -108,7 +110,10 @@ def raw_contents(
         usable = None not in stamps and len(set(stamps)) == len(stamps)
         times.append(sorted(stamps) if usable else None)  # type: ignore[type-var]
         rates.add(rate)
-    fps = options.fps or (float(next(iter(rates)) or 0) if len(rates) == 1 else None)
+        if usable and _is_uneven(times[-1][:frames]):  # type: ignore[index]
+            uneven.append(name)
+    is_one = len(rates) == 1 and not uneven
+    fps = options.fps or (float(next(iter(rates)) or 0) if is_one else None)
 
     def task(number: int, first: int, stop: int) -> Task:
         at, count = times[number], stop - first
@@ -123,8 +128,18 @@ def raw_contents(
         np.uint8,
         channels * height * width,
         {**PIXELS, "fps": fps or None},
-        extras={"frames per second": sorted({float(rate) if rate else 0.0 for rate in rates})},
+        extras={
+            "frames per second": sorted({float(rate) if rate else 0.0 for rate in rates}),
+            UNEVEN: uneven[:100],
+        },
     )
+
+
+def _is_uneven(times: list[int | None]) -> bool:
+    """Whether a frame is shown half as long again as usual, or half as long: containers round."""
+    steps = np.diff(np.array(times, np.int64))
+    usual = np.median(steps) if len(steps) else 0
+    return bool((np.abs(steps - usual) > usual / 2).any())
 
 
 def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
