@@ -14,7 +14,7 @@ from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.matched import Report
 from stp.collect.people_agreement import TABLE
-from stp.collect.receipt_rows import STAGES, made_again
+from stp.collect.receipt_rows import STAGES, made_again, note_makings
 from stp.collect.scores import collect
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -32,7 +32,7 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
     kept = rows.with_suffix(".json")
     with _alone(rows.parent):
         kept.unlink(missing_ok=True)  # rows without a manifest do not count
-        collect(manifest, rows)
+        note_makings(rows, collect(manifest, rows))
         with beside(kept) as temporary:
             shutil.copyfile(manifest, temporary)
 
@@ -77,7 +77,7 @@ def build_database(
             if path.stem in left_out or made_again(rows) == []:
                 continue
             try:
-                collect(path, rows)
+                note_makings(rows, collect(path, rows))
             except StpError as problem:
                 if path == kept[-1]:
                     raise

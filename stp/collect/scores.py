@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.receipt_rows import makings, note_makings
+from stp.collect.receipt_rows import makings
 from stp.collect.score_rows import ScoreRow, as_table
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -44,12 +44,14 @@ _ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statis
 """What identifies a row within a cell; also the order of the rows."""
 
 
-def collect(manifest: Path, out: Path) -> None:
+def collect(manifest: Path, out: Path) -> dict[str, str]:
     """Write the rows of all cells of ``manifest`` to the parquet file ``out``.
 
     Cells keep the order of the manifest, rows are sorted within a cell; ``out`` is replaced in one
-    step, and only after every ``scores.parquet`` has been found good. A file beside it notes which
-    making of the scores it has.
+    step, and only after every ``scores.parquet`` has been found good.
+
+    Returns:
+        `makings` of the scores, before they were read.
 
     Raises:
         StpError: a score artefact is missing, damaged, of another schema or of another cell.
@@ -74,7 +76,7 @@ def collect(manifest: Path, out: Path) -> None:
         )
     with beside(out) as temporary:
         pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
-    note_makings(out, made)
+    return made
 
 
 def read_parquet(path: Path) -> pa.Table:
