@@ -21,7 +21,7 @@ from stp.collect.rows import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
-from stp.core.receipts import check_file, require_receipt
+from stp.core.receipts import check_file, making, require_receipt
 from stp.features.table import FEATURES
 from stp.metrics import frechet
 from stp.plan.cell_key import CellKey
@@ -39,14 +39,16 @@ _CACHE = pa.schema(
         ("convention", pa.string()),
         ("n", pa.int64()),
         ("code", pa.string()),
+        ("making", pa.string()),
         ("value", pa.float64()),
         ("sd", pa.float64()),
     ]
 )
 
 Report = Callable[[str], None]
-DrawnDistances = dict[tuple[str | None, str, int | None, str], tuple[float, float]]
-"""(fingerprint of scores, convention, n, fingerprint of code) -> value and its sd."""
+DrawnDistances = dict[tuple[str | None, str, int | None, str, str], tuple[float, float]]
+"""(fingerprint of scores, convention, n, fingerprint of code, which making of the scores) -> value
+and its sd."""
 
 
 class _Scored(NamedTuple):
@@ -85,7 +87,9 @@ def matched_distances(
         counts = [m.row.n for m in members if m.row.value is not None and m.row.n is not None]
         n = min(counts, default=None)
         for member in members:
-            key = (member.row.scores_fingerprint, member.row.convention, n, member.code)
+            row, folder = member.row, member.cell.folder("perceptual")
+            made = making(folder) if folder else ""
+            key = (row.scores_fingerprint, row.convention, n, member.code, made)
             found, reason = _value(member, n, known.get(key))
             if n is not None and found is not None and found[1] is not None:
                 used[key] = (found[0], found[1])
@@ -208,7 +212,7 @@ def _read_cache(path: Path | None) -> DrawnDistances:
     except (OSError, ValueError, pa.ArrowException):
         return {}
     return {
-        (row["scores_fingerprint"], row["convention"], row["n"], row["code"]): (
+        (row["scores_fingerprint"], row["convention"], row["n"], row["code"], row["making"]): (
             row["value"],
             row["sd"],
         )

@@ -1,5 +1,7 @@
 """Frechet distances are compared at equal N: by hand, and as they stand in results.duckdb."""
 
+import json
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -236,6 +238,28 @@ def test_a_smaller_cell_changes_the_number_for_all(cells: Cells, tmp_path: Path)
     found = ask(cells.build(tmp_path / "cache.parquet"), "generalization", "convlstm")
     assert [row[2] for row in found] == [9, 9, 9]
     assert found[-1][4] == pytest.approx(drawn(test, 9)[0])
+
+
+def test_scores_that_were_made_again_are_drawn_again(cells: Cells, tmp_path: Path) -> None:
+    """Under the same fingerprint: on another processor, or after they were lost."""
+    cells.add("short_term", clips(30, 1))
+    cells.add("generalization", clips(12, 2), subset="new_scene_new_task")
+    cache = tmp_path / "cache.parquet"
+    cells.build(cache)
+    store = cells.stores["short_term"]
+    again = clips(30, 5)
+    folder = Path(store.manifest["cells"][0]["perceptual"])
+    receipt = json.loads((folder / "artefact.json").read_text())
+    for of, values in zip(("observed", "predicted"), again[:2], strict=True):
+        seen = folder.parents[2] / receipt["inputs"][f"{NAME}.{of}"]
+        shutil.rmtree(seen)
+        seen.mkdir()
+        table.write(seen, [f"clip{i}" for i in range(30)], table.Features(values))
+        write_receipt(seen, "features")
+    (folder / "note.txt").write_text("again")
+    write_receipt(folder, "score", recipe=receipt["recipe"], inputs=receipt["inputs"])
+    found = ask(cells.build(cache), "generalization", "convlstm")
+    assert found[-1][4] == pytest.approx(drawn(again, 12)[0])
 
 
 def test_damaged_features_are_named(cells: Cells) -> None:

@@ -44,7 +44,8 @@ Checkpoints of TensorFlow are declared by their `.data-00000-of-00001`, with `.i
 TensorFlow is not needed.
 
 FVD depends on the number of clips, so compare values at equal N only. `stp fvd` compares two
-folders of videos, paired or not, from this project or any other:
+folders of videos, paired or not, from this project or any other. A video is a film, an array or a
+folder of pictures with 8 bits per channel, in the order of the numbers in their names:
 
 ```sh
 stp fvd real/ generated/ --frames 16
