@@ -14,6 +14,7 @@ from stp.inspect.new_dataset import LOOKS, Files, members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.prepare.frames import Decoded
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 
@@ -226,5 +227,13 @@ def _last(raw: Files, found: RawContents, number: int, span: int) -> np.ndarray:
             expected=f"at least {span}, which the model is shown",
             remedy="give a longer recording",
         )
-    decoded: Any = found.decode(raw, found.task(number, one.frames - span, one.frames))
-    return np.asarray(getattr(decoded, "frames", decoded))
+    decoded = found.decode(raw, found.task(number, one.frames - span, one.frames))
+    if not isinstance(decoded, Decoded):
+        return decoded
+    if decoded.note < span:  # the others are copies
+        raise StpError(
+            f"{one.name}: {span - decoded.note} of its last {span} frames do not exist",
+            expected="a frame for each packet",
+            remedy="write the video anew: ffmpeg -i OLD NEW.mp4",
+        )
+    return decoded.frames

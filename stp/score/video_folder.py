@@ -148,6 +148,8 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
     if not array.size:
         return np.empty((0, 3, 0, 0), np.float32)
     array = array if axis == 3 else array.transpose(0, 2, 3, 1)
+    if array.dtype == bool:  # masks are black and white
+        array = array.astype(np.float32)
     is_float = np.issubdtype(array.dtype, np.floating)
     low, high = float(array.min()), float(array.max())
     limit = 1.0 if is_float else 255.0

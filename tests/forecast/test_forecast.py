@@ -22,6 +22,7 @@ from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.plan.strict import CONFIG_FOLDER
+from stp.prepare.own import videos
 
 CONTEXT, HORIZON, SHAPE = 3, 2, (1, 8, 12)
 RECIPE: dict[str, Any] = {
@@ -93,6 +94,22 @@ def test_videos_are_read_as_they_are_prepared(tmp_path: Path) -> None:
     np.testing.assert_allclose(levels, [[30, 40, 50], [60, 70, 80]], atol=1.5)
     with pytest.raises(StpError, match="3 frames without a gap"):
         frames.read(tmp_path, FrameModel("any", {"shape": [1, 8, 12], "context": 4}))
+
+
+def test_a_video_does_not_end_in_copies_of_its_last_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some formats have packets without frames."""
+    video(tmp_path / "a.avi", [40, 60, 80, 100])
+    probe = videos.probe
+
+    def more(path: Path) -> tuple[list[Any], Any]:
+        stamps, rate = probe(path)
+        return [*stamps, 4, 5], rate
+
+    monkeypatch.setattr(videos, "probe", more)
+    with pytest.raises(StpError, match=r"a\.avi: 2 of its last 3 frames do not exist"):
+        frames.read(tmp_path / "a.avi", FrameModel("any", {"shape": [1, 8, 12], "context": 3}))
 
 
 def test_a_forecast_of_arrays_as_zarr_picture_and_movie(tmp_path: Path) -> None:

@@ -153,6 +153,12 @@ def test_grey_arrays(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read_clip(clip)[:, 0], grey.astype(np.float32) / 255)
 
 
+def test_masks_are_black_and_white(tmp_path: Path) -> None:
+    mask = clip_of(2)[..., 0] > 127
+    np.save(tmp_path / "mask.npy", mask)
+    np.testing.assert_array_equal(read_clip(*find_clips(tmp_path))[:, 0], mask.astype(np.float32))
+
+
 def test_pictures_and_films(tmp_path: Path) -> None:
     clip = clip_of(3)
     (tmp_path / "a").mkdir()
