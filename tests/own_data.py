@@ -49,6 +49,23 @@ def video(
         container.mux(stream.encode(None))
 
 
+def video_of_two_sizes(path: Path) -> None:
+    """Two frames, and then two that are larger, as no camera writes them."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=12)
+        stream.height, stream.width, stream.pix_fmt = 16, 24, "yuvj420p"
+        larger = av.CodecContext.create("mjpeg", "w")
+        larger.height, larger.width, larger.pix_fmt = 32, 48, "yuvj420p"
+        larger.time_base = Fraction(1, 12)
+        for number, coder in enumerate((stream, stream, larger, larger)):
+            picture = np.full((coder.height, coder.width, 3), 90, np.uint8)
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format="yuvj420p")
+            frame.pts, frame.time_base = number, Fraction(1, 12)
+            for packet in coder.encode(frame):
+                packet.stream = stream
+                container.mux(packet)
+
+
 def picture(path: Path, values: np.ndarray | int, size: tuple[int, int] = (16, 24)) -> None:
     """A picture file of these values, or of one grey level."""
     path.parent.mkdir(parents=True, exist_ok=True)

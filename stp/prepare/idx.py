@@ -25,7 +25,7 @@ def read_pictures(path: Path) -> np.ndarray:
     try:
         with gzip.open(path, "rb") as file:
             content = file.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, OSError) as error:
         raise StpError(
             f"{path}: damaged or cut off ({error})",
             expected="a complete gzip file",

@@ -26,7 +26,7 @@ from stp.opinions import prepared
 from stp.opinions.ratings import Opinions, Ratings, Rescaling, opinions, split_half
 from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
-from stp.prepare.video import open_film, whole_frames
+from stp.prepare.video import open_film
 
 NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
 RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
@@ -338,7 +338,7 @@ def decode(path: Path, name: str) -> np.ndarray:
             if stream.codec_context is None:
                 raise ValueError("an unknown codec")
             require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [f.to_ndarray(format="rgb24") for f in whole_frames(container, stream)]
+            frames = [f.to_ndarray(format="rgb24") for f in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
         return np.stack(frames)  # of one size, or it is refused

@@ -17,7 +17,10 @@ from stp.prepare.track_readers import numbers
 from stp.tracks.obstacles import Obstacles, cells, discs
 from stp.tracks.surface import Surface
 
-DAMAGED = (OSError, ValueError, SyntaxError, struct.error, zlib.error, Image.DecompressionBombError)
+DAMAGED = (
+    *(OSError, ValueError, SyntaxError, struct.error, zlib.error, MemoryError),
+    Image.DecompressionBombError,
+)
 """What Pillow raises of a picture that is none."""
 
 

@@ -1,6 +1,5 @@
 """Decoding of video files."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,7 +12,6 @@ from stp.core.limits import require_pixels
 
 DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
 """Names of FFmpeg. Others open whatever further files or addresses a file names: concat, sdp."""
-LOST = "a part of frame {} is lost"
 
 
 def open_film(file: Path | BinaryIO) -> InputContainer:
@@ -28,19 +26,6 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
     named = str(file) if isinstance(file, Path) else file
     options = {"format_whitelist": DEMUXERS, "protocol_whitelist": "file"}
     return av.open(named, "r", options=options)
-
-
-def whole_frames(container: InputContainer, stream: av.VideoStream) -> Iterator[av.VideoFrame]:
-    """The frames of a video, as they are shown.
-
-    Raises:
-        av.FFmpegError: FFmpeg cannot decode one.
-        ValueError: FFmpeg made up what was lost of one, mostly as grey or repeated blocks.
-    """
-    for number, frame in enumerate(container.decode(stream)):
-        if frame.is_corrupt:
-            raise ValueError(LOST.format(number))
-        yield frame
 
 
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
@@ -65,7 +50,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
             if stream.codec_context is None:
                 raise ValueError("an unknown codec")
             require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [_grey(frame) for frame in whole_frames(container, stream)]
+            frames = [_grey(frame) for frame in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
         return np.stack(frames)  # of one size, or it is refused

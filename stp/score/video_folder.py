@@ -21,7 +21,7 @@ from stp.prepare.own.arrays import DAMAGE
 from stp.prepare.own.pictures import in_order
 from stp.prepare.own.videos import probe
 from stp.prepare.pictures import decode_picture
-from stp.prepare.video import open_film, whole_frames
+from stp.prepare.video import open_film
 
 FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")
@@ -125,8 +125,13 @@ def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
             stream = container.streams.video[0]
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             probe(path)  # which says whether it is cut off
-            decoded = whole_frames(container, stream)
-            frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
+            frames = []
+            for number, frame in enumerate(islice(container.decode(stream), 0, stop)):
+                if frame.is_corrupt:  # FFmpeg painted over what it lost
+                    raise ValueError(f"a part of frame {number} is lost")
+                require_pixels(path, frame.width, frame.height)  # the file may promise fewer
+                if number % interval == 0:
+                    frames.append(frame.to_ndarray(format="rgb24"))
             return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
     # PyAV has no codec context where it knows no decoder, and numpy stacks one size alone.
     except (av.FFmpegError, ValueError, IndexError, AttributeError) as error:

@@ -1,6 +1,7 @@
 """Own videos: what is read is what was written, in one piece or in parts."""
 
 import json
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -11,9 +12,11 @@ from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.prepare import opinions
 from stp.prepare.own import reader, videos
 from stp.prepare.own.reader import run
 from stp.prepare.video import decode_grey
+from stp.score.video_folder import Clip, read_clip
 
 OPTIONS = {"kind": "videos", "splits": {"by": "file", **made.THIRDS}}
 
@@ -232,8 +235,8 @@ def test_frames_that_were_patched_up_are_refused(make_job, tmp_path):
     options = {"kind": "videos", "splits": {"by": "time", **made.THIRDS}}
     with pytest.raises(StpError, match=r"patched\.avi: .*a part of frame \d+ is lost"):
         run(make_job("own.reader", [1, 32, 48], options))
-    with pytest.raises(StpError, match=r"patched\.avi: .*a part of frame \d+ is lost"):
-        decode_grey(path, "patched.avi")
+    with pytest.raises(StpError, match=r"patched\.avi(.|\n)*a part of frame \d+ is lost"):
+        read_clip(Clip(path))
 
 
 @pytest.mark.parametrize(
@@ -256,6 +259,31 @@ def test_what_opens_other_files_is_no_film(tmp_path, content):
         videos.probe(listed)
     with pytest.raises(StpError, match=r"a\.mp4: cannot be decoded"):
         decode_grey(listed, "a.mp4")
+
+
+def test_frames_of_two_sizes_are_no_video(tmp_path):
+    path = tmp_path / "a.avi"
+    made.video_of_two_sizes(path)
+    task = videos.Task(path.name, 0, 4, None, None, 1, 16, 24, None)
+    with pytest.raises(StpError, match=r"a\.avi: cannot be decoded \(frame 2 has 48 x 32 pixels"):
+        videos.decode(SimpleNamespace(find=lambda _: path), task)
+    with pytest.raises(StpError, match=r"a\.avi: cannot be decoded"):
+        decode_grey(path, path.name)
+    with pytest.raises(StpError, match=r"a\.avi: cannot be decoded"):
+        opinions.decode(path, path.name)
+    with pytest.raises(StpError, match=r"a\.avi cannot be read"):
+        read_clip(Clip(path))
+
+
+def test_a_frame_that_is_larger_than_its_video_says(tmp_path, monkeypatch):
+    path = tmp_path / "a.avi"
+    made.video_of_two_sizes(path)
+    monkeypatch.setenv("STP_LIMITS", "pixels=500")
+    task = videos.Task(path.name, 2, 2, None, None, 1, 16, 24, None)
+    with pytest.raises(StpError, match=r"a\.avi: 48 x 32: 1,536 pixels"):
+        videos.decode(SimpleNamespace(find=lambda _: path), task)
+    with pytest.raises(StpError, match=r"a\.avi: 48 x 32: 1,536 pixels"):
+        read_clip(Clip(path))
 
 
 def test_frames_that_a_video_promises_and_does_not_have(make_job, raw, monkeypatch):

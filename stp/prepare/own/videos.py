@@ -23,7 +23,7 @@ from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
 from stp.prepare.own.options import Common, RawContents, Recording, files_of
 from stp.prepare.own.size import check_crop, fit
-from stp.prepare.video import LOST, open_film
+from stp.prepare.video import open_film
 
 SUFFIXES = (
     *(".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"),
@@ -198,13 +198,21 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
     """
     path = raw.find(task.name)
     frames = np.empty((task.frames, task.channels, task.height, task.width), np.uint8)
-    found = 0
+    found, size = 0, (0, 0)
     try:
         for frame in _frames(path, task):
             if found == task.frames:
                 raise ValueError("more frames than packets")
             if frame.is_corrupt:
-                raise ValueError(LOST.format(task.first + found))
+                raise ValueError(f"a part of frame {task.first + found} is lost")
+            now = frame.width, frame.height
+            require_pixels(path, *now)  # the file itself may promise fewer
+            size = size if found else now
+            if now != size:
+                raise ValueError(
+                    f"frame {task.first + found} has {now[0]} x {now[1]} pixels, "
+                    f"those before {size[0]} x {size[1]}"
+                )
             picture = frame.to_ndarray(format=FORMATS[task.channels])
             picture = np.rot90(picture, _quarters(frame.rotation))
             picture = picture.reshape(*picture.shape[:2], task.channels)
