@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 from stp.verbs import (  # noqa: F401
     project,
     stages,
-    search,
     progress,
     results,
     show,

@@ -19,7 +19,7 @@ PARTS = {
     "suites": "real workflows of other suites than PredBench, and of one that is added",
     "reruns": "edits, kills, damage and foreign results met by real runs",
     "processes": "each stage, and each kind of store, in processes of its own; full disks",
-    "browser": "charts, forecasts and SQL console of the report, and questionnaires, in a browser",
+    "browser": "charts and forecasts of the report, and questionnaires, in a browser",
     "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",
     "networks": "ChaosBench's networks, trained as in its demo, beat persistence",

@@ -11,7 +11,6 @@ from cluster import COMMANDS, PACKAGES
 ROOT = Path(__file__).parents[1]
 SAMPLE = "set STP_RAW_MIRROR to the folder of the sample bytes to run this test"
 BROWSER = "needs chromium and chromedriver (apt-get install)"
-NPM = "needs npm and Node.js (apt-get install npm), and once the registry of npm"
 MOUNTING = "mounting needs root: run as root, as in a container"
 MISSING = [name for name in COMMANDS if shutil.which(name, path="/usr/sbin") is None]
 SLURM = {
@@ -21,7 +20,6 @@ SLURM = {
 NEEDY = {
     "tests/fetch/test_generator_bridge.py::test_view_names_are_like_the_official_ones": SAMPLE,
     "tests/report/test_report_page.py": BROWSER,
-    "tests/report/test_report_sql_page.py": NPM,
     "tests/slurm/test_undisturbed.py::test_jobs_ran_side_by_side": "Slurm",
     "tests/workflow/test_rerun.py::test_a_finished_store_on_a_read_only_disk_serves": MOUNTING,
 }
@@ -32,7 +30,7 @@ NEEDY = {
     ("user", "workers"), [(1000, ()), (0, ("--numprocesses", "1", "--dist", "loadfile"))]
 )
 def test_they_name_what_could_not_run_and_how_to_have_it_run(tmp_path, user, workers):
-    """Without root, Slurm, a browser, npm and sample bytes; as root, without the others."""
+    """Without root, Slurm, a browser and sample bytes; as root, without the others."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "user.py").write_text(f"import os\nos.geteuid = lambda: {user}\n")
     needy = {test: need for test, need in NEEDY.items() if user or need != MOUNTING}

@@ -17,8 +17,7 @@ the authors.
 
 The coastline of the maps (`stp/render/pictures/coastline.npz`) is from Natural Earth, public
 domain. Published values in `config/published/` are quoted from the papers named beside them.
-Installed packages keep their licences; a report contains Plotly.js (MIT) and, with the SQL console,
-DuckDB-Wasm (MIT), Apache Arrow (Apache-2.0) and parquet-wasm (MIT or Apache-2.0).
+Installed packages keep their licences; a report contains Plotly.js (MIT).
 
 This page is written by `stp data --licences docs/licences.md` from `config/`: change it there.
 """

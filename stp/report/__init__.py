@@ -1,4 +1,4 @@
 """The results store -> the HTML report: one page with data, charts and pictures.
 
-The page itself, in JavaScript, is in `page`; the SQL console beside it in `console`.
+The page itself, in JavaScript, is in `page`.
 """

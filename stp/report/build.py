@@ -71,7 +71,6 @@ SCRIPTS = (
     "strips.js",
     "trajectories.js",
     "cost.js",
-    "sql.js",
 )
 """In this order; sections stand in the page in the order of their scripts."""
 

@@ -29,7 +29,6 @@ from stp.plan.suite import Suite
 from stp.plan.weights import Network
 from stp.run.cluster.site import Site
 from stp.run.costs.estimate import Constants
-from stp.search.space import Space
 
 Json = dict[str, Any]
 SUFFIX = ".schema.json"
@@ -59,7 +58,6 @@ KINDS = {
     "site": Kind(Site, "site.yaml", "The site"),
     "weights": Kind(Network, "weights.yaml", "Weights of metrics"),
     "costs": Kind(Constants, "costs.yaml", "Constants of estimates"),
-    "search": Kind(Space, "search/*.yaml", "Searches of hyper-parameters"),
     "human_study": Kind(Study, "human_study.yaml", "The human preference study"),
     "human_pairs": Kind(PairStudy, "human_pairs.yaml", "Pairs of models that raters compare"),
     "human_ratings": Kind(RatingStudy, "human_ratings.yaml", "Ratings of single videos"),

@@ -267,6 +267,6 @@ def test_the_package_has_no_files_but_modules():
         *(f"human_study/{name}" for name in ("page.css", "page.html", "page.js", "bicubic.js")),
     }
     others = {p.relative_to(ROOT / "stp").as_posix() for p in files if p.suffix != ".py"}
-    # Rules name the files of the report and of its console as their inputs.
-    parts = {name for name in others if name.startswith(("report/page/", "report/console/"))}
+    # Rules name the files of the report as their inputs.
+    parts = {name for name in others if name.startswith("report/page/")}
     assert others - parts == shown

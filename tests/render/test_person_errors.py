@@ -1,6 +1,5 @@
 """View person_errors and table runtime: what a store of people has besides scores."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -16,11 +15,9 @@ from stp.cli import app
 from stp.collect.checksum import checksums
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.runtime import render_runtime
-from stp.report.sql_data import Understood, relations, write_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "person_errors.md").read_text()
 QUERIES = dict(re.findall(r"<!-- (\w+) -->\n```sql\n(.*?)```", PAGE, re.DOTALL))
@@ -126,31 +123,6 @@ def test_errors_can_be_copied_out(database: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(app, run).exit_code == 0
     ((copied,),) = duckdb.sql(f"SELECT count(*) FROM '{out}'").fetchall()
     assert [{"n": copied}] == ask(database, "SELECT count(*) AS n FROM person_errors")
-
-
-def test_errors_go_into_the_console_unless_their_files_are_gone(
-    store: PeopleStore, database: Path, tmp_path: Path
-) -> None:
-    file = Path(store.cells[0]["scores"], "errors.parquet")
-    away = tmp_path / "away.parquet"
-
-    def written(folder: Path) -> dict[str, Any]:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            every = [view.name for view in VIEWS]
-            write_data(connection, relations(connection), Understood("v0", every, {}), folder)
-        found = json.loads((folder / "store.json").read_text())["relations"]
-        return next(one for one in found if one["name"] == "person_errors")
-
-    about = written(tmp_path / "with")
-    (copied,) = duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/with/{about['file']}'").fetchall()
-    assert about["note"] is None and copied == (about["rows"],) and about["rows"] > 0
-    shutil.move(file, away)
-    try:
-        about = written(tmp_path / "without")
-    finally:
-        shutil.move(away, file)
-    assert about["note"] == "Not in the page: 1 of 3 files of it are gone."
-    assert not (tmp_path / "without" / "person_errors.parquet").exists()
 
 
 def test_durations_are_alone_in_what_two_runs_differ_in(database: Path) -> None:

@@ -4,8 +4,6 @@ from types import SimpleNamespace
 from stp.human_study import options as human_study
 from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
-from stp.search import space as search_space
-from stp.search import targets as search_targets
 from stp.plan.manifests import published_names
 from stp.plan.suite import read_suites, suites_with
 
@@ -207,24 +205,6 @@ def asks_profile():
 
     def ask(name):
         return lambda wildcards: RESOURCES.of_profile(PROFILE_THREADS).get(name)
-
-    return {name: ask(name) for name in ASKED}
-
-
-def searched(wildcards):
-    """The training that a search varies, and the space of its model."""
-    search_targets.check_scale(PLAN, wildcards.scale)
-    training = search_targets.training_of(PLAN, wildcards.model, wildcards.dataset)
-    return training, search_space.load(wildcards.model)
-
-
-def asks_search():
-    """A training's resources, with the time of all trials; the time limit ends no search."""
-
-    def ask(name):
-        return lambda wildcards: search_targets.asks(
-            RESOURCES, *searched(wildcards)
-        ).get(name)
 
     return {name: ask(name) for name in ASKED}
 

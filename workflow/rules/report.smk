@@ -5,16 +5,10 @@
 
 localrules:
     report,
-    report_sql,
 
 
 REPORT_INPUT = workflow_files.write_code_input(
     "report", ["stp.report.build"], workflow.is_main_process
-)
-
-
-REPORT_SQL_INPUT = workflow_files.write_code_input(
-    "report_sql", ["stp.report.sql"], workflow.is_main_process
 )
 
 
@@ -44,27 +38,3 @@ rule report:
         database=DATABASE,
     shell:
         "stp report --database {params.database:q} --out {output.page:q} --log {log:q}"
-
-
-# On demand only: it needs npm, and the registry that npm is configured for, once.
-rule report_sql:
-    input:
-        ancient(list(MANIFESTS.values())),
-        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        parts=sorted(map(str, (SOURCE_FOLDER / "stp/report/console").iterdir())),
-        style=str(SOURCE_FOLDER / "stp/report/page/page.css"),
-        code=REPORT_SQL_INPUT,
-    output:
-        page=f"{RESULTS}/report/sql/index.html",
-    log:
-        f"{RESULTS}/logs/report/report_sql.log",
-    conda:
-        "../../envs/stp.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        database=DATABASE,
-        folder=lambda wildcards, output: str(Path(output.page).parent),
-    shell:
-        "stp report-sql --database {params.database:q} --out {params.folder:q} --log {log:q}"

@@ -138,7 +138,7 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 
 def page() -> str:
     """The page as Markdown."""
-    lines = [_HEAD, "## Five questions", ""]
+    lines = [_HEAD, "## Ten questions", ""]
     for asked, about, sql in QUESTIONS:
         lines += [*_wrapped(f"**{asked}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]

@@ -91,7 +91,7 @@
     root.append(
       h("p", {}, `Results of scale ${scales}. The work began on ${about.started ?? "–"} and ended on ${
         about.finished ?? "–"} (UTC). `,
-      h("a", {href: stp.link("ask")}, "Five questions, and where their answers are")),
+      h("a", {href: stp.link("ask")}, "Ten questions and their answers")),
       h("ul", {class: "tiles"}, tiles.map(([big, what, more]) =>
         h("li", {}, h("b", {}, big), h("span", {}, what), h("small", {}, more)))));
   }
