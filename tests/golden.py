@@ -35,7 +35,10 @@ SCALES = (
     *("fvd-demo", "pvqa-demo", "scv-demo", "chaosbench-demo"),
 )
 """The demos of all suites, and what runs on sample files."""
-PROVENANCE = {"artefacts", "attempts", "lineage", "missing", "raw_files", "runtime", "score_rows"}
+PROVENANCE = {
+    *("artefacts", "attempts", "cost", "failures", "lineage", "missing", "raw_files", "runs"),
+    *("runtime", "score_rows"),
+}
 """Tables of how, where and when results were made, or of numbers that rows of others refer to."""
 VOLATILE = re.compile(
     r"fingerprint|folder|commit|started|finished|seconds|(^|_)(number|cell|kind)$"
@@ -76,14 +79,14 @@ def environment() -> dict[str, str]:
     }
 
 
-def write(table: pa.Table, path: Path) -> None:
+def write(rows: pa.Table, path: Path) -> None:
     """Write rows in sorted order, with their SHA-256 in the metadata."""
-    names = ", ".join(f'"{name}"' for name in table.column_names)
     with duckdb.connect() as memory:
-        table = memory.sql(f"SELECT {names} FROM table ORDER BY ALL").to_arrow_table()
-    rows = json.dumps(table.to_pydict(), default=str, sort_keys=True)
-    digest = hashlib.sha256(rows.encode()).hexdigest()
-    pq.write_table(table.replace_schema_metadata({"sha256": digest}), path)
+        memory.register("unsorted", rows)
+        rows = memory.sql("FROM unsorted ORDER BY ALL").to_arrow_table()
+    text = json.dumps(rows.to_pydict(), default=str, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    pq.write_table(rows.replace_schema_metadata({"sha256": digest}), path)
 
 
 def store(name: str, scale: str) -> None:
@@ -121,6 +124,7 @@ def store(name: str, scale: str) -> None:
     lines = [
         (path.name, number, line)
         for path in sorted((results / "tables").glob("*.csv"))
+        if path.stem not in PROVENANCE
         for number, line in enumerate(path.read_text().splitlines())
     ]
     for table, columns, rows in (

@@ -118,4 +118,32 @@ FROM coverage
 WHERE missing > 0 OR len(without_value) > 0
 ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;""",
     ),
+    Question(
+        "Which models are not significantly worse than the best?",
+        "Models whose rank may be 1 with 95 % confidence.",
+        "SELECT tested_on, convention, model, rank, rank_high FROM ranks "
+        "WHERE rank_low = 1 AND leads IS NULL ORDER BY ALL;",
+    ),
+    Question(
+        "How does the error grow with lead time?",
+        "",
+        "SELECT tested_on, model, lead, value FROM scores WHERE convention = 'mse.pixel_mean' "
+        "AND statistic = 'mean' AND lead IS NOT NULL AND variable IS NULL ORDER BY ALL;",
+    ),
+    Question(
+        "How far are values from the published ones?",
+        "A difference means something where data and protocol are the paper's (`comparable`).",
+        "FROM deltas ORDER BY ALL;",
+    ),
+    Question(
+        "How much do seeds differ?",
+        "",
+        "SELECT tested_on, convention, model, value, seed_sd, seeds FROM leaderboard "
+        "WHERE seeds > 1 ORDER BY ALL;",
+    ),
+    Question(
+        "What has failed, and how?",
+        "Attempts that did not end well, also those that were repeated with success.",
+        "FROM failures ORDER BY ALL;",
+    ),
 )

@@ -136,7 +136,7 @@ def test_questions_are_those_of_the_documentation(database: Path) -> None:
     text = schema_page.page()
     with duckdb.connect(str(database), read_only=True) as store:
         answered = ask.data(store, database.parent)
-    assert len(answered) == 5
+    assert len(answered) == 10
     for one in answered:
         assert f"**{one['question']}**" in text and one["sql"] in text
         assert one["question"].count("?") == 1 and one["sql"].endswith(";")

@@ -443,9 +443,9 @@ def test_conventions_say_what_they_mean_and_change(browser: Browser) -> None:
     assert [row[0] for row in meanings] == ["ssim.range1", "ssim.range2"]
 
 
-def test_five_questions_have_a_place_a_query_and_an_answer(browser: Browser) -> None:
+def test_ten_questions_have_a_query_and_an_answer(browser: Browser) -> None:
     go(browser, "ask")
-    assert browser.run("return document.querySelectorAll('main h3').length") == 5
+    assert browser.run("return document.querySelectorAll('main h3').length") == 10
     links = browser.run(
         "return [...document.querySelectorAll('main p a')].map((a) => a.hash.slice(1))"
     )

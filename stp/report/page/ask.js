@@ -3,7 +3,7 @@
 (() => {
   const {h, number} = stp;
 
-  // In the order of docs/results_store.md: section, its title, filters, and what to look at there.
+  // Of the first questions in stp/collect/questions.py: section, its title, filters, and what to look at there.
   const places = [
     ["leaderboards", "Leaderboards", () => board("kth", "lpips"),
       "The column “Against the best” says whether a model is significantly worse than the best."],
@@ -42,7 +42,8 @@
           root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), `. ${more}`));
         }
         if (told) root.append(h("p", {class: "note"}, told));
-        root.append(stp.code(sql, "the query"));
+        const command = /\n|"/.test(sql) ? null : `stp query "${sql}"`;
+        root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
         answered(root, i, count, answer);
       });
     },
