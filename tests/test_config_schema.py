@@ -14,7 +14,6 @@ from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.upkeep import config_schema
 from stp.upkeep.config_schema import (
     KINDS,
-    LISTS,
     SEVERAL,
     SUFFIX,
     associations,
@@ -53,10 +52,7 @@ def test_all_files_hold_and_an_unknown_key_does_not(name):
             content = {key: value for key, value in content.items() if key != "scales"}
         assert not [error.message for error in checked.iter_errors(content)], path
         wrong = copy.deepcopy(content)
-        if name in LISTS:
-            wrong.append({"widht": 3})
-        else:
-            (next(iter(wrong.values())) if name in SEVERAL else wrong)["widht"] = 3
+        (next(iter(wrong.values())) if name in SEVERAL else wrong)["widht"] = 3
         assert [e for e in checked.iter_errors(wrong) if "widht" in e.message], path
 
 

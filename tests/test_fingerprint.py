@@ -170,17 +170,6 @@ def test_a_root_still_to_come_is_missing_not_an_error(tmp_path):
     assert Sources(folder).closure(["stp.models.mau"]) == {"stp.models.mau": "missing"}
 
 
-def test_a_proven_refactor_keeps_the_old_fingerprint(tmp_path):
-    folder = write_package(tmp_path, PACKAGE)
-    old = Sources(folder).code_of(["stp.data.chunks"]).fingerprint
-    (folder / "stp/data/chunks.py").write_text("SIZE = 2 - 1\n")
-    new = Sources(folder).code_of(["stp.data.chunks"]).fingerprint
-    assert new != old
-    assert Sources(folder).code_of(["stp.data.chunks"], {new: old}).fingerprint == old
-    with pytest.raises(ValueError, match="circle"):
-        Sources(folder).code_of(["stp.data.chunks"], {new: old, old: new})
-
-
 def other_process(folder, roots=("stp.train.run",)):
     """The closure as a process finds it that has read nothing yet."""
     fingerprint.remembered.cache_clear()

@@ -18,14 +18,11 @@ from stp.core import store
 from stp.core.canonical import meaning
 from stp.core.errors import StpError
 from stp.core.fingerprint import SHELL_OF_CORES
-from stp.core.receipts import RECEIPT, SEALED, require_receipt
 from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import failures, runner
-from stp.upkeep.differences import Comparison, Difference
-from stp.upkeep.prove import prove
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
@@ -479,31 +476,3 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_
     uninterrupted = runner.make(prepared, made)
     expected = torch.load(uninterrupted / "model.pt", weights_only=True)["state_dict"]
     assert all(torch.equal(resumed[name], expected[name]) for name in expected)
-
-
-def test_what_is_made_again_is_compared_with_what_older_code_made(prepared):
-    scores = cell(prepared, "climatology").scores
-    receipt = require_receipt(prepared.store / scores.folder)
-    older = Comparison(scores.folder, receipt, [Difference("code", "an edit")], {})
-    found = prove(prepared, scores, older)
-    assert {one.name for one in found} >= {"scores.parquet"}
-    assert all(str(one) == f"{one.name}: identical {one.how}" for one in found)
-    assert all(one.old == one.new and len(one.old) in (16, 64) for one in found)
-
-    table = prepared.store / scores.folder / "scores.parquet"
-    changed = pd.read_parquet(table)
-    changed.loc[0, "value"] += 1
-    changed.to_parquet(table)
-    content = json.loads((prepared.store / scores.receipt).read_text())
-    content["files"]["scores.parquet"]["bytes"] = table.stat().st_size
-    for name in (RECEIPT, SEALED):
-        table.with_name(name).write_text(json.dumps(content))
-    said = {one.name: str(one) for one in prove(prepared, scores, older)}
-    assert "value" in said["scores.parquet"] and "identical" not in said["scores.parquet"]
-    assert not list((prepared.store / "state").glob(".prove*")), "nothing is left"
-
-    with pytest.raises(StpError, match="more than code differs"):
-        prove(prepared, scores, Comparison(scores.folder, receipt, [], {}))
-    shutil.rmtree(prepared.store / cell(prepared, "climatology").predictions.folder)
-    with pytest.raises(StpError, match="is not there as a whole"):
-        prove(prepared, scores, older)

@@ -16,7 +16,6 @@ from stp.models import weights
 from stp.tracks.predictors import social_gan, trajectory_cvae
 from stp.train import given_weights
 from stp.train.checkpoint import Checkpoint
-from stp.upkeep import same
 
 
 class Hostile:
@@ -27,13 +26,6 @@ class Hostile:
 
     def __reduce__(self):
         return os.mkdir, (str(self.path),)
-
-
-def compare_with_another(path):
-    new = path.parent / "new"
-    new.mkdir()
-    torch.save({"weights": torch.zeros(2)}, new / path.name)
-    list(same.compare(path.parent, new))
 
 
 def go_on(path):
@@ -57,7 +49,6 @@ READERS = {
     "weights that a training begins with": begin_with,
     "trained model": lambda path: weights.load(path, {}),
     "model of forecasts": lambda path: trained.load(path, None),
-    "comparison of artefacts": compare_with_another,
     "Social GAN": social_gan.load,
     "CVAE": lambda path: trajectory_cvae.load(path, trajectory_cvae.Parameters()),
 }

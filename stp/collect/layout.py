@@ -47,6 +47,12 @@ _SOURCE = (
         "VARCHAR",
         "Raw files that are missing, where somebody accepted that; NULL if none are.",
     ),
+    (
+        "accepted",
+        "VARCHAR",
+        "Artefacts of older code behind it, with who declared them current and why (stp accept); "
+        "NULL if there are none.",
+    ),
     ("scale", "VARCHAR", "Scale of the run: configuration such as demo or paper."),
     ("protocol", "VARCHAR", "Protocol of training and test, e.g. paper or demo."),
     (

@@ -41,6 +41,7 @@ class Whose:
     release: str
     bytes_known_by: str | None
     lacking: str | None
+    accepted: str | None
     scale: str
     protocol: str
     official_paper_protocol: bool

@@ -28,6 +28,7 @@ COLLECTED = pa.schema(
         pa.field("release", pa.string()),
         pa.field("bytes_known_by", pa.string()),
         pa.field("lacking", pa.string()),
+        pa.field("accepted", pa.string()),
         pa.field("scale", pa.string()),
         pa.field("protocol", pa.string()),
         pa.field("official_paper_protocol", pa.bool_()),

@@ -44,27 +44,12 @@ class Code:
     """The code that can influence an artefact.
 
     Attributes:
-        fingerprint: hash over all modules, or its older equivalent.
+        fingerprint: hash over all modules.
         modules: module name -> hash of its meaning.
     """
 
     fingerprint: str
     modules: Mapping[str, str]
-
-
-def original(value: str, equivalent: Mapping[str, str] | None) -> str:
-    """Follow proven refactors back to the first of them.
-
-    Raises:
-        ValueError: they go in a circle.
-    """
-    seen = {value}
-    while equivalent and value in equivalent:
-        value = equivalent[value]
-        if value in seen:
-            raise ValueError(f"config/equivalent.yaml goes in a circle at {value}")
-        seen.add(value)
-    return value
 
 
 class _Memory:
@@ -156,18 +141,10 @@ class Sources:
         self._modules: dict[str, _Module | None] = {}
         self._files: dict[str, tuple[str, bool]] | None = None
 
-    def code_of(self, roots: Iterable[str], equivalent: Mapping[str, str] | None = None) -> Code:
-        """Fingerprint the closure of some root modules.
-
-        Args:
-            roots: names of the root modules.
-            equivalent: fingerprint of refactored code, or hash of one module of it -> that of the
-                code it was proven to be identical to (config/equivalent.yaml).
-        """
+    def code_of(self, roots: Iterable[str]) -> Code:
+        """Fingerprint the closure of root modules, given by their names."""
         modules = self.closure(roots)
-        meant = {name: original(value, equivalent) for name, value in modules.items()}
-        fingerprint = original(digest(meant), equivalent)
-        return Code(fingerprint, modules)
+        return Code(digest(modules), modules)
 
     def closure(self, roots: Iterable[str]) -> dict[str, str]:
         """Map every module that the roots can reach inside the package to its hash.

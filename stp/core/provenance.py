@@ -35,7 +35,7 @@ def describe_machine() -> Provenance:
         device=_device(),
         python=platform.python_version(),
         packages=dict(versions()),
-        commit=_commit(),
+        commit=commit(),
         slurm_job=os.environ.get("SLURM_JOB_ID"),
         visible_gpus=os.environ.get("CUDA_VISIBLE_DEVICES"),
     )
@@ -95,7 +95,7 @@ def _device() -> str:
     return str(torch.cuda.get_device_name())
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Name the commit of the checkout, marked if files were changed since."""
     if not IS_CHECKOUT:  # Git would name the commit of whatever the environment lies in
         return None

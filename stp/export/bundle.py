@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 CELL_COLUMNS = (
     *CELL_KEYS,
-    *("tested", "source", "release", "bytes_known_by", "lacking", "scale", "protocol"),
+    *("tested", "source", "release", "bytes_known_by", "lacking", "accepted"),
+    *("scale", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
     *("subset_note", "external", "samples", "statistic"),
     *("model_fingerprints", *(f"{part}_fingerprint" for part in lineage.PARTS)),

@@ -40,6 +40,7 @@ COLUMNS = {
     **{"threshold": _FLOAT, "leads": _TEXT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
     **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
     **{"source": _TEXT, "release": _TEXT, "bytes_known_by": _TEXT, "lacking": _TEXT},
+    **{"accepted": _TEXT},
     **{"scale": _TEXT, "protocol": _TEXT},
     **{"official_paper_protocol": _TRUTH, "comparable": _TRUTH, "leaky": _TRUTH},
     **{"best_of": _WHOLE, "scores_fingerprint": _TEXT},

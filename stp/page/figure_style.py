@@ -109,6 +109,8 @@ def whose(cells: Iterable[StoredCell]) -> str:
             text += ", test samples overlap with training data"
         if cell.lacking:
             text += ", incomplete release"
+        if cell.accepted:
+            text += ", artefacts of older code accepted"
         texts.append(text)
     return shares(texts, "cells")
 

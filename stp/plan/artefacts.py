@@ -70,6 +70,7 @@ class Artefact:
         is_perceptual: whether these are scores that compare what networks see.
         entries: files of the configuration that name modules which run here, and may declare what
             these read besides (`reads`).
+        accepted: who declared that this artefact of older code is current, and why; else None.
     """
 
     stage: str
@@ -84,6 +85,7 @@ class Artefact:
     dimension: str | None = None
     is_perceptual: bool = False
     entries: tuple[str, ...] = ()
+    accepted: str | None = None
 
     @property
     def fingerprint(self) -> str:

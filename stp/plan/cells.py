@@ -1,7 +1,7 @@
 """The plan: which cells exist, what each is made from, and where everything lives.
 
 A cell is one model, trained on one dataset, tested on one dataset in one setting. The plan
-is made from configuration and source code alone: no torch, and no look at the disk.
+is made from configuration and source code, without torch; of the store it reads what was accepted.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,6 +14,7 @@ from stp.core.receipts import RECEIPT
 from stp.plan import config as configuration
 from stp.plan import raws, scale
 from stp.plan import weights as network_weights
+from stp.plan.accepted import read_accepted
 from stp.plan.artefacts import Artefact, CellArtefacts, Raw
 from stp.plan.cell_key import CellKey
 from stp.plan.code import CodeOfPlan
@@ -47,7 +48,7 @@ class Plan:
         self._code = CodeOfPlan(config, source)
         self.sources = self._code.sources
         self._raws = Raws(self.recipes, self._code)
-        self._walk = Walk(self.recipes, self._code, self._raws)
+        self._walk = Walk(self.recipes, self._code, self._raws, read_accepted(self.store))
         self.cells: list[CellArtefacts] = [
             self._walk.cell(*wanted) for wanted in enumerate_cells(config)
         ]

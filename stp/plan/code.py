@@ -61,7 +61,7 @@ class CodeOfPlan:
         a static walk, so they are roots as well.
         """
         if roots not in self._codes:
-            self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
+            self._codes[roots] = self.sources.code_of(roots)
         return self._codes[roots]
 
     def declared(self, entries: Iterable[str]) -> dict[str, str]:

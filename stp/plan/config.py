@@ -4,10 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from stp.core.errors import StpError
-from stp.core.fingerprint import digest
 from stp.core.project import check_own_modules
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
@@ -30,60 +27,6 @@ from stp.plan.strict import (
 from stp.plan.suite import Suite, read_suites
 
 
-class ProvenFile(Strict):
-    """A file that two versions of the code made.
-
-    Attributes:
-        how: it was compared: by bytes or by values.
-        old: its digest as the older code makes it.
-        new: its digest as the newer code makes it.
-    """
-
-    how: str
-    old: str
-    new: str
-
-
-class Evidence(Strict):
-    """How it was proven that code makes the same as other code.
-
-    Attributes:
-        sample: what was made by both.
-        older: folder of what the older code had made.
-        commit: of the newer code.
-        host: machine on which it was made.
-        packages: versions of libraries.
-        date: of the proof.
-        files: what was compared, by name.
-        seal: digest of the entry; an entry that was written by hand has another one.
-    """
-
-    sample: str
-    older: str | None = None
-    commit: str | None = None
-    host: str | None = None
-    packages: dict[str, str | None] = {}
-    date: str | None = None
-    files: dict[str, ProvenFile] = Field(min_length=1)
-    seal: str
-
-
-class Equivalent(Strict):
-    """A change of code that changes no result, as `stp why --prove` writes it.
-
-    Attributes:
-        old: fingerprint of the code before the change.
-        new: fingerprint of the code after it.
-        reason: what the change is for; the only key to be written by hand.
-        evidence: how it was proven.
-    """
-
-    old: str
-    new: str
-    reason: str
-    evidence: Evidence
-
-
 class Config(Strict):
     """Everything the plan is made from."""
 
@@ -92,7 +35,6 @@ class Config(Strict):
     models: dict[str, Model]
     suite: Suite
     metrics: dict[str, Metric]
-    equivalent: dict[str, str]
 
 
 def _read_folder(
@@ -297,39 +239,4 @@ def load(
         models=models,
         suite=suite,
         metrics=metrics,
-        equivalent=_equivalent(folder / "equivalent.yaml"),
     )
-
-
-def seal_of(entry: Mapping[str, Any]) -> str:
-    """The digest that ends the evidence of an entry of config/equivalent.yaml.
-
-    Raises:
-        KeyError, TypeError, AttributeError: it is no entry.
-    """
-    evidence = {key: value for key, value in entry["evidence"].items() if key != "seal"}
-    return digest({"old": entry["old"], "new": entry["new"], "evidence": evidence})
-
-
-def _equivalent(path: Path) -> dict[str, str]:
-    """Read which code was proven to be equivalent to which older code.
-
-    Raises:
-        StpError: an entry is not as `stp why --prove` wrote it; its reason alone is free.
-    """
-    entries = read_yaml(path) or []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            proven = check(Equivalent, entry, str(path)).evidence
-            is_written = proven.seal == seal_of(entry)
-            is_same = all(one.old == one.new for one in proven.files.values() if one.how == "bytes")
-        except StpError:
-            is_written = is_same = False
-        if not is_written or not is_same:
-            raise StpError(
-                f"{path}, entry {number}: no evidence that a machine wrote",
-                expected="an entry as `stp why --prove` prints it, with sample, digests and commit",
-                remedy="`stp why WORDS --prove` makes a sample again, compares it, and writes the "
-                "entry; or take this entry out: what it spares is computed again",
-            )
-    return {entry["new"]: entry["old"] for entry in entries}

@@ -16,8 +16,8 @@ from stp.plan.raw_bytes import judged
 from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
 
 WHOSE = (
-    *("source", "release", "bytes_known_by", "lacking", "protocol", "official_paper_protocol"),
-    *("comparable", "leaky", "best_of"),
+    *("source", "release", "bytes_known_by", "lacking", "accepted", "protocol"),
+    *("official_paper_protocol", "comparable", "leaky", "best_of"),
 )
 """What every cell says of its bytes, and of how many forecasts the best is scored."""
 _SCHEMA = TypeAdapter(Manifest)

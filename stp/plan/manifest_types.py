@@ -30,6 +30,8 @@ class StoredCell:
         predictions: folder of the predictions; None where they are scored while they are made.
         scores: folder of the scores.
         perceptual: folder of the scores that need a network; None if there are none.
+        accepted: which of its artefacts are of older code, and who declared them current; None if
+            none are.
         bytes_known_by: how surely the bytes are the official ones, see `stp.plan.raw_bytes`. This
             field and the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
@@ -49,6 +51,7 @@ class StoredCell:
     predictions: str | None
     scores: str
     perceptual: str | None = None
+    accepted: str | None = None
     bytes_known_by: str | None = None
     lacking: str | None = None
     comparable: bool = False

@@ -309,6 +309,7 @@ class _Entries:
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
 
+        accepted = "; ".join(a.accepted for a in made.artefacts if a.accepted)
         return Cell(
             key=cell,
             kind=dataset.kind,
@@ -333,6 +334,7 @@ class _Entries:
             reference=model.reference if is_external else None,
             training=model.training if is_external else None,
             perceptual=folder(made.perceptual) if made.perceptual else None,
+            accepted=accepted or None,
             features=tuple(map(folder, made.features)),
         )
 

@@ -50,8 +50,6 @@ def made_from(config: Config, model: str, dataset: str) -> str:
     """What a measurement is made from, as text: it changes exactly when one is out of date."""
     described: dict[str, Any] = {
         "network": network(config, model, dataset),
-        "code": Sources()
-        .code_of([root.format(model=model) for root in CODE], config.equivalent)
-        .fingerprint,
+        "code": Sources().code_of([root.format(model=model) for root in CODE]).fingerprint,
     }
     return json.dumps(described, indent=1, sort_keys=True) + "\n"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.core.fingerprint import digest, original
+from stp.core.fingerprint import digest
 from stp.core.lock import WEIGHTS
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Raw
@@ -61,7 +61,6 @@ class Raws:
         else:
             files = sorted({file.path for file in release.files})
             identity = digest([name, title, release.source, files])
-            identity = original(identity, self.config.equivalent)
             lock = f"raw/{name}/{title}.lock.json"
             generated = None
         return Raw(name, title, lock, identity, generated, release, tuple(reads))

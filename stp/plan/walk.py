@@ -11,6 +11,7 @@ from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
 from stp.options.named import modules
 from stp.options.train import TrainOptions
+from stp.plan.accepted import Accepted
 from stp.plan.artefacts import (
     EXTERNAL,
     FOLDERS,
@@ -44,17 +45,21 @@ class Walk:
         recipes: of the plan.
         code: of the plan.
         raws: of the plan.
+        accepted: what stands for artefacts of newer code, by the fingerprint of these.
 
     Attributes:
         artefacts: by folder, in the order in which they can be made.
         prepared: the prepared data among them, by dataset.
     """
 
-    def __init__(self, recipes: Recipes, code: CodeOfPlan, raws: Raws) -> None:
+    def __init__(
+        self, recipes: Recipes, code: CodeOfPlan, raws: Raws, accepted: Mapping[str, Accepted]
+    ) -> None:
         self.config = recipes.config
         self.recipes = recipes
         self.code = code
         self.raws = raws
+        self.accepted = accepted
         self.artefacts: dict[str, Artefact] = {}
         self.prepared: dict[str, Artefact] = {}
         self._versions = {name: provenance.version_of(name) for name in self.config.scale.versions}
@@ -90,11 +95,17 @@ class Walk:
         recipe = {**recipe, "reads": reads} if reads else recipe
         recipe = {**recipe, "versions": self._versions} if self._versions else recipe
         fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
-        path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
+        address = f"{FOLDERS[stage]}/{folder}"
+        older = self.accepted.get(fingerprint)
+        if older is not None and older.address == address:
+            fingerprint = older.old
+        else:
+            older = None
+        path = f"{address}/{fingerprint}"
         if path not in self.artefacts:
             self.artefacts[path] = Artefact(
                 stage, path, label, recipe, inputs, code, core, kind, dataset, dimension,
-                perceptual, entries,
+                perceptual, entries, older.text if older else None,
             )  # fmt: skip
         return self.artefacts[path]
 

@@ -11,8 +11,8 @@ from stp.report.columns import columnar
 CELLS = f"""
 SELECT
     {", ".join(CELL_KEYS)}, tested, case_name, source, release, scale, protocol,
-    bytes_known_by, lacking, official_paper_protocol, comparable, leaky, best_of, subset_note,
-    external, samples, statistic,
+    bytes_known_by, lacking, accepted, official_paper_protocol, comparable, leaky, best_of,
+    subset_note, external, samples, statistic,
     scores_fingerprint, perceptual_fingerprint
 FROM cells ORDER BY rowid"""
 

@@ -365,7 +365,7 @@ def write_table_input(
                 facts.update(f"{file.name}\n".encode() + file.read_bytes())
         scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         described = {
-            "code": plan.sources.code_of(roots, plan.config.equivalent).fingerprint,
+            "code": plan.sources.code_of(roots).fingerprint,
             "facts": facts.hexdigest(),
             "scale": digest(scale),
         }

@@ -18,7 +18,6 @@ from stp.human_study.pair_options import PairStudy
 from stp.human_study.rating_options import RatingStudy
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
-from stp.plan.config import Equivalent
 from stp.plan.dataset import Dataset
 from stp.plan.descriptions import descriptions
 from stp.plan.metric import Metric
@@ -62,7 +61,6 @@ KINDS = {
     "human_pairs": Kind(PairStudy, "human_pairs.yaml", "Pairs of models that raters compare"),
     "human_ratings": Kind(RatingStudy, "human_ratings.yaml", "Ratings of single videos"),
     "references": Kind(Reference, "references.yaml", "Works to cite"),
-    "equivalent": Kind(Equivalent, "equivalent.yaml", "Changes of code that change no result"),
 }
 SEVERAL = ("weights", "references")
 """Kinds whose file maps names to such entries."""

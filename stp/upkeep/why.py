@@ -1,7 +1,6 @@
 """Why an artefact would be made, or was not: in words, from receipts, records and the plan."""
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stp.core import store
@@ -97,7 +96,8 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         text = f"{len(missing)} of {len(receipt.files)} files are missing or cut short: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
-    because = [f"made {made} in {took} on {host}", *filter(None, [made_with(receipt)])]
+    because = [f"made {made} in {took} on {host}"]
+    because += filter(None, [artefact.accepted, made_with(receipt)])
     if not (folder / RECEIPT).exists():
         text = "its receipt was deleted; the sealed copy is put back and nothing is computed"
         return Reason(artefact, "would be adopted", [text, *because])
@@ -112,17 +112,3 @@ def undone(plan: Plan) -> list[Reason]:
         for folder, artefact in plan.artefacts.items()
         if standing[folder].state != DONE
     ]
-
-
-def equivalents(reasons: Iterable[Reason]) -> dict[tuple[str, str], Reason]:
-    """Find where nothing but code changed.
-
-    Returns:
-        by fingerprints of the code (older, now), the first artefact that was made by the older.
-    """
-    found: dict[tuple[str, str], Reason] = {}
-    for reason in reasons:
-        if reason.older and reason.older.only_code:
-            pair = reason.older.receipt.code.fingerprint, reason.artefact.code.fingerprint
-            found.setdefault(pair, reason)
-    return found

@@ -170,11 +170,7 @@ def _scale(noted: "Driver") -> str | None:
     return str(read_yaml(configfile)["scale"]) if configfile.is_file() else None
 
 
-@command(
-    epilog=examples(
-        "stp why", "stp why simvpv2 kth", "stp why train convlstm", "stp why simvpv2 enso --prove"
-    )
-)
+@command(epilog=examples("stp why", "stp why simvpv2 kth", "stp why train convlstm"))
 def why(
     words: Annotated[
         list[str] | None,
@@ -183,27 +179,51 @@ def why(
         ),
     ] = None,
     configfile: OfLastRun = None,
-    prove: Annotated[
-        bool,
-        typer.Option(
-            "--prove", help="Compute a sample again, and compare it with the older artefact."
-        ),
-    ] = False,
-    device: Annotated[str | None, typer.Option(help="With --prove: auto, cpu or cuda.")] = None,
 ) -> None:
     """Explain why artefacts would be made: which code, setting or input changed.
 
     Each is compared with the most similar existing artefact. If only code changed, and it computes
-    the same as before, an entry in config/equivalent.yaml avoids making it again: --prove makes
-    one artefact of each kind again, in a temporary folder, and writes the entry.
+    the same as before, `stp accept` declares that what was made is current.
     """
     from stp.run.cluster import driver
     from stp.upkeep.why_text import tell
 
-    planned = load_plan(configfile or _of(driver.noted()))
-    runtime = {"device": device} if device else {}
-    if not tell(planned, words or [], runtime if prove else None):
-        raise typer.Exit(1)
+    tell(load_plan(configfile or _of(driver.noted())), words or [])
+
+
+@command(
+    epilog=examples(
+        'stp accept convlstm kth --reason "the loop was split into two functions"',
+        "stp accept convlstm kth --undo",
+    )
+)
+def accept(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="Select artefacts by words of their paths, or by receipts."),
+    ],
+    reason: Annotated[str, typer.Option(help="Why the code of now gives the same results.")] = "",
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take the declaration back instead.")
+    ] = False,
+    configfile: OfLastRun = None,
+) -> None:
+    """Declare that artefacts of older code are current, so that they are not made again.
+
+    Only what differs from the plan in its code alone can be accepted. Tables, `stp trace` and
+    exported bundles name the declaration, its author and its reason. Receipts stay as they are.
+    """
+    from stp.run.cluster import driver
+    from stp.upkeep import accept as declaring
+
+    scale = configfile or _of(driver.noted())
+    if undo:
+        entries, done = declaring.undo(load_plan(scale), words), "no longer accepted"
+    else:
+        entries = declaring.accept(lambda: load_plan(scale), words, reason)
+        done = "accepted"
+    for entry in entries:
+        print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
 
 
 @command(

@@ -239,21 +239,6 @@ def test_a_constant_of_a_metric_reaches_scores_and_tables(
     assert found == Counter({**reached, "tables": 1})
 
 
-def test_a_new_option_with_a_default_reaches_nothing_once_it_is_proven(copy: Copy):
-    """A field is code; one entry of config/equivalent.yaml serves the trainings of all models."""
-    module = "stp.options.train"
-    text = copy.path(module).read_text()
-    last = "    max_val_clips: int | None = None\n"
-    assert last in text
-    new = text.replace(last, last + "    average_weights: float | None = None\n", 1)
-    proven = {meaning(new.encode()).hash: meaning(text.encode()).hash}
-    copy.check({module: new})
-    with copy.edited({module: new}):
-        configs = [c.model_copy(update={"equivalent": proven}) for c in copy.configs]
-        planned = [Plan(one, copy.folder) for one in configs]
-    assert look(*planned).paths == copy.before.paths
-
-
 # The suite itself
 
 

@@ -1,35 +1,28 @@
-"""Why something would be made again, in words; and the proof that it need not be."""
+"""Why something would be made again, in words; and declaring that it need not be."""
 
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
-import torch
-import yaml
-import zarr
 from fake_store import TINY, finish, finish_all, hold, pick, small_plan, tried
 
 from stp.core import store
 from stp.core.canonical import definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
-from stp.core.job import Job, silent
 from stp.core.provenance import versions
-from stp.plan import config
+from stp.plan import config, manifests
+from stp.plan.accepted import entry_path
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
 from stp.run import runner
 from stp.run.status import artefact_states
-from stp.upkeep import prove as proof
+from stp.upkeep.accept import accept, undo
 from stp.upkeep.differences import Past, changed_names
-from stp.upkeep.same import compare
-from stp.upkeep.why import chosen, equivalents, explain, undone
-from stp.upkeep.why_text import entry, lines_of_groups, lines_of_one, suggestion, tell
+from stp.upkeep.why import chosen, explain, undone
+from stp.upkeep.why_text import lines_of_groups, lines_of_one, tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -231,7 +224,7 @@ def test_what_is_there_but_not_as_it_should_be(plan):
 
 
 def test_reasons_are_told_apart_by_an_empty_line(plan, capsys):
-    assert tell(plan, ["convlstm"], None)
+    tell(plan, ["convlstm"])
     said = capsys.readouterr().out.splitlines()
     assert said[0] and "" in said
 
@@ -254,165 +247,58 @@ def test_words_choose_artefacts_and_wrong_words_are_told(plan):
         chosen(plan, ["simvp2", "enso"])
 
 
-# Proven refactors
+# Artefacts of older code that are declared current
 
 
-def test_only_where_nothing_but_code_changed_an_equivalent_is_suggested(plan, copy):
+def test_what_differs_in_its_code_alone_can_be_accepted_and_taken_back(plan, copy):
+    """An edit of a model: its trainings and forecasts are accepted, and scores follow."""
     now = edited(copy, "stp.models.convlstm", "class ", "CHANGED = 1\n\n\nclass ")
-    (train, predict) = (pick(now, stage, "convlstm") for stage in ("train", "predict"))
-    found = equivalents(undone(now))
-    # the score's own code did not change: it follows from the other two
-    before = {stage: pick(plan, stage, "convlstm") for stage in ("train", "predict")}
-    assert set(found) == {
-        (before["train"].code.fingerprint, train.code.fingerprint),
-        (before["predict"].code.fingerprint, predict.code.fingerprint),
-        *(pair for pair in found if found[pair].artefact.dataset == "moving_mnist"),
-    }
-    text = "\n".join(suggestion(undone(now)))
-    entries = yaml.safe_load("\n".join(line for line in text.splitlines() if line[:1] in "- "))
-    accepted = {entry["new"]: entry["old"] for entry in entries}
-    again = Plan(now.config.model_copy(update={"equivalent": accepted}), copy)
-    assert undone(again) == []
-    other = merge(read_yaml(TINY), {"train": {"lr": 0.1}})
-    assert equivalents(undone(Plan(config.load(other), copy))) == {}
+    before = {reason.artefact.folder for reason in undone(now)}
+
+    def again() -> Plan:
+        return Plan(config.load(TINY), copy)
+
+    entries = accept(again, ["convlstm"], "a constant that nothing reads")
+    assert {entry.stage for entry in entries} == {"train", "predict"}
+    assert {entry.reason for entry in entries} == {"a constant that nothing reads"}
+    assert undone(again()) == []
+    train = pick(again(), "train", "convlstm")
+    assert train.folder == pick(plan, "train", "convlstm").folder
+    told = " ".join(reasons(again(), "train", "convlstm"))
+    assert "a constant that nothing reads" in told
+    cells = {cell.key.model: cell for cell in manifests.manifest(again(), "short_term").cells}
+    assert "a constant that nothing reads" in (cells["convlstm"].accepted or "")
+    assert cells["persistence"].accepted is None
+
+    taken_back = undo(again(), ["convlstm"])
+    assert {entry.new for entry in taken_back} == {entry.new for entry in entries}
+    assert {reason.artefact.folder for reason in undone(again())} == before
+    with pytest.raises(StpError, match="convlstm"):
+        undo(again(), ["convlstm"])
 
 
-def test_an_entry_is_yaml_whatever_is_written_into_it():
-    text = entry("0123456789012345", "12e4567890123456", "a: b #1", {"said": 'a "x"'})
-    (found,) = yaml.safe_load(text)
-    seal = found["evidence"].pop("seal")
-    assert len(seal) == 16
-    assert found == {
-        "old": "0123456789012345",
-        "new": "12e4567890123456",
-        "reason": "a: b #1",
-        "evidence": {"said": 'a "x"'},
-    }
+def test_what_differs_in_more_than_its_code_is_not_accepted(plan, copy):
+    edited(copy, "stp.models.convlstm", "class ", "CHANGED = 1\n\n\nclass ")
+    scale = merge(read_yaml(TINY), {"train": {"lr": 0.1}})
+    with pytest.raises(StpError, match=r"train recipe of convlstm: train\.lr"):
+        accept(lambda: Plan(config.load(scale), copy), ["convlstm"], "faster")
+    with pytest.raises(StpError, match="reason"):
+        accept(lambda: Plan(config.load(TINY), copy), ["convlstm"], " ")
 
 
-@pytest.fixture
-def made(tmp_path, monkeypatch) -> Plan:
-    """A tiny plan with really prepared data and really made forecasts of climatology."""
-    plan = small_plan(tmp_path, monkeypatch)
-    runner.fetch(plan, plan.raw("enso"))
-    runner.make(plan, pick(plan, "prepare"))
-    for stage in ("train", "predict"):
-        runner.make(plan, pick(plan, stage, "climatology"))
-    return plan
+def test_an_entry_counts_while_the_older_artefact_is_there(plan, copy):
+    edited(copy, "stp.models.convlstm", "class ", "CHANGED = 1\n\n\nclass ")
+    accept(lambda: Plan(config.load(TINY), copy), ["train", "convlstm", "enso"], "no change")
+    older = pick(plan, "train", "convlstm")
+    shutil.rmtree(plan.store / older.folder)
+    assert pick(Plan(config.load(TINY), copy), "train", "convlstm").folder != older.folder
 
 
-def prove(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `stp why ... --prove` with the code of a copy."""
-    return subprocess.run(
-        [Path(sys.executable).parent / "stp", "why", *words, "--prove", "--configfile", TINY],
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True,
-        text=True,
-    )
-
-
-@pytest.mark.long(part="reruns")
-def test_a_refactor_is_proven_by_making_a_sample_again(made, copy):
-    shutil.copytree(ROOT / "config", copy / "config")
-    edited(copy, "stp.models.climatology", "class Model", "UNUSED = 1\n\n\nclass Model")
-    done = prove(copy, "climatology", "enso")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "model.pt: identical bytes" in done.stdout
-    assert "predictions.zarr: identical bytes" in done.stdout
-    text = done.stdout[done.stdout.index("- old:") :]
-    write_text(copy / "config" / "equivalent.yaml", text)
-    now = Plan(config.load(TINY, copy / "config"), copy)
-    for stage in ("train", "predict"):
-        assert (made.store / pick(now, stage, "climatology").receipt).exists()
-    assert not list((made.store / "state").glob(".prove.*"))
-
-
-@pytest.mark.parametrize("forged", ["by hand", "other code", "other digest", "no files"])
-def test_an_entry_without_evidence_of_a_machine_is_refused(tmp_path, forged):
-    folder = tmp_path / "config"
-    shutil.copytree(ROOT / "config", folder)
-    files = {"model.pt": {"how": "bytes", "old": "a" * 64, "new": "a" * 64}}
-    evidence = {"sample": "train of convlstm on enso, seed 0", "commit": "4b2fd97", "files": files}
-    (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "a loop was split", evidence))
-    reworded = {**good, "reason": "any reason"}
-    write_text(folder / "equivalent.yaml", yaml.safe_dump([reworded]))
-    assert config.load(TINY, folder).equivalent == {"1" * 16: "0" * 16}
-
-    if forged == "by hand":
-        good["evidence"] = "weights of convlstm on moving_mnist, seed 0, are bit-equal"
-    elif forged == "other code":
-        good["new"] = "2" * 16
-    elif forged == "other digest":
-        files["model.pt"]["new"] = "b" * 64
-        (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "a loop was split", evidence))
-    else:
-        (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "...", {**evidence, "files": {}}))
-    write_text(folder / "equivalent.yaml", yaml.safe_dump([reworded, good]))
-    with pytest.raises(StpError, match=r"equivalent\.yaml, entry 2: (.|\n)*--prove"):
-        config.load(TINY, folder)
-
-
-def test_a_proof_of_what_networks_see_has_their_weights(tmp_path, monkeypatch):
-    file = tmp_path / "alexnet-owt-7be5be79.pth"
-    file.touch()
-    monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
-    plan = Plan.load(TINY)
-    scores = next(one for one in plan.artefacts.values() if one.is_perceptual)
-    jobs: list[Job] = []
-    monkeypatch.setattr(proof, "run_core", lambda _plan, _artefact, job: jobs.append(job))
-    (tmp_path / "scratch").mkdir()
-    proof._make(plan, scores, {}, tmp_path / "scratch", silent, {})
-    assert jobs[0].runtime["weights"] == {"alexnet": str(file)}
-
-
-@pytest.mark.long(part="processes")
-def test_a_change_of_the_results_is_found_out(made, copy):
-    shutil.copytree(ROOT / "config", copy / "config")
-    path = copy / "stp" / "models" / "weights.py"
-    path.write_text(
-        path.read_text().replace('"state_dict": weights', '"state_dict": '
-                                 '{k: v + 1 for k, v in weights.items()}', 1)
-    )  # fmt: skip
-    done = prove(copy, "train", "climatology", "enso")
-    assert done.returncode == 1
-    assert "model.pt: model.pt: " in done.stdout and "values differ" in done.stdout
-    assert "NOT identical" in done.stdout and "- old:" not in done.stdout
-
-
-# What is compared, and how
-
-
-def test_contents_are_compared_where_bytes_differ(tmp_path):
-    a, b = tmp_path / "a", tmp_path / "b"
-    for folder, seconds, weight, pixel in ((a, 1.0, 0.0, 1.0), (b, 2.0, 0.5, 1.0)):
-        folder.mkdir()
-        history = pd.DataFrame({"epoch": [1], "error": [float("nan")], "seconds": [seconds]})
-        history.to_parquet(folder / "history.parquet")
-        torch.save({"state_dict": {"w": torch.tensor([1.0, weight])}}, folder / "model.pt")
-        group = zarr.create_group(folder / "x.zarr", attributes={"units": str(seconds)})
-        group.create_array("frames", data=torch.tensor([pixel, float("nan")]).numpy())
-        (folder / "same.txt").write_text("same")
-    (b / "more.txt").write_text("more")
-    found = {name: (how, difference) for name, how, difference in compare(a, b)}
-    assert found == {
-        "history.parquet": ("values", None),
-        "model.pt": (
-            "values", "model.pt: state_dict: w: 1 of 2 values differ, by at most 0.5",
-        ),
-        "more.txt": ("bytes", "only in the new one"),
-        "same.txt": ("bytes", None),
-        "x.zarr": ("values", "attributes: units: '1.0', now '2.0'"),
-    }  # fmt: skip
-
-
-def test_an_array_may_be_in_one_store_only(tmp_path):
-    for folder, names in (("a", ["frames"]), ("b", ["frames", "more"])):
-        group = zarr.create_group(tmp_path / folder / "x.zarr")
-        for name in names:
-            group.create_array(name, data=torch.zeros(2).numpy())
-    for old, new, where in (("a", "b", "new"), ("b", "a", "old")):
-        said = f"array more is only in the {where} one"
-        assert list(compare(tmp_path / old, tmp_path / new)) == [("x.zarr", "values", said)]
+def test_a_file_that_is_no_entry_is_refused(plan):
+    path = entry_path(plan.store, "0" * 16)
+    write_text(path, "{}")
+    with pytest.raises(StpError, match=str(path)):
+        Plan(config.load(TINY))
 
 
 def test_definitions_name_what_an_edit_touches():

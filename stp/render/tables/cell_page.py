@@ -162,6 +162,8 @@ def _warnings(cell: CellRow) -> Iterable[str]:
         yield f"BY COUNTS: {whose} and sizes, not by checksums."
     if cell.lacking:
         yield f"{cell.lacking}."
+    if cell.accepted:
+        yield f"{cell.accepted}."
     if cell.leaky:
         yield "LEAKY SPLIT: test samples overlap with training data."
     if cell.external:

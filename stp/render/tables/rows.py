@@ -347,6 +347,8 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         yield f"BY COUNTS: {whose} and sizes, not by checksums"
     if cell.lacking:
         yield cell.lacking
+    if cell.accepted:
+        yield cell.accepted
     if leaky:
         yield "LEAKY SPLIT: test samples overlap with training data"
     if cell.subset_note:

@@ -122,6 +122,7 @@
         + `${cell.variant === "default" ? "" : `, variant ${cell.variant}`}`
         + `${cell.external ? ", predictions made elsewhere" : ""}`),
       cell.lacking ? h("p", {class: "note"}, cell.lacking) : null,
+      cell.accepted ? h("p", {class: "note"}, cell.accepted) : null,
       cell.subset_note ? h("p", {class: "note"}, cell.subset_note) : null,
       part ? measured(found, part, where, siblings.map((one) =>
         foundOf(numberOf(one), word, where)?.value ?? null)) : null,

@@ -1,0 +1,78 @@
+"""Artefacts of older code that somebody declared to be current (`stp accept`).
+
+An entry is a file of the store, ``accepted/<fingerprint that the plan asks for>.json``. While the
+older artefact is there, the plan takes it in the place of the one it asks for, and everything that
+is made from it stays current as well. Receipts are never changed.
+"""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from stp.core.errors import StpError
+from stp.core.receipts import read_receipt
+from stp.plan.strict import Strict
+
+FOLDER = "accepted"
+
+
+class Accepted(Strict):
+    """What somebody declared, and when.
+
+    Attributes:
+        stage: of the artefact.
+        address: folder of the artefact without its fingerprint, relative to the store.
+        recipe: hash of the recipe, with the seed.
+        old: fingerprint of the artefact that was made.
+        new: fingerprint that the plan asked for.
+        reason: why both are the same, in the words of who declared it.
+        author: account of who declared it.
+        commit: of the checkout at that time.
+        date: of the declaration (UTC, ISO 8601).
+    """
+
+    stage: str
+    address: str
+    recipe: str
+    old: str
+    new: str
+    reason: str
+    author: str
+    commit: str | None
+    date: str
+
+    @property
+    def text(self) -> str:
+        """The declaration as a footnote."""
+        at = f", commit {self.commit}" if self.commit else ""
+        return (
+            f"ACCEPTED: {self.stage} by older code: {self.reason} ({self.author}{at}, {self.date})"
+        )
+
+
+def entry_path(store: Path, new: str) -> Path:
+    """The file that declares what stands for a fingerprint."""
+    return store / FOLDER / f"{new}.json"
+
+
+def read_accepted(store: Path) -> dict[str, Accepted]:
+    """All entries of a store whose older artefact is there, by the fingerprint it stands for.
+
+    Raises:
+        StpError: a file is no entry.
+    """
+    entries: dict[str, Accepted] = {}
+    for path in sorted((store / FOLDER).glob("*.json")):
+        try:
+            entry = Accepted.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            entry = None
+        if entry is None or path.stem != entry.new:
+            raise StpError(
+                f"{path} is no entry of an accepted artefact",
+                expected="a file that `stp accept` wrote",
+                remedy="delete it, and run `stp accept` again",
+            )
+        if read_receipt(store / entry.address / entry.old) is not None:
+            entries[entry.new] = entry
+    return entries

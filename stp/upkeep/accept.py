@@ -1,0 +1,109 @@
+"""Declare that artefacts of older code are current, and take such declarations back."""
+
+import getpass
+import time
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from stp.core.disk import write_text
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.core.provenance import commit
+from stp.plan.accepted import Accepted, entry_path, read_accepted
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
+from stp.run.status import DONE, artefact_states
+from stp.upkeep.differences import Past
+from stp.upkeep.why import chosen
+
+
+def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
+    """Declare that what only differs in code from the artefacts that words name is current.
+
+    What is made from an accepted artefact may be current as well, so the plan is made again until
+    nothing is left to accept.
+
+    Args:
+        make_plan: makes the plan.
+        words: select artefacts by words of their paths, or by receipts.
+        reason: why both codes give the same results.
+
+    Returns:
+        the new entries, in the order of the plan.
+
+    Raises:
+        StpError: the words name nothing, or nothing that differs from an older artefact in its
+            code alone; no reason is given.
+    """
+    if not reason.strip():
+        raise StpError("no reason is given", remedy='write --reason "..."')
+    entries: list[Accepted] = []
+    while True:
+        plan = make_plan()
+        past, standing = Past(plan), artefact_states(plan)
+        new: list[Accepted] = []
+        refused: list[str] = []
+        for artefact in _selected(plan, words, entries):
+            if standing[artefact.folder].state == DONE:
+                continue
+            older = past.nearest(artefact)
+            if older is not None and not older.inputs and older.only_code:
+                old = PurePosixPath(older.folder).name
+                new.append(_entry(artefact, old, reason))
+            else:
+                why = "; ".join(d.text for d in older.all) if older else "nothing like it was made"
+                refused.append(f"{artefact.stage} of {artefact.label}: {why}")
+        if not new:
+            break
+        for entry in new:
+            write_text(entry_path(plan.store, entry.new), entry.model_dump_json(indent=1) + "\n")
+        entries += new
+    if not entries:
+        raise StpError(
+            "nothing to accept" + "".join(f"\n  {text}" for text in refused[:5]),
+            expected="artefacts that would be made again because of their code alone",
+            remedy="`stp why WORDS` tells what changed; accept what they are made from first",
+        )
+    return entries
+
+
+def undo(plan: Plan, words: list[str]) -> list[Accepted]:
+    """Take declarations back: the older artefacts are no longer current.
+
+    Raises:
+        StpError: no accepted artefact has these words.
+    """
+    entries = [
+        entry
+        for entry in read_accepted(plan.store).values()
+        if {*entry.address.split("/"), entry.stage, entry.old, entry.new}.issuperset(words)
+    ]
+    if not entries:
+        raise StpError(
+            f"no accepted artefact has the words {' '.join(words)!r}",
+            remedy=f"the entries are files in {entry_path(plan.store, '').parent}",
+        )
+    for entry in entries:
+        entry_path(plan.store, entry.new).unlink()
+    return entries
+
+
+def _selected(plan: Plan, words: list[str], entries: list[Accepted]) -> list[Artefact]:
+    """The artefacts that words name; names of receipts change with what was accepted."""
+    accepted = {f"{entry.address}/{entry.new}" for entry in entries}
+    waiting = [word for word in words if not any(folder in word for folder in accepted)]
+    return chosen(plan, waiting) if waiting or not words else []
+
+
+def _entry(artefact: Artefact, old: str, reason: str) -> Accepted:
+    return Accepted(
+        stage=artefact.stage,
+        address=str(PurePosixPath(artefact.folder).parent),
+        recipe=digest(artefact.recipe),
+        old=old,
+        new=artefact.fingerprint,
+        reason=reason,
+        author=getpass.getuser(),
+        commit=commit(),
+        date=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
