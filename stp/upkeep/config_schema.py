@@ -64,8 +64,6 @@ KINDS = {
 }
 SEVERAL = ("weights", "references")
 """Kinds whose file maps names to such entries."""
-LISTS = ("equivalent",)
-"""Kinds whose file is a list of such entries."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage; those of networks are described."""
 PART = "PartOf"
@@ -95,9 +93,6 @@ def schema(name: str) -> Json:
     if name in SEVERAL:
         definitions = made.pop("$defs", {})
         made = {"type": "object", "additionalProperties": made, "$defs": definitions}
-    if name in LISTS:
-        definitions = made.pop("$defs", {})
-        made = {"type": "array", "items": made, "$defs": definitions}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 

@@ -167,7 +167,7 @@ def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Differe
 
 def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Difference]:
     """Say which modules changed, and which definitions in them."""
-    if artefact.code.fingerprint == then.fingerprint:  # the same, or declared equivalent
+    if artefact.code.fingerprint == then.fingerprint:
         return
     now, before = artefact.code.modules, then.modules
     for module in sorted({*now, *before}):
