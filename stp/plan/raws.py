@@ -11,6 +11,7 @@ from stp.plan.code import CodeOfPlan, entries_of
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes
+from stp.plan.setting import check_path
 
 
 class Raws:
@@ -64,6 +65,7 @@ class Raws:
             identity = original(identity, self.config.equivalent)
             lock = f"raw/{name}/{title}.lock.json"
             generated = None
+        check_path(lock, where)
         return Raw(name, title, lock, identity, generated, release, tuple(reads))
 
     def archive(self, model: str, dataset: str) -> Raw | None:

@@ -63,7 +63,7 @@ def console_store(folder: Path) -> Path:
         for interval, value in ((1, 0.8), (3, 0.6 if model == "convlstm" else 0.75)):
             robust.scored(
                 model, "nuscenes", {"ssim.range2": value},
-                seed=0, subset="robustness", setting=f"horizon-3,interval-{interval}",
+                seed=0, subset="robustness", setting=f"horizon-3+interval-{interval}",
             )  # fmt: skip
     plans, rows = [], []
     for store in (short, robust):
