@@ -145,7 +145,7 @@ def test_the_papers_other_dimensions_are_those_of_its_sections_4_2_to_4_4(paper)
     ]
     robustness = case(paper, "robustness")
     assert robustness[:3] == [
-        f"bridge->bridge robustness horizon-10,interval-{k}" for k in (1, 2, 3)
+        f"bridge->bridge robustness horizon-10+interval-{k}" for k in (1, 2, 3)
     ]
     assert len(robustness) == 9
 
@@ -186,7 +186,7 @@ def test_predictions_and_scores_know_horizon_interval_and_subset(paper):
         == ("robustness", "persistence", "bridge")
     }
     for interval in (1, 2, 3):
-        cell = made[f"horizon-10,interval-{interval}"]
+        cell = made[f"horizon-10+interval-{interval}"]
         assert cell.predictions.recipe["interval"] == cell.scores.recipe["interval"] == interval
         assert cell.predictions.recipe["lead_times"] == 10
         assert cell.predictions.recipe["split"] == cell.scores.recipe["split"] == "robustness"
@@ -365,8 +365,8 @@ def test_paths_are_unique_readable_and_hold_no_equals_sign(paper):
 
 
 def test_settings_are_sorted_in_their_name():
-    assert setting_name({"interval": 2, "horizon": 30}) == "horizon-30,interval-2"
-    assert setting_of("horizon-30,interval-2") == {"interval": 2, "horizon": 30}
+    assert setting_name({"interval": 2, "horizon": 30}) == "horizon-30+interval-2"
+    assert setting_of("horizon-30+interval-2") == {"interval": 2, "horizon": 30}
 
 
 def test_unknown_conventions_are_refused(monkeypatch):

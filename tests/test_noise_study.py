@@ -132,7 +132,7 @@ def test_rankings_of_models_beside_one_metric_as_success(made) -> None:
     of = {(one.setting, one.convention): one for one in found}
     values = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
     for place, intensity in enumerate((1, 2, 5)):
-        one = of[f"horizon-9,intensity-{intensity}", "fvd.random_logits"]
+        one = of[f"horizon-9+intensity-{intensity}", "fvd.random_logits"]
         psnr, fvd = (
             [values[name, convention][place] for name in MODELS]
             for convention in ("psnr.pooled", "fvd.random_logits")
@@ -145,7 +145,7 @@ def test_rankings_of_models_beside_one_metric_as_success(made) -> None:
     assert pooled.over_clips is not None and pooled.models == 9
     ours = [o.correlation for o in found if o.convention == "fvd.random_logits"][:3]
     assert pooled.correlation == pytest.approx(np.mean(ours))
-    absent = of["horizon-9,intensity-1", "fvd.predicted_only"]
+    absent = of["horizon-9+intensity-1", "fvd.predicted_only"]
     assert absent.correlation is None and "weights of i3d are not there" in absent.why
 
 

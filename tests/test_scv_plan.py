@@ -55,7 +55,7 @@ def test_the_population_is_a_grid_of_trainings_at_stages_of_each() -> None:
         made
         for made in plan.cells
         if made.cell.variant == "lr_0_0001_kl_weight_1e_06"
-        and (made.cell.model, made.cell.setting) == ("svg", "horizon-14,update-30000")
+        and (made.cell.model, made.cell.setting) == ("svg", "horizon-14+update-30000")
     )
     recipe = one.models[0].recipe
     assert (recipe["train"]["lr"], recipe["options"]["kl_weight"]) == (1e-4, 1e-6)

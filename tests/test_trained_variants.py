@@ -101,10 +101,10 @@ def test_variants_are_trained_on_their_own_unless_they_change_forecasts_alone(po
 def test_a_network_for_each_lead_has_a_path_and_a_recipe_of_its_own(population):
     found = trainings(population, "direct").values()
     where = {(a.folder.split("/")[3], a.recipe["seed"]): a for a in found}
-    assert set(where) == {(f"default,lead-{lead}", seed) for lead in LEADS for seed in (0, 1)}
+    assert set(where) == {(f"default+lead-{lead}", seed) for lead in LEADS for seed in (0, 1)}
     assert {a.recipe["lead"] for a in found} == set(LEADS)
     assert {a.recipe["horizon"] for a in found} == {1}
-    assert where["default,lead-5", 1].label == "simvpv2 on weatherbench, lead 5, seed 1"
+    assert where["default+lead-5", 1].label == "simvpv2 on weatherbench, lead 5, seed 1"
     rule = next(iter(found))
     assert rule.rule == "train"
 
@@ -137,7 +137,7 @@ def test_snapshots_share_a_training(population):
         assert len({made.models for made in cells}) == 2 * 2
         assert {made.predictions.recipe["update"] for made in cells} == set(UPDATES)
     made = cells[0]
-    assert made.cell.setting.endswith(",update-10000")
+    assert made.cell.setting.endswith("+update-10000")
     assert "after 10,000 updates" in str(made.cell)
 
 

@@ -23,6 +23,7 @@ from stp.collect.rows import (
 from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS
+from stp.plan.setting import current_name, parts_of_name
 
 FEWEST_LETTERS = 4
 """Of a fingerprint."""
@@ -172,8 +173,8 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
         return one if isinstance(one, CellRow) else _missing(database, one)
     if not chosen:
         known = {word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)}
-        true = {word.casefold() for cell in cells for word in _words(cell)}
-        unknown = [word for word in words if word.casefold() not in true]
+        true = {_folded(word) for cell in cells for word in _words(cell)}
+        unknown = [word for word in words if _folded(word) not in true]
         raise NothingFoundError(
             f"no cell of {database} is {what!r}",
             expected="words of its key with / between them, such as "
@@ -201,13 +202,20 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
     """The cells that all words are true of; that of a training counts where no other does."""
-    asked = {word.casefold() for word in words}
+    asked = {_folded(word) for word in words}
     every = list(cells)
     for told in (_tested_words, _words):
-        found = [cell for cell in every if asked <= {str(w).casefold() for w in told(cell)}]
+        found = [
+            cell for cell in every if asked <= {current_name(str(w)).casefold() for w in told(cell)}
+        ]
         if found and asked:
             return found
     return []
+
+
+def _folded(word: object) -> str:
+    """A word as it is compared: in small letters; of settings and variants, the name of today."""
+    return current_name(str(word)).casefold()
 
 
 def _tested_words(cell: Planned) -> set[str]:
@@ -215,7 +223,7 @@ def _tested_words(cell: Planned) -> set[str]:
     seed = "none" if cell.seed is None else cell.seed
     shown = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
     told = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
-    told |= {cell.setting, *cell.setting.split(",")}
+    told |= {cell.setting, *parts_of_name(cell.setting)}
     return told | {shown, cell.case_name, f"seed-{seed}"}
 
 

@@ -20,7 +20,7 @@ KEY_COLUMNS = (
     ("train_subset", "VARCHAR", "Part of the training dataset that was used: all, or a name."),
     ("tested_on", "VARCHAR", "Dataset of the test."),
     ("subset", "VARCHAR", "Part of the test dataset: test for its test split, or a name."),
-    ("setting", "VARCHAR", "What else distinguishes the evaluation, e.g. horizon-30,interval-2."),
+    ("setting", "VARCHAR", "What else distinguishes the evaluation, e.g. horizon-30+interval-2."),
     ("seed", "BIGINT", "Seed of the training; NULL for deterministic models."),
 )
 
@@ -332,7 +332,7 @@ SETTINGS = Table(
     "settings",
     "One row per setting of an evaluation, with a column for each key that occurs: join it with "
     "USING (setting).",
-    (("setting", "VARCHAR", "As in cells, e.g. horizon-30,interval-2."), *_SETTING_COLUMNS),
+    (("setting", "VARCHAR", "As in cells, e.g. horizon-30+interval-2."), *_SETTING_COLUMNS),
 )
 
 SUITES = Table(

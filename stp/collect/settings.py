@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from stp.collect.layout import SETTING_KEYS, Table
+from stp.plan.setting import parts_of_name
 
 Value = int | str
 """A number, or a name."""
 
 
 def values_of(setting: str) -> dict[str, Value]:
-    """Read the name of a setting, such as ``horizon-30,interval-2``: key -> value."""
-    parts = (part.partition("-") for part in setting.split(",") if part)
+    """Read the name of a setting, such as ``horizon-30+interval-2``: key -> value."""
+    parts = (part.partition("-") for part in parts_of_name(setting) if part)
     return {key: value_of(value) for key, _, value in parts}
 
 

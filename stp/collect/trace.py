@@ -12,6 +12,7 @@ from stp.collect.rows import CellRow
 from stp.core.errors import StpError
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS
+from stp.plan.setting import JOINT
 
 MOST = 20
 """Values that are shown to people, at most."""
@@ -73,7 +74,7 @@ WITH values AS (
         'published' AS kind, dimension, coalesce(model, printed_model) AS model,
         coalesce(trained_on, printed_trained_on) AS trained_on,
         coalesce(tested_on, printed_tested_on) AS tested_on, subset,
-        concat_ws(',', {_STATED}) AS setting, metric, variable, threshold, leads, value,
+        concat_ws('{JOINT}', {_STATED}) AS setting, metric, variable, threshold, leads, value,
         [] AS scores,
         concat_ws('; ', 'table ' || "table" || ', ' || printed_model || ' on '
             || printed_tested_on || rtrim(' ' || run) || ': ' || raw, nullif(note, '')) AS remark

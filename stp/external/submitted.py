@@ -14,6 +14,7 @@ from stp.core.limits import require_zip
 from stp.data.zarr_codecs import check_codecs
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
+from stp.plan.setting import current_name
 from stp.predict.windows import identity
 from stp.prepare.own.arrays import DAMAGE
 
@@ -59,6 +60,7 @@ def read_windows(folder: Path) -> Windows:
         version = described["format"]
         lost = [key for key in NEEDED if key not in described]
         evaluation = Evaluation(**described["evaluation"])
+        evaluation = evaluation._replace(setting=current_name(evaluation.setting))
         count, wanted = int(described["samples"]), str(described["index_sha256"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StpError(

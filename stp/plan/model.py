@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from stp.core.errors import StpError
 from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
+from stp.plan.setting import current_name
 from stp.plan.strict import Json, Module, Name, Strict
 
 
@@ -151,7 +152,7 @@ class Submission(Strict):
     train_subset: str = "all"
     tested_on: str
     subset: str = "test"
-    setting: str
+    setting: Annotated[str, AfterValidator(current_name)]
     data: str = Field(pattern="^[0-9a-f]{16}$")
     windows: str = Field(pattern="^[0-9a-f]{64}$")
     bytes: int = Field(ge=1)

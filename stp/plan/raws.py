@@ -11,6 +11,7 @@ from stp.plan.code import CodeOfPlan, entries_of
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes
+from stp.plan.setting import check_path
 
 
 class Raws:
@@ -63,6 +64,7 @@ class Raws:
             identity = digest([name, title, release.source, files])
             lock = f"raw/{name}/{title}.lock.json"
             generated = None
+        check_path(lock, where)
         return Raw(name, title, lock, identity, generated, release, tuple(reads))
 
     def archive(self, model: str, dataset: str) -> Raw | None:

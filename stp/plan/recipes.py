@@ -315,7 +315,7 @@ class Recipes(ScoredConventions):
             )
 
     def setting(self, case: Case) -> str:
-        """Name the setting of a case, such as ``horizon-30,interval-2``."""
+        """Name the setting of a case, such as ``horizon-30+interval-2``."""
         horizon = self.config.datasets[case.tested_on].horizon
         return setting_name({"horizon": horizon, **case.setting})
 

@@ -29,13 +29,13 @@ from stp.plan.model import Submission
 from stp.plan.model_options import check_model_options
 from stp.plan.raws import Raws
 from stp.plan.recipes import Recipes, check_options
-from stp.plan.setting import setting_name, setting_of
+from stp.plan.setting import check_path, joined, setting_name, setting_of
 from stp.plan.strict import Json
 
 
 def variant_name(variant: str, lead: int | None) -> str:
-    """Name a variant in the path of a trained model, such as ``default,lead-5``."""
-    return variant if lead is None else f"{variant},lead-{lead}"
+    """Name a variant in the path of a trained model, such as ``default+lead-5``."""
+    return variant if lead is None else joined(variant, f"lead-{lead}")
 
 
 class Walk:
@@ -103,6 +103,7 @@ class Walk:
             older = None
         path = f"{address}/{fingerprint}"
         if path not in self.artefacts:
+            check_path(path, label)
             self.artefacts[path] = Artefact(
                 stage, path, label, recipe, inputs, code, core, kind, dataset, dimension,
                 perceptual, entries, older.text if older else None,

@@ -112,23 +112,23 @@ def test_published_values_carry_our_names(store: SmallStore) -> None:
 
 
 def test_settings_have_a_column_for_each_key(store: SmallStore) -> None:
-    for setting in ("horizon-10,update-30000", "horizon-20,interval-2"):
+    for setting in ("horizon-10+update-30000", "horizon-20+interval-2"):
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.5}}, setting=setting)
     database = built(store)
     assert ask(
         database, 'SELECT setting, horizon, "interval", observe, update FROM settings ORDER BY 1'
     ) == [
         ("horizon-10", 10, None, None, None),
-        ("horizon-10,update-30000", 10, None, None, 30000),
-        ("horizon-20,interval-2", 20, 2, None, None),
+        ("horizon-10+update-30000", 10, None, None, 30000),
+        ("horizon-20+interval-2", 20, 2, None, None),
     ]
     # What the paper prints is of the dataset's own horizon, and of no update.
     assert ask(database, "SELECT DISTINCT setting FROM deltas") == [("horizon-10",)]
 
 
 def test_a_key_that_has_a_name_anywhere_is_text() -> None:
-    assert values_of("codec-h_264,horizon-20") == {"codec": "h_264", "horizon": 20}
-    found = [values_of(name) for name in ("codec-h_264,level-3", "codec-5,horizon-2")]
+    assert values_of("codec-h_264+horizon-20") == {"codec": "h_264", "horizon": 20}
+    found = [values_of(name) for name in ("codec-h_264+level-3", "codec-5+horizon-2")]
     assert [(name, kind) for name, kind, _ in key_columns(found)][-3:] == [
         ("training", "BIGINT"),
         ("codec", "VARCHAR"),

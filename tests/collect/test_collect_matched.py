@@ -155,7 +155,7 @@ def test_a_dimension_that_changes_from_itself_is_compared_with_nothing_else(cell
     cells.add("short_term", clips(10, 1))
     two, three = clips(30, 2), clips(20, 3)
     for interval, features in ((2, two), (3, three)):
-        setting = f"horizon-10,interval-{interval}"
+        setting = f"horizon-10+interval-{interval}"
         cells.add("robustness", features, subset="robustness", setting=setting)
     found = ask(cells.build(), "robustness", "convlstm")
     assert [row[1:4] for row in found] == [("robustness", 20, 20), ("robustness", 20, 30)]

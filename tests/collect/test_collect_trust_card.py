@@ -53,7 +53,7 @@ def test_what_is_best_at_a_value_gets_worse_away_from_it(tmp_path: Path) -> None
     for name, of in powers.items():
         for number, power in enumerate(of, 1):
             given = {convention: {"mean": power} for convention in conventions}
-            store.add(name, "bair", given, setting=f"horizon-16,intensity-{number}", **key)
+            store.add(name, "bair", given, setting=f"horizon-16+intensity-{number}", **key)
     found = {
         (one.distortion, one.convention): (one.correlation, one.why)
         for one in curves(load_manifest(store.write()), resamples=0)

@@ -328,7 +328,7 @@ def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStor
     store.manifest["tables"]["short_term"]["columns"]["kth"] = {"SSIM": "ssim.range2"}
     values: dict[tuple[str, ...], float] = {}
     for model, variant in product(("convlstm", "simvpv2"), ("default", "small")):
-        for subset, more in (("test", ""), ("other", ",interval-1"), ("other", ",interval-3")):
+        for subset, more in (("test", ""), ("other", "+interval-1"), ("other", "+interval-3")):
             for horizon in ("horizon-10", "horizon-20"):
                 place = (model, variant, subset, horizon + more)
                 values[place] = 1 / (2 + len(values))

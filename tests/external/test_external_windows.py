@@ -141,7 +141,7 @@ def test_a_folder_is_never_replaced_and_never_half_written(world, tmp_path, monk
 def test_options_choose_one_evaluation_or_all_are_listed(world):
     loaded = world.config()
     chosen = choose(loaded, "dots", interval=2)
-    assert (chosen.dimension, chosen.setting) == ("robustness", "horizon-1,interval-2")
+    assert (chosen.dimension, chosen.setting) == ("robustness", "horizon-1+interval-2")
     with pytest.raises(StpError, match=r"2 evaluations[\s\S]*--dimension robustness"):
         choose(loaded, "dots")
     with pytest.raises(StpError, match=r"no such evaluation[\s\S]*--horizon 3"):

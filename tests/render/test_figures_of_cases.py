@@ -184,7 +184,7 @@ def test_slopes_go_over_the_frame_interval(tmp_path: Path) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)
     for interval in (3, 1, 2):
-        key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}
+        key = {"subset": "robustness", "setting": f"horizon-3+interval-{interval}"}
         value = {"mean": 1 - interval / 10, "low": 0.0, "high": 1.0}
         store.scored("convlstm", "bridge", {"ssim.range2": value}, seed=0, **key)
     figure, notes = slopes.draw(read(*store.results()))
@@ -199,7 +199,7 @@ def test_slopes_go_over_the_share_of_training(tmp_path: Path) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)
     for share in (80, 10):
-        key = {"subset": "published", "setting": f"horizon-3,training-{share}"}
+        key = {"subset": "published", "setting": f"horizon-3+training-{share}"}
         store.scored("convlstm", "bridge", {"ssim.range2": share / 100}, seed=0, **key)
     figure, _ = slopes.draw(read(*store.results()))
     (axes,) = figure.axes
@@ -217,7 +217,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
     store.manifest["datasets"]["bridge"] = dataset_facts(horizon=3)
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)
     for interval in (1, 2, 3):
-        key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}
+        key = {"subset": "robustness", "setting": f"horizon-3+interval-{interval}"}
         store.scored("convlstm", "bridge", {"ssim.range2": 0.5}, seed=0, official=official, **key)
     scores = read(*store.results())
     figure, notes = slopes.draw(scores)

@@ -337,7 +337,7 @@ def test_which_setting_varies_is_told_by_one_predictor() -> None:
     other = replace(key, setting="horizon-12")
     assert varied_setting([key, replace(other, model="d")]) is None  # of two predictors
     assert varied_setting([key, other]) == "horizon"
-    assert varied_setting([key, replace(key, setting="horizon-8,noise-100")]) == "noise"
+    assert varied_setting([key, replace(key, setting="horizon-8+noise-100")]) == "noise"
 
 
 @pytest.mark.sample_bytes

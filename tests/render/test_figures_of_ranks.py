@@ -205,7 +205,7 @@ def test_cases_of_one_dataset_are_one_block(tmp_path: Path) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.column("bridge", "SSIM", "ssim.range2", **UP)
     for interval in range(1, 8):
-        key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}
+        key = {"subset": "robustness", "setting": f"horizon-3+interval-{interval}"}
         for number, model in enumerate("ABC"):
             store.scored(model, "bridge", {"ssim.range2": number / 10}, seed=0, **key)
     scores = read(*store.results())

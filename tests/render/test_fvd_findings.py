@@ -51,14 +51,14 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "average_fid.squeezenet_means": {"mean": 2.0},
             "psnr.pooled": {"mean": psnr},
         }
-        store.add("local_swap", "bair", given, setting=f"horizon-16,intensity-{number}", **key)
+        store.add("local_swap", "bair", given, setting=f"horizon-16+intensity-{number}", **key)
     for number in range(1, 4):
         given = {
             "fvd.predicted_only": {"mean": None, "reason": ABSENT},
             "average_fid.squeezenet_means": {"mean": 2.0 * number},
             "psnr.pooled": {"mean": 9.0 * number},
         }
-        store.add("gaussian_noise", "bair", given, setting=f"horizon-16,intensity-{number}", **key)
+        store.add("gaussian_noise", "bair", given, setting=f"horizon-16+intensity-{number}", **key)
     manifest = store.write()
     collect(manifest, folder / "rows.parquet")
     build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")

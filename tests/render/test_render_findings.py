@@ -58,7 +58,7 @@ class Store:
             "DROP VIEW scores",
             "ALTER TABLE written RENAME TO scores",
             "DELETE FROM paper_columns",
-            "INSERT INTO settings BY NAME SELECT 'horizon-10,interval-' || i AS setting, "
+            "INSERT INTO settings BY NAME SELECT 'horizon-10+interval-' || i AS setting, "
             '10 AS horizon, i AS "interval" FROM range(1, 4) AS t(i)',
             # Names of conventions do not matter to the findings.
             "INSERT INTO paper_columns BY NAME SELECT DISTINCT dimension, tested_on AS dataset, "
@@ -67,7 +67,7 @@ class Store:
             "AS convention FROM paper_values",
             "INSERT INTO scores BY NAME SELECT 'predbench' AS suite, p.dimension, p.model, "
             "'default' AS variant, p.trained_on, 'all' AS train_subset, p.tested_on, p.subset, "
-            "'horizon-10' || coalesce(',interval-' || p.frame_interval, '') AS setting, 0 AS seed, "
+            "'horizon-10' || coalesce('+interval-' || p.frame_interval, '') AS setting, 0 AS seed, "
             "CASE WHEN contains(p.metric, ' ') THEN split_part(p.metric, ' ', 1) END AS variable, "
             "split_part(p.metric, ' ', -1) AS metric, lower(split_part(p.metric, ' ', -1)) || '.x' "
             "AS convention, 'mean' AS statistic, coalesce(p.value, s.value) AS value, 100 AS n, "

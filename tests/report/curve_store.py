@@ -112,7 +112,7 @@ def _robustness(folder: Path) -> FigureStore:
                     given["fvd.predicted_only"] = {"mean": 100.0 * interval, "n": 60 // interval}
                 store.scored(
                     model, dataset, given, seed=0, official=official, subset="robustness",
-                    setting=f"horizon-3,interval-{interval}",
+                    setting=f"horizon-3+interval-{interval}",
                 )  # fmt: skip
     return store
 

@@ -186,7 +186,7 @@ def test_its_trust_card_follows_what_it_has_learnt_and_says_where_it_has_no_valu
             root = tmp_path / f"{model}-{intensity}"
             root.mkdir()
             score(write_scored(root, clips, predicted), weights)
-            key = {"dimension": "video_distortions", "setting": f"horizon-3,intensity-{intensity}"}
+            key = {"dimension": "video_distortions", "setting": f"horizon-3+intensity-{intensity}"}
             cell = store.add(model, "toy", {}, scored=False, **key)
             shutil.move(root / "out", cell["scores"])
             write_receipt(Path(cell["scores"]), "score")
