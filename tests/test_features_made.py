@@ -12,9 +12,9 @@ import pytest
 import torch
 import yaml
 
-from stp.core.canonical import meaning
 from stp.core.file_identity import identify
 from stp.core.fingerprint import SHELL_OF_CORES
+from stp.core.imports import meaning
 from stp.core.receipts import require_receipt
 from stp.features import table
 from stp.metrics import frechet

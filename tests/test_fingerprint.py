@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.core import canonical, fingerprint
+from stp.core import fingerprint, imports
 from stp.core.fingerprint import Sources, digest
 
 ROOT = Path(__file__).parent.parent
@@ -41,11 +41,11 @@ async def wait(*items: int) -> None:
     async with items as (a, b):
         await (lambda q=...: q)(b"raw", 1j)
 '''
-GOLDEN_HASH = "efa9c53b45fd0129"
+GOLDEN_HASH = "bf89fe423e5997ef"
 
 
 def meaning(source: str) -> str:
-    return canonical.meaning(textwrap.dedent(source).encode()).hash
+    return imports.meaning(textwrap.dedent(source).encode()).hash
 
 
 def test_golden_hash_is_the_same_on_every_python():
@@ -65,10 +65,10 @@ def interpreter(version: str) -> str:
 
 @pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_golden_hash_on_other_interpreters(version, tmp_path):
-    """canonical.py is standard library only, so any interpreter at hand can check it."""
+    """Both are standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.core.canonical import meaning\n"
+        "from stp.core.imports import meaning\n"
         "print(meaning(open(sys.argv[2], 'rb').read()).hash)"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
@@ -178,7 +178,7 @@ def other_process(folder, roots=("stp.train.run",)):
 
 def kept(folder, name="meanings", by=None):
     """What is remembered of modules, and a function that writes it again."""
-    memory = fingerprint._Memory(folder, name, fingerprint._CANONICAL)
+    memory = fingerprint._Memory(folder, name, *fingerprint._READERS)
     memory.by = by or memory.by
 
     def write(modules):
@@ -204,9 +204,7 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     known = source.stat()
     source.write_text("SIZE = 3\n")  # as long as before, and as old
     os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
-    assert other_process(folder) == before | {
-        "stp.data.chunks": canonical.meaning(b"SIZE = 3").hash
-    }
+    assert other_process(folder) == before | {"stp.data.chunks": imports.meaning(b"SIZE = 3").hash}
 
     modules, write = kept(folder, by="older code")
     modules["stp.core.options"]["found"]["hash"] = "by older code"

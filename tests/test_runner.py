@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from stp.core import store
-from stp.core.canonical import meaning
 from stp.core.errors import StpError
 from stp.core.fingerprint import SHELL_OF_CORES
+from stp.core.imports import meaning
 from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan

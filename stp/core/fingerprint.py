@@ -1,7 +1,7 @@
 """Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
 The fingerprint of an artefact is part of its path, so a change of meaning gives a new path
-and everything else stays where it is. Code counts by meaning (`stp.core.canonical`), over the
+and everything else stays where it is. Code counts by its syntax trees (`stp.core.canonical`), over the
 static import closure of the stage's root modules. Standard library only.
 """
 
@@ -15,17 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stp.core import canonical
-from stp.core.canonical import DIGITS, PACKAGE, Meaning, definitions, meaning
+from stp.core import canonical, imports
+from stp.core.canonical import DIGITS, PACKAGE, definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
+from stp.core.imports import Meaning, meaning
 from stp.core.project import own_modules
 
 SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
 SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
 """Modules that every core imports and that count nowhere: how work is handed over, and how it
-fails. They compute nothing (tests/mutations/test_out_of_sight.py holds them to it)."""
+fails. They compute nothing."""
 Json = dict[str, Any]
 
 
@@ -109,7 +110,7 @@ class _Memory:
 
 
 remembered = cache(_Memory)
-_CANONICAL = Path(canonical.__file__)
+_READERS = Path(canonical.__file__), Path(imports.__file__)
 
 
 def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
@@ -118,7 +119,7 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
     Raises:
         SyntaxError: its source is not Python.
     """
-    said = remembered(folder, "meanings", _CANONICAL).of(
+    said = remembered(folder, "meanings", *_READERS).of(
         module, source, lambda read: asdict(meaning(read))
     )
     defines = said["defines"]
@@ -171,7 +172,7 @@ class Sources:
                 if parent not in parents and above is not None and not above.only_defines:
                     waiting.append(parent)
                 parents.add(parent)
-        remembered(self.folder, "meanings", _CANONICAL).save()
+        remembered(self.folder, "meanings", *_READERS).save()
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
@@ -274,7 +275,7 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
     Raises:
         SyntaxError: a module is not Python.
     """
-    files, memory = _module_files(folder), remembered(folder, "definitions", _CANONICAL)
+    files, memory = _module_files(folder), remembered(folder, "definitions", *_READERS)
     found = {
         module: memory.of(module, Path(files[module][0]).read_bytes(), definitions)
         for module in modules

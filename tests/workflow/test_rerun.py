@@ -1,7 +1,7 @@
 """Only what changed runs again: by dry runs, and for real.
 
 What an edit of each module, and each kind of edit of the configuration, reaches is proven in
-tests/mutations; here, that Snakemake runs just that. Whatever happens to the checkout, the last
+tests/fingerprints; here, that Snakemake runs just that. Whatever happens to the checkout, the last
 steps (collect, table) may run: they are cheap and belong to the checkout, not to the store.
 """
 

@@ -1,0 +1,83 @@
+"""What a module's source imports from the package, and whether running it has an effect."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from stp.core.canonical import PACKAGE, effective, hash_of
+
+_MODULE = re.compile(rf"{PACKAGE}(\.\w+)*")
+_HARMLESS = frozenset({"__all__", "__author__", "__version__"})
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a source says.
+
+    Attributes:
+        hash: of its syntax tree.
+        imports: what may be modules of the package: (level, base, name), as in
+            ``from <level dots><base> import <name>``. The name is empty in ``import <base>``; the
+            level is -1 for a text, which may name a module that is imported by its name.
+        defines: the names of constants and functions, if it only defines some, so that running it
+            has no effect; None if it may have one.
+    """
+
+    hash: str
+    imports: tuple[tuple[int, str, str], ...]
+    defines: tuple[str, ...] | None
+
+    def imported(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
+        """What a module of this source imports from the package, without relative names."""
+        for level, base, name in self.imports:
+            parts = module.split(".")
+            parts = parts[: len(parts) - level + int(is_package)] if level > 0 else []
+            whole = ".".join([*parts, base] if base else parts)
+            if _MODULE.fullmatch(whole):
+                yield level, whole, name
+
+
+@cache
+def meaning(source: bytes) -> Meaning:
+    """Read one module's source text.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    tree = effective(source)
+    imports: dict[tuple[int, str, str], None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                base, _, name = alias.name.rpartition(".")
+                # With another name for it, nothing else is within reach.
+                imports[(0, base, name) if base and alias.asname else (0, alias.name, "")] = None
+        elif isinstance(node, ast.ImportFrom):
+            imports |= {(node.level, node.module or "", alias.name): None for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            imports[-1, node.value, ""] = None
+    imports.pop((-1, PACKAGE, ""), None)  # by which nobody imports a part
+    kept = tuple(key for key in imports if key[0] > 0 or _MODULE.fullmatch(key[1]))
+    return Meaning(hash_of(tree.body), kept, _defined(tree))
+
+
+def _defined(tree: ast.Module) -> tuple[str, ...] | None:
+    """The names of a module that only has constants of literals and plain functions."""
+    names = []
+    for node in tree.body:
+        parts: list[ast.AST | None] = []
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [t.id if isinstance(t, ast.Name) else "__unknown__" for t in targets]
+            parts = [node.value, getattr(node, "annotation", None)]
+        elif isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            names.append(node.name)
+            parts = [node.args, node.returns]
+        elif not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            return None
+        if any(isinstance(inner, ast.Call) for part in parts if part for inner in ast.walk(part)):
+            return None
+    special = [name for name in names if name.startswith("__") and name not in _HARMLESS]
+    return None if special else tuple(names)  # such as __path__, which says where submodules are

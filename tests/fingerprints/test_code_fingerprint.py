@@ -1,0 +1,191 @@
+"""The code of a fingerprint: whatever a core runs is in it, and an edit of any of it is seen."""
+
+import ast
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stp.core.canonical import PACKAGE
+from stp.core.fingerprint import SHELL_OF_CORES, Sources
+from stp.core.imports import meaning
+from stp.core.job import Job
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
+from stp.run import runner
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / PACKAGE).rglob("*.py"))
+ALONE = """
+import importlib, json, pickle, sys
+core, recipe, inputs, out, state, runtime = pickle.loads(bytes.fromhex(sys.argv[1]))
+from stp.core.job import Job
+done = importlib.import_module(core).run(Job(recipe, inputs, out, state, runtime))
+print("RAN", json.dumps([sorted(n for n in sys.modules if n.startswith("stp.")), done]))
+"""
+"""Runs a core in a process that has imported nothing else of the package."""
+
+
+# Every module of a real run is in the fingerprint
+
+
+def run_alone(job: Job, core: str) -> tuple[set[str], Any]:
+    """Run a core in a process of its own: the modules that it imported, and its report."""
+    parts = (core, job.recipe, job.inputs, job.out, job.state, dict(job.runtime))
+    command = [sys.executable, "-c", ALONE, pickle.dumps(parts).hex()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("RAN "))
+    modules, report = json.loads(line.removeprefix("RAN "))
+    return set(modules), report
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, set[str]]]:
+    """Let the runner run cores alone; filled with modules that no fingerprint covers."""
+    uncovered: dict[str, set[str]] = {}
+
+    def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
+        modules, report = run_alone(job, artefact.core)
+        covered = set(artefact.code.modules) | SHELL_OF_CORES
+        packages = {name.rpartition(".")[0] for name in Sources().closure(covered)}
+        packages |= {name.rpartition(".")[0] for name in packages}
+        uncovered[artefact.work] = modules - covered - packages
+        return report
+
+    monkeypatch.setattr(runner, "run_core", run_core)
+    yield uncovered
+
+
+def make(plan: Plan, dataset: str, models: set[str]) -> None:
+    """Make the data of a dataset, and all artefacts of some models on it."""
+    runner.fetch(plan, plan.raw(dataset))
+    for artefact in plan.artefacts.values():
+        recipe = artefact.recipe
+        model = recipe.get("model") or recipe.get("cell", {}).get("model")
+        if artefact.dataset == dataset and (artefact.stage == "prepare" or model in models):
+            runner.make(plan, artefact)
+
+
+SCALES: dict[str, tuple[dict[str, Any] | Path, str, set[str]]] = {
+    "frames": (ROOT / "tests/workflow/tiny.yaml", "enso", {"climatology", "convlstm"}),
+    "tracks": (
+        {
+            "scale": "few-people",
+            "suite": "atlas",
+            "dimensions": {
+                "atlas_transfer": {
+                    "models": ["constant_velocity"],
+                    "cells": [{"trained_on": "atlas_zara1", "subset": "strict-relaxed"}],
+                }
+            },
+            "datasets": {"atlas_zara1": {"release": "synthetic"}},
+            "bootstrap": {"resamples": 100, "seed": 0},
+        },
+        "atlas_zara1",
+        {"constant_velocity"},
+    ),
+    "opinions": (
+        {
+            "scale": "few-opinions",
+            "suite": "pvqa",
+            "dimensions": {
+                "quality_measures": {
+                    "models": ["mean_opinion", "video_mse"],
+                    "cells": [{"trained_on": "pvqa", "subset": "published"}],
+                }
+            },
+            "datasets": {
+                "pvqa": {
+                    "release": "synthetic",
+                    "releases": {"synthetic": {"options": {"videos": 20, "raters": 20}}},
+                }
+            },
+        },
+        "pvqa",
+        {"mean_opinion", "video_mse"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SCALES)
+def test_what_a_core_imports_is_in_its_fingerprint(
+    kind: str, outside: dict[str, set[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
+    scale, dataset, models = SCALES[kind]
+    make(Plan.load(scale), dataset, models)
+    assert {work.partition(" ")[0] for work in outside} >= {"prepare", "predict", "score"}
+    assert {work: names for work, names in outside.items() if names} == {}
+
+
+# An edit of the code is seen, another form of it is not
+
+
+def test_an_edit_of_any_module_is_seen_and_another_form_of_it_is_not() -> None:
+    for path in SOURCES:
+        source = path.read_bytes()
+        before = meaning(source).hash
+        assert meaning(source + b"\n_EDITED = 1\n").hash != before, path
+        reprinted = ast.unparse(ast.parse(source))
+        other_form = f'"""Other words."""\n# a comment\n{reprinted}\n'
+        assert meaning(other_form.encode()).hash == before, path
+
+
+def test_another_constant_or_operator_in_any_module_is_seen() -> None:
+    class Edit(ast.NodeTransformer):
+        """Changes the first number or comparison."""
+
+        done = False
+
+        def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+            return node  # its texts do not count
+
+        def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+            if self.done or type(node.value) not in (int, float):
+                return node
+            self.done = True
+            return ast.Constant(2 * node.value + 1)
+
+        def visit_Compare(self, node: ast.Compare) -> ast.AST:
+            if self.done or not isinstance(node.ops[0], ast.Lt | ast.Gt):
+                return self.generic_visit(node)
+            self.done = True
+            return ast.Compare(node.left, [ast.GtE(), *node.ops[1:]], node.comparators)
+
+    edited = 0
+    for path in SOURCES:
+        source, edit = path.read_bytes(), Edit()
+        tree = ast.fix_missing_locations(edit.visit(ast.parse(source)))
+        if edit.done:
+            edited += 1
+            assert meaning(ast.unparse(tree).encode()).hash != meaning(source).hash, path
+    assert edited > len(SOURCES) / 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1", "x = 1.0"),
+        ("x = 0.0", "x = -0.0"),
+        ("x = 'a'", "x = b'a'"),
+        ("x = f'{y!r}'", "x = f'{y!s}'"),
+        ("x = f'{y:.2f}'", "x = f'{y:.3f}'"),
+        ("x = {**a, 'b': 1}", "x = {'b': 1, **a}"),
+        ("f(*a, b)", "f(b, *a)"),
+        ("def f(a, /, b): ...", "def f(a, b, /): ..."),
+        ("raise ERRORS['disk'](path)", "raise ERRORS['memory'](path)"),
+        ("raise ValueError(x)", "raise ValueError(y)"),
+        ("if x:\n    pass\nelse:\n    y = 1", "if x:\n    y = 1"),
+        ("import a", "import a as b"),
+        ("global x", "x"),
+    ],
+)
+def test_a_change_of_meaning_is_seen(before: str, after: str) -> None:
+    assert meaning(before.encode()).hash != meaning(after.encode()).hash
