@@ -1,8 +1,8 @@
 """Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
 The fingerprint of an artefact is part of its path, so a change of meaning gives a new path
-and everything else stays where it is. Code counts by its syntax trees (`stp.core.canonical`), over the
-static import closure of the stage's root modules. Standard library only.
+and everything else stays where it is. Code counts by its syntax trees (`stp.core.canonical`),
+over the static import closure of the stage's root modules. Standard library only.
 """
 
 import contextlib

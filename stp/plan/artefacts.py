@@ -18,7 +18,7 @@ FOLDERS = {
     "score": "scores",
 }
 """Where the artefacts of each stage live in the store."""
-IDENTITY = ("reads", "versions")
+IDENTITY = ("environment", "reads", "versions")
 """Keys of recipes that make another artefact of it; no core is handed them."""
 EXTERNAL = "external"
 """Stands for a dataset where raw bytes are predictions that were made elsewhere."""

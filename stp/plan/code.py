@@ -1,5 +1,6 @@
 """Which code can influence an artefact or a table, and its fingerprint."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -88,6 +89,28 @@ class CodeOfPlan:
                 self._reads[entry] = self.checksums(known[kind][name].reads, f"{entry}: reads")
             found |= self._reads[entry]
         return found
+
+    def environment(self, entries: Iterable[str]) -> dict[str, str]:
+        """The variables of the environment that models declare, with their values.
+
+        Args:
+            entries: such as ``config/models/tau.yaml``.
+
+        Raises:
+            StpError: a declared variable is not set.
+        """
+        values: dict[str, str] = {}
+        for entry in entries:
+            _, kind, name = entry.removesuffix(".yaml").split("/")
+            for variable in self.config.models[name].environment if kind == "models" else ():
+                if variable not in os.environ:
+                    raise StpError(
+                        f"{entry}: the variable {variable} of the environment is not set",
+                        expected="a value for each name under `environment`",
+                        remedy=f"export {variable}=..., or make it an option of the model",
+                    )
+                values[variable] = os.environ[variable]
+        return values
 
     def checksums(self, named: Iterable[str], where: str) -> dict[str, str]:
         """SHA-256 of files and of all files of folders, by their paths in the checkout.

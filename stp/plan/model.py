@@ -347,6 +347,8 @@ class Model(ModelSettings):
         grids: of variants, by name; in `cells`, the name stands for all of its variants.
         reads: files and folders that its code reads or imports, besides what its imports name:
             paths in the checkout. Their content is part of its fingerprints.
+        environment: variables of the environment that its code reads; their values are part of
+            every fingerprint, and no other ones are there but those of the machine.
         source: of forecasts that are read: the module that reads them (stp/predict/sources); of a
             measure of opinions: the module that computes it (stp/opinions/measures), where it is
             not named like the measure.
@@ -371,6 +373,7 @@ class Model(ModelSettings):
     variants: dict[Name, Variant] = {}
     grids: dict[Name, VariantGrid] = {}
     reads: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     source: Module | None = None
     network: Name | None = None
     role: Role | None = None

@@ -93,6 +93,8 @@ class Walk:
         code, kind = self.code.of(core, *named), self.recipes.samples(dataset)
         reads = self.code.declared(entries)
         recipe = {**recipe, "reads": reads} if reads else recipe
+        environment = self.code.environment(entries)
+        recipe = {**recipe, "environment": environment} if environment else recipe
         recipe = {**recipe, "versions": self._versions} if self._versions else recipe
         fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
         address = f"{FOLDERS[stage]}/{folder}"

@@ -37,7 +37,7 @@ from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
 from stp.run.edited import refuse_if_changed
-from stp.run.sight import Sight
+from stp.run.read_audit import ReadAudit
 
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -194,20 +194,20 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
         StpError: it reads what its fingerprint does not know; the compiled code is stale; or what
             the core has to say.
     """
-    sight = _sight(plan, artefact, job)
-    core = sight.watch(lambda: imported(artefact.core))
+    audit = _audit(plan, artefact, job)
+    core = audit.watch(lambda: imported(artefact.core))
     bytecode.refuse_stale(artefact.code.modules)
     ranks = plan.ranks(artefact)
     if ranks > 1:
-        return launch.run_ranks(core.__name__, job, ranks, sight)
-    return sight.watch(lambda: core.run(job))
+        return launch.run_ranks(core.__name__, job, ranks, audit)
+    return audit.watch(lambda: core.run(job))
 
 
-def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
+def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
     """What a core may read: its code, what belongs to its job, and what is declared."""
     raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
     declared = [file for raw in raws for file in raw.declared.files]
-    return Sight(
+    return ReadAudit(
         what=f"{artefact.stage} of {artefact.label}",
         modules=list(artefact.code.modules),
         folders=[
@@ -221,20 +221,21 @@ def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
             str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())
         ],
         entries=list(artefact.entries),
+        environment=artefact.recipe.get("environment", {}),
     )
 
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
     code = plan.code(f"stp.fetch.generators.{raw.declared.generator}")
-    sight = Sight(
+    audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
         modules=list(code.modules),
         folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
         declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
         entries=[f"config/datasets/{raw.dataset}.yaml: releases.{raw.release}"],
     )
-    return {"watch": sight.watch, "beside": plan.given_roots}
+    return {"watch": audit.watch, "beside": plan.given_roots}
 
 
 @contextlib.contextmanager

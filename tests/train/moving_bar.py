@@ -11,7 +11,7 @@ from stp.core.fingerprint import Sources
 from stp.core.job import Job
 from stp.data.zarr_write import create_array, create_group
 from stp.options import named
-from stp.run.sight import Sight
+from stp.run.read_audit import ReadAudit
 
 SIDE, CONTEXT, HORIZON = 8, 3, 2
 SPLITS = {"train": 22, "val": 6, "test": 5}
@@ -134,9 +134,9 @@ def job(folder: Path, data: Path, what: dict[str, Any], **runtime: Any) -> Job:
     )
 
 
-def sight(of: Job) -> Sight:
+def audit(of: Job) -> ReadAudit:
     """What the core of a training may read."""
     chosen = [f"stp.models.{of.recipe['model']}", *named.modules(of.recipe["train"])]
     modules = Sources().closure(["stp.train.run", *chosen])
     folders = [str(path) for path in (of.out, of.state, *of.inputs.values())]
-    return Sight("train", list(modules), folders, [], "declare it")
+    return ReadAudit("train", list(modules), folders, [], "declare it")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from moving_bar import job, recipe, sight, simvp_recipe
+from moving_bar import audit, job, recipe, simvp_recipe
 from torch import nn
 
 from stp.core.errors import StpError
@@ -19,7 +19,7 @@ from stp.train.run import run
 
 
 def in_ranks(of: Job, ranks: int):
-    return launch.run_ranks("stp.train.run", of, ranks, sight(of))
+    return launch.run_ranks("stp.train.run", of, ranks, audit(of))
 
 
 def weights(folder):
@@ -77,10 +77,10 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (
         "import json, sys; sys.path[:0] = json.loads(sys.argv[1])\n"
-        "from pathlib import Path; from moving_bar import job, sight\n"
+        "from pathlib import Path; from moving_bar import job, audit\n"
         "from stp.run.cluster import launch\n"
         "one = job(Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4]))\n"
-        "launch.run_ranks('stp.train.run', one, 2, sight(one))"
+        "launch.run_ranks('stp.train.run', one, 2, audit(one))"
     )
     paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[3])]
     parent = subprocess.Popen(

@@ -25,7 +25,7 @@ from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job
 from stp.run.cluster import slurm
 from stp.run.cluster.signals import listening
-from stp.run.sight import Sight
+from stp.run.read_audit import ReadAudit
 
 SAVED = 75
 """Exit status of work that was asked to stop and has saved its state (EX_TEMPFAIL)."""
@@ -34,14 +34,14 @@ POLL_SECONDS = 0.2
 Json = dict[str, Any]
 
 
-def run_ranks(core: str, job: Job, ranks: int, sight: Sight) -> Json:
+def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
     """Run a core in several processes, and return what the first of them returns.
 
     Args:
         core: module with ``run(job)``, which joins the others at ``job.runtime["ranks"]``.
         job: the work; its state folder is seen by all machines of the job.
         ranks: number of processes; in a Slurm job they are spread over its nodes.
-        sight: what the core may read.
+        audit: what the core may read.
 
     Raises:
         StpError: what the core has to say, or a process died.
@@ -65,7 +65,7 @@ def run_ranks(core: str, job: Job, ranks: int, sight: Sight) -> Json:
         "out": str(job.out),
         "state": str(job.state),
         "runtime": job.runtime,
-        "sight": sight.as_json(),
+        "audit": audit.as_json(),
     }
     write_text(folder / "work.json", json.dumps(work))
     with _started(folder, ranks) as processes:
@@ -161,8 +161,8 @@ def main(path: Path) -> int:
             interrupted=lambda: stop() or (rank == 0 and (folder / "stop").exists()),
         )
         try:
-            sight = Sight(**work["sight"])
-            extras = sight.watch(lambda: importlib.import_module(work["core"]).run(job))
+            audit = ReadAudit(**work["audit"])
+            extras = audit.watch(lambda: importlib.import_module(work["core"]).run(job))
         except Interrupted as saved:
             if rank == 0:
                 write_text(folder / "interrupted.txt", str(saved))

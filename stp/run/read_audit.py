@@ -1,33 +1,28 @@
 """What a core reads while it runs, compared with what the plan knows about it.
 
 A fingerprint holds the modules that import statements name, the recipe and the inputs. Whatever
-else a core reads (a module beside the package, a file beside a model, a variable of the
-environment) could change a number and leave its path. So it is declared (``reads:`` in
-its entry of the configuration), or the job ends where it is read.
+else a core reads (a module beside the package, a file beside a model) could change a number and
+leave its path. So it is declared (``reads:`` in its entry of the configuration), or the job ends
+where it is read. Python's audit events tell of opened files and imported compiled modules, in every
+thread and in forked processes. Reading the environment raises no event, so a core runs in one that
+holds only what belongs to the machine, and what its model declares (``environment:``).
 
-Watched are Python's own ways to open files for reading and to import, ``importlib.import_module``
-and ``os.environ``, in every thread of the process, and in processes that a core starts with
-`multiprocessing` (pools, too). Not seen is what compiled libraries open by themselves (HDF5,
-DuckDB, FFmpeg), what library code reads from the environment, names of files in listed folders, and
-what other programs read.
+Unseen are files that compiled libraries open by themselves (HDF5, DuckDB, FFmpeg), that spawned
+processes and other programs read, and names of files in listed folders.
 """
 
 import contextlib
-import importlib
-import json
 import os
 import site
 import stat
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import resolve_name, source_from_cache
-from multiprocessing.process import BaseProcess
+from importlib.util import source_from_cache
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any, TypeVar
 
 from stp.core.canonical import PACKAGE
@@ -43,13 +38,19 @@ SETTINGS = (
     *(".cache/fontconfig", ".cache/matplotlib", ".cache/numba"),
 )
 """Folders of the home where libraries keep their settings and compiled code."""
-VARIABLES = frozenset({"CUBLAS_WORKSPACE_CONFIG", "STP_LIMITS"})
-"""What cores may ask the environment for: the first is set by us, the second only refuses."""
+VARIABLES = (
+    *("HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TMPDIR", "TZ", "USER"),
+    *("LC_", "XDG_", "LD_", "DYLD_", "PYTHON", "VIRTUAL_ENV", "CONDA_", "SSL_", "SLURM_", "STP_"),
+    *("OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "NUMBA_", "KMP_", "BLIS_", "GLIBC_", "MALLOC_"),
+    *("CUDA", "CUBLAS_", "CUDNN_", "NVIDIA_", "NCCL_", "TORCH", "PYTORCH_", "TRITON_", "HIP_"),
+    *("ROCR_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "HDF5_", "COVERAGE_", "PYTEST_"),
+)
+"""Beginnings of the names of variables that belong to the machine, its libraries and the job. They
+stay in the environment of a core, and no core of ours asks for one."""
 
 _CHECKOUT = f"{SOURCE_FOLDER}{os.sep}"
 _OURS = (f"{_CHECKOUT}{PACKAGE}{os.sep}", *(f"{root}{os.sep}" for root in own_modules()))
 _UNSEEN = "what its fingerprint knows: imports that are written out, its recipe and its inputs"
-_ENVIRON = frozenset({"os", "_collections_abc", "collections.abc"})
 T = TypeVar("T")
 
 
@@ -91,7 +92,7 @@ def _is_installed(path: str) -> bool:
 
 
 @dataclass
-class Sight:
+class ReadAudit:
     """What a core may read.
 
     Attributes:
@@ -100,7 +101,7 @@ class Sight:
         folders: folders and files that belong to its job: inputs, raw files, output, state.
         declared: files of the checkout that its configuration declares.
         entries: where other ones can be declared, such as ``config/models/tau.yaml``.
-        told: of a process of it: the file where what was refused is told.
+        environment: variables that its model declares, with their values.
     """
 
     what: str
@@ -108,11 +109,10 @@ class Sight:
     folders: list[str]
     declared: list[str]
     entries: list[str]
-    told: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set, repr=False)
     _written: set[str] = field(default_factory=set, repr=False)
     _refused: StpError | None = field(default=None, repr=False)
-    _heard: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         # Names of what a job may read are few, paths that it reads many.
@@ -123,17 +123,9 @@ class Sight:
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
 
     def as_json(self) -> dict[str, object]:
-        """The same for another process: ``Sight(**...)``."""
-        names = ("what", "modules", "folders", "declared", "entries")
+        """The same for another process: ``ReadAudit(**...)``."""
+        names = ("what", "modules", "folders", "declared", "entries", "environment")
         return {name: getattr(self, name) for name in names}
-
-    def for_process(self) -> dict[str, Any]:
-        """The same for a process that the core starts: it may read what was written here."""
-        if not self.told and not self._heard:
-            descriptor, self._heard = tempfile.mkstemp(prefix="stp-sight-")
-            os.close(descriptor)
-        folders = [*self.folders, *sorted(self._written)]
-        return {**self.as_json(), "folders": folders, "told": self.told or self._heard}
 
     def watch(self, work: Callable[[], T]) -> T:
         """Do some work of the core.
@@ -147,11 +139,9 @@ class Sight:
             with _watching(self):
                 done = work()
         except Exception as error:
-            self._hear_of_processes()
             if self._refused is None or error is self._refused:
                 raise
             raise self._refused from error
-        self._hear_of_processes()
         for name, module in list(sys.modules.items()):
             # The shell may have imported more of ours; __main__ may have got a second name.
             if id(module) not in before and name.partition(".")[0] != PACKAGE:
@@ -159,17 +149,6 @@ class Sight:
         if self._refused is not None:
             raise self._refused
         return done
-
-    def _hear_of_processes(self) -> None:
-        """Take over what processes were refused: a pool may have swallowed it."""
-        if not self._heard:
-            return
-        told, self._heard = Path(self._heard), ""
-        text = told.read_text()
-        told.unlink()
-        if text and self._refused is None:
-            what, expected, remedy = json.loads(text.splitlines()[0])
-            self._refused = StpError(what, expected=expected, remedy=remedy)
 
     # What is read
 
@@ -210,35 +189,7 @@ class Sight:
         if reader is not None:
             self._refuse(f"{source} is read", reader, self._remedy(reader))
 
-    def imported(self, module: ModuleType | None) -> None:
-        """A module is imported by a name that is made while the core runs."""
-        reader = self._reader(sys._getframe(2))
-        if reader is not None:
-            self._see_module(module, reader)
-
-    def asked(self, variable: str) -> None:
-        """The environment is asked for a variable.
-
-        Raises:
-            StpError: by the core, or what it imports from outside the package.
-        """
-        if variable in VARIABLES:
-            return
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_globals.get("__name__") in _ENVIRON:
-            frame = frame.f_back
-        if frame is None or not _can_ask(frame):
-            return
-        name = frame.f_globals.get("__name__", "")
-        is_ours = name == PACKAGE or name.startswith(f"{PACKAGE}.")
-        if self._reader(frame) and (name in self._modules if is_ours else _is_foreign(frame)):
-            self._refuse(
-                f"the variable {variable} of the environment is read",
-                name,
-                "make it an option, in config/models or in the scale file",
-            )
-
-    def _see_module(self, module: ModuleType | None, reader: str) -> None:
+    def _see_module(self, module: object, reader: str) -> None:
         file = getattr(module, "__file__", None)
         if isinstance(file, str):
             self.see(file, reader)
@@ -260,7 +211,7 @@ class Sight:
         modules that the fingerprint knows among it, reads for the shell.
         """
         reader, called_by_shell = "", False
-        while frame is not None and frame.f_code is not Sight.watch.__code__:
+        while frame is not None and frame.f_code is not ReadAudit.watch.__code__:
             name = str(frame.f_globals.get("__name__", ""))
             if name == "linecache":
                 return None
@@ -281,9 +232,6 @@ class Sight:
         by = f" by {reader}" if reader else ""
         error = StpError(f"{self.what}: {what}{by}", expected=_UNSEEN, remedy=remedy)
         self._refused = self._refused or error
-        if self.told:
-            with Path(self.told).open("a") as told:
-                told.write(json.dumps([error.what, error.expected, error.remedy]) + "\n")
         raise error
 
     def _remedy(self, reader: str) -> str:
@@ -310,14 +258,6 @@ def _source(path: str) -> str:
     return path
 
 
-def _can_ask(frame: FrameType) -> bool:
-    """Does a line of its module name the environment? Compiled libraries, which ask for variables
-    on behalf of whoever calls them, are on no stack."""
-    if not {"environ", "getenv"}.isdisjoint(frame.f_code.co_names):
-        return True
-    return any(value is os.environ for value in frame.f_globals.values())
-
-
 def _is_foreign(frame: FrameType) -> bool:
     """Does its code belong to nothing that is installed?"""
     file = frame.f_code.co_filename
@@ -326,7 +266,7 @@ def _is_foreign(frame: FrameType) -> bool:
 
 # The process: hooks that stay, and whoever watches now
 
-_now: Sight | None = None
+_now: ReadAudit | None = None
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -337,50 +277,6 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
             _now.see(arguments[1])
 
 
-_import_module = importlib.import_module
-_make_process = BaseProcess.__init__
-
-
-def import_module(name: str, package: str | None = None) -> ModuleType:
-    """`importlib.import_module`; modules that are there already are seen, too."""
-    if _now is None or sys.modules.get(resolve_name(name, package)) is None:
-        return _import_module(name, package)
-    module = _import_module(name, package)
-    _now.imported(module)
-    return module
-
-
-def make_process(self: BaseProcess, *args: Any, **more: Any) -> None:
-    """`BaseProcess.__init__`; what the process does is watched as what starts it."""
-    _make_process(self, *args, **more)
-    if _now is not None and self._target is not None:  # type: ignore[attr-defined]
-        self._target = _Watched(_now.for_process(), self._target)  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True)
-class _Watched:
-    """What a process does, and what it may read."""
-
-    sight: dict[str, Any]
-    target: Callable[..., Any]
-
-    def __call__(self, *args: Any, **more: Any) -> None:
-        sight = Sight(**self.sight)
-        try:
-            sight.watch(lambda: self.target(*args, **more))
-        except StpError:
-            if sight._refused is None:
-                raise
-            sys.exit(1)  # it has been told
-
-
-class _Environment(type(os.environ)):  # type: ignore[misc]
-    def __getitem__(self, key: str) -> str:
-        if _now is not None:
-            _now.asked(key)
-        return str(super().__getitem__(key))
-
-
 @cache
 def _listen() -> None:
     """Hear what this process opens, from now on: Python has no way to take that back."""
@@ -388,16 +284,19 @@ def _listen() -> None:
 
 
 @contextlib.contextmanager
-def _watching(sight: Sight) -> Iterator[None]:
+def _watching(audit: ReadAudit) -> Iterator[None]:
     global _now
     _listen()
-    outer, _now = _now, sight
-    kind, os.environ.__class__ = os.environ.__class__, _Environment
-    importlib.import_module = import_module
-    BaseProcess.__init__ = make_process  # type: ignore[method-assign]
+    outer, _now = _now, audit
+    before = dict(os.environ)
+    for name in before:
+        if not name.startswith(VARIABLES):
+            del os.environ[name]
+    os.environ.update(audit.environment)
     try:
         yield
     finally:
-        _now, os.environ.__class__ = outer, kind
-        importlib.import_module = _import_module
-        BaseProcess.__init__ = _make_process  # type: ignore[method-assign]
+        _now = outer
+        for name in [name for name in audit.environment if name not in before]:
+            os.environ.pop(name, None)
+        os.environ.update(before)
