@@ -97,8 +97,13 @@ const stp = (() => {
     return Math.abs(value) >= 1 && Math.abs(value) < 1e6 ? String(Number(text)) : value.toExponential(digits - 1);
   }
 
-  /** The command that makes the table of a dimension, and all that it needs. */
-  const command = (dimension) => `snakemake --profile local results/tables/${dimension}.csv`;
+  /** The command that makes the table of a dimension, and all that it needs; of the scale whose cells it has unless
+   * one is named. */
+  function command(dimension, scale) {
+    const {cells} = core();
+    const of = scale ?? (cells.find((cell) => cell.dimension === dimension) ?? cells[0])?.scale ?? "demo";
+    return `snakemake --profile local --configfile config/${of}.yaml -- results/tables/${dimension}.csv`;
+  }
 
   /** How many of what: "1 model", "2 models". */
   const count = (many, one, several = `${one}s`) => `${many} ${many === 1 ? one : several}`;

@@ -263,7 +263,7 @@
         {comparison: where, ...keys, convention: part.convention});
     const lines = [
       h("p", {}, `The table it stands in, made again where something has changed (scale ${cell.scale}):`),
-      stp.code(`snakemake --profile local results/tables/${cell.dimension}.csv`, "the command"),
+      stp.code(stp.command(cell.dimension, cell.scale), "the command"),
     ];
     lines.push(h("p", {}, "All that is known of this cell, in a terminal:"),
       stp.code(`stp show ${cell.scores_fingerprint}`, "the command"));
