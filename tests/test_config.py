@@ -212,7 +212,22 @@ def test_names_that_become_folders_lead_nowhere_else(kind: str, name: str) -> No
     assert "letters, digits" in caught.value.expected
 
 
-HOSTILE = ["a$(id)b", "a b", "a'b", 'a"b', "a;b", "a/b", "..", "A", "ä", "a-b", "a\nb", "", "-rf", "_a"]
+HOSTILE = [
+    "a$(id)b",
+    "a b",
+    "a'b",
+    'a"b',
+    "a;b",
+    "a/b",
+    "..",
+    "A",
+    "ä",
+    "a-b",
+    "a\nb",
+    "",
+    "-rf",
+    "_a",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -20,6 +20,7 @@ from stp.collect.people_agreement import Agreement, line
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
 from stp.core.errors import StpError
+from stp.export.bundle import export
 from stp.features import table
 from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
@@ -329,6 +330,8 @@ def test_the_cards_that_tables_name_can_be_shown(
     build_database(tmp_path / "collected", tmp_path / "results.duckdb")
     render_table(made[1], tmp_path / "results.duckdb", tmp_path / "video_distortions.csv")
     page += (tmp_path / "video_distortions.md").read_text()
+    bundle = export(tmp_path / "results.duckdb", "local_swap", tmp_path / "bundle")
+    assert bundle.cells == 3  # of a store that real code has made, its files agree
     commands = re.findall(r"`stp (trust [^`]+)`", page)
     assert len(commands) == 2
     for command in commands:

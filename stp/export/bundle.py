@@ -191,9 +191,10 @@ def _query_to_files(
         with duckdb.connect(str(database), read_only=True, config={"threads": 1}) as connection:
             connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
             if csv:
-                connection.execute(
-                    f"COPY (FROM '{path}.parquet') TO '{path}.csv' (FORMAT csv, HEADER true)"
-                )
+                rows = connection.execute(f"FROM '{path}.parquet'")
+                header = [name for name, *_ in rows.description or ()]
+                text = csv_text([header, *rows.fetchall()])
+                target.with_suffix(".csv").write_text(text, encoding="utf-8", newline="\n")
             counted = connection.execute(f"SELECT count(*) FROM '{path}.parquet'").fetchone()
     except duckdb.Error as error:
         raise StpError(

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
+from stp.export.consistency import contradictions
 from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
@@ -143,13 +144,15 @@ class _Bundle:
 
 
 def check(path: Path) -> Held:
-    """Verify a bundle: every file by its checksum, scores by their schema and values.
+    """Verify a bundle: every file by its checksum, scores by their schema and values, and what
+    its files say by each other.
 
     Args:
         path: a folder or a zip file.
 
     Raises:
-        StpError: it is no bundle, or it is damaged, incomplete, or holds what it does not list.
+        StpError: it is no bundle, or it is damaged, incomplete, holds what it does not list, or
+            contradicts itself.
     """
     try:
         with _opened(path) as bundle:
@@ -305,4 +308,9 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
             f"SELECT dimension, count(DISTINCT ({', '.join(CELL_KEYS)}, scale)) FROM scores "
             "GROUP BY 1 ORDER BY 1"
         ).fetchall()
+    try:
+        for said, expected in contradictions(described, table, bundle.read):
+            _refuse(bundle.path, said, expected)
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        _refuse(bundle.path, f"its files are no export ({error!r})", "files of stp export")
     return {str(dimension): int(number) for dimension, number in cells}

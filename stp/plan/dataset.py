@@ -270,7 +270,9 @@ class Dataset(Strict):
             for name in names:
                 if not form.fullmatch(name):
                     told = {"signs": signs, "name": name}
-                    raise PydanticCustomError("name", "names of {signs}, a letter or digit first, not {name}", told)
+                    raise PydanticCustomError(
+                        "name", "names of {signs}, a letter or digit first, not {name}", told
+                    )
         return self
 
     @model_validator(mode="after")

@@ -120,7 +120,6 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                     lines[name] = line
         super().flatten_mapping(node)
 
-
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """Refuse whole numbers that no setting can have: Python cannot even print the longest."""
         try:
