@@ -10,6 +10,7 @@ from stp.core.errors import StpError
 from stp.inspect import opinions
 from stp.inspect.opinions import Number
 from stp.opinions.prepared import open_database
+from stp.opinions.raters import identical_text
 from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
@@ -74,6 +75,7 @@ def _of(plan: Plan, name: str) -> tuple[list[Number], list[Section]]:
     tests = opinions.of_tests(pairs, printed)
     title = plan.config.datasets[name].title
     said = [opinions.raters(raters)] if raters else ["single ratings are not known"]
+    said += filter(None, [identical_text(counted["identical"])])
     sections = [
         _section(f"{title}: sources (Table 1)", opinions.SOURCE_COLUMNS,
                  opinions.rows_of_sources(sources), said),
