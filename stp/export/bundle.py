@@ -24,7 +24,8 @@ from stp.core.project import ORIGIN
 from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
-from stp.export.checking import FORMAT, MANIFEST, VERSION, BundleManifest, Held, check
+from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
+from stp.export.consistency import BundleManifest
 from stp.export.contents import Checkpoint, Contents
 from stp.options.score import CELL_KEYS
 from stp.page.safe_text import csv_text

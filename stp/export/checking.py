@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
-from stp.export.consistency import contradictions
+from stp.export.consistency import BundleManifest, contradictions
 from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
@@ -51,32 +51,6 @@ _PLACE = (
     *("source", "scale"),
 )
 _REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
-
-
-@dataclass(frozen=True)
-class BundleManifest:
-    """What MANIFEST.json says.
-
-    Attributes:
-        version: of the format.
-        stp: the version that wrote it.
-        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
-        files: by their path in the bundle; all but this one.
-    """
-
-    format: str
-    version: int
-    stp: str
-    model: str
-    title: str
-    scales: tuple[str, ...]
-    sources: tuple[str, ...]
-    cells: int
-    comparable_cells: int
-    rows: int
-    sample_rows: int | None
-    checkpoints: bool
-    files: dict[str, RecordedFile]
 
 
 _SCHEMA = TypeAdapter(BundleManifest)

@@ -4,17 +4,15 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from stp.core.receipts import RecordedFile
 from stp.options.score import CELL_KEYS
 from stp.page.safe_text import safe_row
-
-if TYPE_CHECKING:
-    from stp.export.checking import BundleManifest
 
 Row = dict[str, str]
 CHECKPOINTS = "checkpoints"
@@ -26,6 +24,32 @@ _OF_CELL = (
 _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 
+@dataclass(frozen=True)
+class BundleManifest:
+    """What MANIFEST.json says.
+
+    Attributes:
+        version: of the format.
+        stp: the version that wrote it.
+        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
+        files: by their path in the bundle; all but this one.
+    """
+
+    format: str
+    version: int
+    stp: str
+    model: str
+    title: str
+    scales: tuple[str, ...]
+    sources: tuple[str, ...]
+    cells: int
+    comparable_cells: int
+    rows: int
+    sample_rows: int | None
+    checkpoints: bool
+    files: dict[str, RecordedFile]
+
+
 class Contradiction(NamedTuple):
     """What a bundle says, and what it says elsewhere."""
 
@@ -34,7 +58,7 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(
-    described: "BundleManifest", scores: pa.Table, read: Callable[[str], bytes]
+    described: BundleManifest, scores: pa.Table, read: Callable[[str], bytes]
 ) -> Iterator[Contradiction]:
     """Compare what a bundle says in several places.
 
@@ -75,7 +99,7 @@ def _identity(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(_written(row[name]) for name in _IDENTITY)
 
 
-def _of_manifest(described: "BundleManifest", cells: list[Row]) -> Iterator[Contradiction]:
+def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contradiction]:
     comparable = sum(row["comparable"].lower() == "true" for row in cells)
     for name, said, counted in (
         ("cells", described.cells, len(cells)),
@@ -173,7 +197,7 @@ def _is_same(cell: str, value: object) -> bool:
     return cell in (_written(value), "" if value is None else str(value))
 
 
-def _of_checkpoints(described: "BundleManifest", listed: list[Row]) -> Iterator[Contradiction]:
+def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:
     """Files of trained models beside the list of them."""
     held = {
         str(PurePosixPath(name).relative_to(CHECKPOINTS)): file

@@ -76,6 +76,8 @@ return {
 };
 """
 
+ASKS = "--database results/demo/results.duckdb"
+
 
 @pytest.fixture(scope="module")
 def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -386,8 +388,8 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
         (row,) = store.execute(commands[-1]).fetchall()
     assert row[0] == value
     assert any("config/demo.yaml -- results/tables/short_term.csv" in one for one in commands)
-    assert any(re.fullmatch(r"stp show a0+1", command) for command in commands)
-    assert f"stp trace {value!r} --model convlstm --on moving_mnist" in commands
+    assert any(re.fullmatch(rf"stp show a0+1 {ASKS}", command) for command in commands)
+    assert f"stp trace {value!r} --model convlstm --on moving_mnist {ASKS}" in commands
     # The other seed is one button away.
     browser.click("#dialog tbody .number")
     assert repr(float(SSIM["convlstm"][1].mean())) in text(browser, "#dialog")

@@ -347,7 +347,7 @@ def test_the_report_leads_to_the_console_or_says_how_to_make_it(
         browser.click("#main section a[href='sql/index.html']")
         browser.wait_for("document.getElementById('dialog').open")
         said = browser.run("return document.getElementById('dialog').innerText")
-        assert "results/report/sql/index.html" in said
+        assert "config/demo.yaml -- results/demo/report/sql/index.html" in said
         browser.click("#dialog .close")
         shutil.copytree(PARTS, tmp_path / "sql")
         browser.click("#main section a[href='sql/index.html']")

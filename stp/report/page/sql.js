@@ -13,6 +13,8 @@
     });
   }
 
+  const page = () => `results/${stp.scaleOf()}/report/sql/index.html`;
+
   async function go(event) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -22,7 +24,7 @@
     }
     stp.dialog("The console is not there yet",
       h("p", {}, "Make it where this report was made; it needs npm, and its registry once:"),
-      stp.code("snakemake --profile local results/report/sql/index.html", "the command"));
+      stp.code(stp.maker(stp.scaleOf(), page()), "the command"));
   }
 
   stp.section({
@@ -33,12 +35,12 @@
       root.append(
         h("p", {}, h("a", {href: "sql/index.html", onclick: go}, "Open the SQL console"),
           ". It is a folder beside this page, and has to be made (with npm):"),
-        stp.code("snakemake --profile local results/report/sql/index.html", "the command"),
+        stp.code(stp.maker(stp.scaleOf(), page()), "the command"),
         h("p", {}, "A browser starts it only from a web server, such as Python's own. Serve the folder "
           + "of this page, and open http://127.0.0.1:8000/#sql:"),
-        stp.code("python -m http.server --bind 127.0.0.1 --directory results/report 8000", "the command"),
+        stp.code(`python -m http.server --bind 127.0.0.1 --directory results/${stp.scaleOf()}/report 8000`, "the command"),
         h("p", {}, "In a terminal, the same questions are asked so:"),
-        stp.code('stp query "FROM leaderboard LIMIT 5"', "the command"));
+        stp.code(`stp query "FROM leaderboard LIMIT 5" ${stp.asking(stp.scaleOf())}`, "the command"));
     },
   });
 })();
