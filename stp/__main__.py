@@ -10,8 +10,14 @@ def main() -> None:
     status = handed_over()
     if status is not None:
         sys.exit(status)
-    from stp import cli
+    from stp.core import exits
+    from stp.core.errors import StpError
 
+    try:
+        from stp import cli
+    except StpError as error:  # the project around this folder is that of somebody else
+        print(exits.told(error), file=sys.stderr)
+        sys.exit(exits.of(error))
     cli.main()
 
 

@@ -496,6 +496,7 @@ def test_printed_values_have_values_beside_them_that_were_made_as_they_were(pape
     single, several = (set(scored[name]) for name in ("ecmwf", "ecmwf_ensemble"))
     assert single >= {
         "acc.per_frame_published",
+        "acc.pooled_published",
         "spectral_divergence.high_wavenumbers_batch32",
         "spectral_residual.high_wavenumbers_batch32",
     }

@@ -124,6 +124,28 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
         config.load(tmp_path / "broken.yaml")
 
 
+@pytest.mark.parametrize("text", ["9" * 5000, "0x" + "f" * 5000, "-9223372036854775809"])
+def test_a_whole_number_of_too_many_digits_is_named_with_its_line(text, tmp_path):
+    path = tmp_path / "long.yaml"
+    path.write_text(f"scale: x\nseeds: [{text}]\n")
+    with pytest.raises(StpError, match=r"long\.yaml, line 2 .* number") as caught:
+        config.load(path)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("text", ["!!float x", "!!bool x", "!!int x", "!!timestamp x"])
+def test_a_tag_that_does_not_fit_is_named(text, tmp_path):
+    (tmp_path / "tag.yaml").write_text(f"scale: {text}\n")
+    with pytest.raises(StpError, match=r"tag\.yaml"):
+        read_yaml(tmp_path / "tag.yaml")
+
+
+def test_a_scale_is_not_called_like_an_option():
+    for name in ("-rf", "--help", ""):
+        with pytest.raises(StpError, match="scale is"):
+            config.load(demo(scale=name))
+
+
 def test_a_scale_that_comes_as_a_mapping_is_called_by_its_file():
     """Snakemake reads files of --configfile itself."""
     with pytest.raises(StpError, match=r"^mine\.yaml: unknown key seedz"):
@@ -179,7 +201,7 @@ def test_a_column_names_its_threshold_as_a_number():
         Recipes(config.load(scale)).conventions("mine")
 
 
-@pytest.mark.parametrize("name", ["../official", "a/b", "", ".hidden", "a b", "$(id)"])
+@pytest.mark.parametrize("name", ["../official", "a/b", "", ".hidden", "a b", "$(id)", "-rf"])
 @pytest.mark.parametrize("kind", ["releases", "subsets"])
 def test_names_that_become_folders_lead_nowhere_else(kind: str, name: str) -> None:
     content = {"releases": {"source": "official"}, "subsets": {"title": "x"}}[kind]
@@ -190,7 +212,22 @@ def test_names_that_become_folders_lead_nowhere_else(kind: str, name: str) -> No
     assert "letters, digits" in caught.value.expected
 
 
-HOSTILE = ["a$(id)b", "a b", "a'b", 'a"b', "a;b", "a/b", "..", "A", "ä", "a-b", "a\nb", ""]
+HOSTILE = [
+    "a$(id)b",
+    "a b",
+    "a'b",
+    'a"b',
+    "a;b",
+    "a/b",
+    "..",
+    "A",
+    "ä",
+    "a-b",
+    "a\nb",
+    "",
+    "-rf",
+    "_a",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -228,7 +265,7 @@ def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
 )
-@pytest.mark.parametrize("name", ["a$(id)b", "a b", "../a"])
+@pytest.mark.parametrize("name", ["a$(id)b", "../a", "-rf"])
 def test_a_name_inside_a_file_is_plain(file, at, name, tmp_path):
     folder = tmp_path / "config"
     shutil.copytree(CONFIG_FOLDER, folder)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,13 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import success
+from stp.collect.everything import build_database, collect_dimension
 from stp.collect.people_agreement import HEADER as AGREEMENTS
 from stp.collect.people_agreement import Agreement, line
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
 from stp.core.errors import StpError
+from stp.export.bundle import export
 from stp.features import table
 from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
@@ -25,6 +28,7 @@ from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 from stp.render.tables.noise_study import render_noise_study
+from stp.render.tables.paper_table import render_table
 from stp.run import runner
 
 ROOT = Path(__file__).parent.parent
@@ -305,13 +309,34 @@ def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     assert of["psnr.pooled"]["hidden_below"] == "" and of["psnr.pooled"]["follows_space"] == "1"
     assert "weights of i3d are not there" in of["fvd.predicted_only"]["why"]
     assert all(row["agreement_with_people"] == "" for row in rows)
-    assert "no study with people" in page and "`stp trust METRIC`" in page
+    assert "no study with people" in page and "stp trust fvd" in page
     answers = tmp_path / "agreement_with_people.csv"  # beside the table
     answers.write_text(csv_text([AGREEMENTS, line(ANSWERS)]))
     rows, page = written(made[1], "trust_cards", tmp_path)
     said = {row["metric"]: row["agreement_with_people"] for row in rows}
     assert said.pop("average_fid.random_means") == "62.5" and set(said.values()) == {""}
     assert "62 %" in page
+
+
+@STUDY
+def test_the_cards_that_tables_name_can_be_shown(
+    made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "fvd-demo").symlink_to(made[1].parents[1])
+    monkeypatch.chdir(tmp_path)
+    page = written(made[1], "trust_cards", tmp_path)[1]
+    collect_dimension(made[1], tmp_path / "collected" / "video_distortions.parquet")
+    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
+    render_table(made[1], tmp_path / "results.duckdb", tmp_path / "video_distortions.csv")
+    page += (tmp_path / "video_distortions.md").read_text()
+    bundle = export(tmp_path / "results.duckdb", "local_swap", tmp_path / "bundle")
+    assert bundle.cells == 3  # of a store that real code has made, its files agree
+    commands = re.findall(r"`stp (trust [^`]+)`", page)
+    assert len(commands) == 2
+    for command in commands:
+        said = CliRunner().invoke(app, command.split())
+        assert said.exit_code == 0, said.output
 
 
 @STUDY

@@ -162,3 +162,72 @@ def test_files_that_are_added_are_called_as_modules_of_the_package(tmp_path, mon
         tmp_path / "models" / "mine.py": None,
     }
     assert {path: project.name_of(path) for path in named} == named
+
+
+PRINTS = 'print("code of the project ran")\n'
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder without a project of its own below one."""
+    written(tmp_path / "shared", {MARK: "", "modules/models/persistence.py": PRINTS})
+    (tmp_path / "shared" / "clone").mkdir()
+    return tmp_path / "shared" / "clone"
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file belong to somebody else than this process."""
+    if os.geteuid() == 0:
+        os.chown(path, 54321, -1, follow_symlinks=False)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 54321)
+
+
+def test_a_project_of_another_user_is_refused(clone, monkeypatch):
+    assert project.project_folder(clone) == clone.parent
+    give_away(clone.parent / MARK, monkeypatch)
+    with pytest.raises(StpError, match=rf"{MARK} belongs to another user") as refused:
+        project.project_folder(clone)
+    assert project.TRUSTED in refused.value.remedy
+    monkeypatch.setenv(project.TRUSTED, f"/elsewhere{os.pathsep}{clone.parent}")
+    assert project.project_folder(clone) == clone.parent
+
+
+@pytest.mark.parametrize("name", [".", "modules", MARK])
+def test_a_project_that_everybody_can_write_to_is_refused(clone, name):
+    path = clone.parent / name
+    path.chmod(path.stat().st_mode | 0o002)
+    with pytest.raises(StpError, match=rf"{path} can be written to by everybody"):
+        project.project_folder(clone)
+
+
+def run(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stp", *words],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_command_below_it_ends_with_one_error_and_runs_nothing_of_it(clone):
+    clone.parent.chmod(0o777)
+    done = run("models", folder=clone)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "can be written to by everybody" in done.stderr and "code of" not in done.stdout
+
+
+@pytest.mark.parametrize("value", ["gone", "gone.deeper", "raising.deeper", "json.decoder"])
+def test_an_extension_that_cannot_be_found_is_named_and_left_out(tmp_path, value):
+    added = {
+        "raising/__init__.py": "raise RuntimeError('not for this Python')\n",
+        "lab-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: lab-of-theirs\nVersion: 1.0\n",
+        "lab-1.0.dist-info/entry_points.txt": POINTS.replace("= lab", f"= {value}"),
+    }
+    site = written(tmp_path / "site", added)
+    path = f"{site}{os.pathsep}{CONFIG_FOLDER.parent}"
+    done = run("schema", "--help", folder=tmp_path, PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "lab-of-theirs" in done.stderr and value in done.stderr

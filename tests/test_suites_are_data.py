@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import stp
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.plan.suite import read_suites
 
 PACKAGE = Path(stp.__file__).parent
@@ -60,3 +61,18 @@ def test_no_query_of_the_package_reads_a_setting_by_a_pattern() -> None:
         and re.search(r"regexp_\w+\([^)]*setting", path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+def test_every_suite_says_where_paper_and_code_differ_and_names_what_there_is() -> None:
+    folder = CONFIG_FOLDER / "conventions"
+    known = {
+        f"{path.stem}.{name}"
+        for path in folder.glob("*.yaml")
+        for name in read_yaml(path)["conventions"]
+    }
+    for name, suite in SUITES.items():
+        assert suite.deviations, name
+        for one in suite.deviations:
+            said = re.findall(r"`([a-z0-9_]+\.[a-z0-9_]+)`", f"{one.paper} {one.code} {one.strict}")
+            assert set(said) <= known, (name, one.about)
+            assert set(one.dimensions) <= set(suite.dimensions), (name, one.about)

@@ -8,6 +8,8 @@ by an entry point: ``modules/models/mine.py`` there is ``stp.models.mine``. All 
 them by their names like its own ones, and the plan reads their sources like those.
 """
 
+import os
+import stat
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -32,11 +34,50 @@ MODULES = "modules"
 """The folder of a project, or of an extension, that adds modules to the package."""
 EXTENSIONS = "stp.extensions"
 """The group of entry points by which packages say that they add to this one."""
+LEFT_OUT = "STP_EXTENSIONS_LEFT_OUT"
+"""Variable that a process sets for its children: the extensions that it has said to leave out."""
+
+
+TRUSTED = "STP_TRUSTED_PROJECTS"
+"""Variable that names folders of projects that others may write to, with colons between."""
 
 
 def project_folder(start: Path) -> Path | None:
-    """The folder of the project around a folder; None if there is none."""
-    return next((one for one in (start, *start.parents) if (one / MARK).is_file()), None)
+    """The folder of the project around a folder; None if there is none.
+
+    Raises:
+        StpError: another user owns it, or everybody may write to it: what lies in a parent folder
+            would run as code of this user. (git has `safe.directory` for this.)
+    """
+    folder = next((one for one in (start, *start.parents) if (one / MARK).is_file()), None)
+    if folder is not None:
+        _require_trusted(folder)
+    return folder
+
+
+def _require_trusted(folder: Path) -> None:
+    named = filter(None, os.environ.get(TRUSTED, "").split(os.pathsep))
+    if folder.resolve() in (Path(name).resolve() for name in named):
+        return
+    users = {0, os.geteuid()}
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
+        users.add(int(os.environ["SUDO_UID"]))
+    for path in (folder, folder / MARK, folder / MODULES, folder / "config"):
+        if not path.exists():
+            continue
+        about = path.stat()
+        problem = ""
+        if about.st_uid not in users or path.lstat().st_uid not in users:
+            problem = f"belongs to another user ({about.st_uid})"
+        elif about.st_mode & stat.S_IWOTH:
+            problem = "can be written to by everybody"
+        if problem:
+            raise StpError(
+                f"{path} {problem}, and code of the project {folder} would run as yours",
+                expected="the project of this user, or of root",
+                remedy=f"work outside of {folder}, change the owner or the mode, or, if you trust "
+                f"all who can write there, set {TRUSTED}={folder}",
+            )
 
 
 def config_folder(start: Path) -> Path:
@@ -48,19 +89,27 @@ def config_folder(start: Path) -> Path:
 def extensions() -> tuple[Path, ...]:
     """Folders of installed packages that add to this one, in the order of their entry points.
 
-    Raises:
-        StpError: an entry point names a package that is not installed.
+    A package that cannot be found is named on standard error and left out: it is no reason to
+    refuse what needs nothing of it.
     """
-    found = []
+    found, lost = [], []
     for point in sorted(entry_points(group=EXTENSIONS), key=lambda point: point.name):
-        spec = find_spec(point.value)
-        if spec is None or not spec.submodule_search_locations:
-            raise StpError(
-                f"the entry point {point.name} of {EXTENSIONS} names the package {point.value}",
-                expected="a package that is installed",
-                remedy="install it again, or remove the package that declares the entry point",
-            )
-        found.append(Path(next(iter(spec.submodule_search_locations))))
+        try:
+            spec = find_spec(point.value)
+            locations = (spec and spec.submodule_search_locations) or ()
+            found.append(Path(next(iter(locations))))
+        except Exception as error:  # finding `a.b` imports `a`, which may raise anything
+            why = "no such package" if isinstance(error, StopIteration) else repr(error)
+            source = point.dist.name if point.dist else "an installed package"
+            lost.append(f"{point.name} = {point.value} of {source} ({why})")
+    # Jobs inherit the variable: what has been told once is not told by each of them.
+    if lost and os.environ.get(LEFT_OUT) != (told := "; ".join(lost)):
+        os.environ[LEFT_OUT] = told
+        print(
+            f"stp: extensions that cannot be found are left out: {told}; install them again, or "
+            f"remove the package that declares the entry point in {EXTENSIONS}",
+            file=sys.stderr,
+        )
     return tuple(found)
 
 

@@ -24,7 +24,8 @@ from stp.core.project import ORIGIN
 from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
-from stp.export.checking import FORMAT, MANIFEST, VERSION, BundleManifest, Held, check
+from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
+from stp.export.consistency import BundleManifest
 from stp.export.contents import Checkpoint, Contents
 from stp.options.score import CELL_KEYS
 from stp.page.safe_text import csv_text
@@ -192,9 +193,10 @@ def _query_to_files(
         with duckdb.connect(str(database), read_only=True, config={"threads": 1}) as connection:
             connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
             if csv:
-                connection.execute(
-                    f"COPY (FROM '{path}.parquet') TO '{path}.csv' (FORMAT csv, HEADER true)"
-                )
+                rows = connection.execute(f"FROM '{path}.parquet'")
+                header = [name for name, *_ in rows.description or ()]
+                text = csv_text([header, *rows.fetchall()])
+                target.with_suffix(".csv").write_text(text, encoding="utf-8", newline="\n")
             counted = connection.execute(f"SELECT count(*) FROM '{path}.parquet'").fetchone()
     except duckdb.Error as error:
         raise StpError(

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
+from stp.export.consistency import BundleManifest, contradictions
 from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
@@ -51,32 +52,6 @@ _PLACE = (
     *("source", "scale"),
 )
 _REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
-
-
-@dataclass(frozen=True)
-class BundleManifest:
-    """What MANIFEST.json says.
-
-    Attributes:
-        version: of the format.
-        stp: the version that wrote it.
-        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
-        files: by their path in the bundle; all but this one.
-    """
-
-    format: str
-    version: int
-    stp: str
-    model: str
-    title: str
-    scales: tuple[str, ...]
-    sources: tuple[str, ...]
-    cells: int
-    comparable_cells: int
-    rows: int
-    sample_rows: int | None
-    checkpoints: bool
-    files: dict[str, RecordedFile]
 
 
 _SCHEMA = TypeAdapter(BundleManifest)
@@ -144,13 +119,15 @@ class _Bundle:
 
 
 def check(path: Path) -> Held:
-    """Verify a bundle: every file by its checksum, scores by their schema and values.
+    """Verify a bundle: every file by its checksum, scores by their schema and values, and what
+    its files say by each other.
 
     Args:
         path: a folder or a zip file.
 
     Raises:
-        StpError: it is no bundle, or it is damaged, incomplete, or holds what it does not list.
+        StpError: it is no bundle, or it is damaged, incomplete, holds what it does not list, or
+            contradicts itself.
     """
     try:
         with _opened(path) as bundle:
@@ -306,4 +283,9 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
             f"SELECT dimension, count(DISTINCT ({', '.join(CELL_KEYS)}, scale)) FROM scores "
             "GROUP BY 1 ORDER BY 1"
         ).fetchall()
+    try:
+        for said, expected in contradictions(described, table, bundle.read):
+            _refuse(bundle.path, said, expected)
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        _refuse(bundle.path, f"its files are no export ({error!r})", "files of stp export")
     return {str(dimension): int(number) for dimension, number in cells}

@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Protocol
 
 from stp.core.errors import StpError
 from stp.human_study.key import NONE, kept_path
+from stp.opinions.raters import identical, identical_text
 
 COLUMNS = (
     "study",
@@ -110,6 +111,14 @@ class Answers:
 
     raters: dict[str, Rater]
     answers: list[Answer]
+
+    def identical(self) -> list[str]:
+        """A warning that names raters with the same answers; none without such."""
+        given: dict[str, dict[Hashable, Hashable]] = {}
+        for one in self.answers:
+            given.setdefault(one.rater, {})[one.question] = (one.model, one.rating)
+        text = identical_text(identical(given))
+        return [f"WARNING: {text}."] if text else []
 
 
 class _LineError(Exception):

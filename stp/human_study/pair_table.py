@@ -98,6 +98,7 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[Agreement]) -> Grid
     warnings = []
     if any(one.startswith(SIMULATED) for one in read.raters):
         warnings.append("WARNING: raters are SIMULATED by a program. No person has said any of it.")
+    warnings += read.identical()
     if third or second:
         warnings.append(
             f"Not all answers are there: {second} pairs of videos have fewer than two, and the "

@@ -75,6 +75,14 @@ def read_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path) -> lis
     )
 
 
+def by_rater(ratings: Sequence[Rating]) -> dict[str, dict[str, float]]:
+    """Rater -> video -> rating."""
+    found: dict[str, dict[str, float]] = {}
+    for one in ratings:
+        found.setdefault(one.rater, {})[one.video] = one.value
+    return found
+
+
 def write_ratings(ratings: Sequence[Rating], out: Path) -> None:
     """Write ``Ratings.csv``, names of videos as they are: the reader compares them."""
     rows = [(one.rater, one.session, one.video, one.value) for one in ratings]

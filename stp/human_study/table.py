@@ -160,6 +160,7 @@ def _grid(
     warnings = []
     if any(name.startswith(SIMULATED) for name in read.raters):
         warnings.append("WARNING: raters are SIMULATED by a program. No person has said any of it.")
+    warnings += read.identical()
     if not _is_papers(key):
         kinds = sorted({source.source for source in key.sources})
         warnings.append(

@@ -10,6 +10,8 @@ from stp.core.errors import StpError
 from stp.inspect import opinions
 from stp.inspect.opinions import Number
 from stp.opinions.prepared import open_database
+from stp.opinions.raters import identical_text
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
@@ -62,7 +64,7 @@ def _of(plan: Plan, name: str) -> tuple[list[Number], list[Section]]:
         raise StpError(
             f"{name} is not prepared",
             expected="prepared opinions",
-            remedy=f"`stp fetch {name}`, then `stp prepare {name}`",
+            remedy=f"`stp fetch {name}`, then `stp prepare {name}`, with the same --configfile",
         )
     rows = open_database(plan.store / plan.data(name).folder, 0).table.to_pylist()
     printed = opinions.printed_of(plan, name)
@@ -73,6 +75,7 @@ def _of(plan: Plan, name: str) -> tuple[list[Number], list[Section]]:
     tests = opinions.of_tests(pairs, printed)
     title = plan.config.datasets[name].title
     said = [opinions.raters(raters)] if raters else ["single ratings are not known"]
+    said += filter(None, [identical_text(counted["identical"])])
     sections = [
         _section(f"{title}: sources (Table 1)", opinions.SOURCE_COLUMNS,
                  opinions.rows_of_sources(sources), said),
@@ -101,6 +104,6 @@ def _grid(plan: Plan, names: list[str], sections: list[Section], name: str) -> G
         else [],
         sections=sections,
         legend=[opinions.LEGEND],
-        made_from=f"Made by `stp data --table results/tables/{NAME}.csv` from the prepared data "
-        "and `config/published/`.",
+        made_from=f"Made by `{table_command(plan.config.scale.scale, name)}` from the prepared "
+        "data and `config/published/`.",
     )

@@ -14,6 +14,7 @@ from stp.inspect.about import Leakage, markdown_row
 from stp.inspect.counts import Row
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
+from stp.opinions.raters import identical_text
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
@@ -62,6 +63,8 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
     printed = printed_of(plan, name)
     if numbers := of_raters(counted, printed):
         yield raters(numbers)
+    if said := identical_text(counted["identical"]):
+        yield said
     yield found.reason
     yield ""
     folder = plan.store / plan.data(name).folder

@@ -7,6 +7,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.inspect import counts
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -221,7 +222,7 @@ def _grid(found: list[Statistics], scale: str, name: str) -> Grid:
             "≠: not as printed; the reason is below the table",
             "–: there is none",
         ],
-        made_from="Made by `snakemake --profile local results/tables/dataset_statistics.csv` from "
+        made_from=f"Made by `{table_command(scale, name)}` from "
         "`config/datasets/`, `config/published/datasets.csv` and the prepared data of the scale.",
     )
 

@@ -6,8 +6,8 @@ with latitude weights w and anomalies p', o' of forecast and observation from th
 calendar day of the valid time (PredBench, appendix B, equation 5; ChaosBench, equation S3), from
 ``climatology.zarr`` of the prepared data. The conventions differ in the years of the climatology,
 in whether the mean of the anomalies over the globe is removed first, and in what is summed before
-the division. Each weight counts once. Points where nothing was observed are left out
-(`stp.metrics.globe`).
+the division. Each weight counts once or, as in ChaosBench's released code, not at all. Points where
+nothing was observed are left out (`stp.metrics.globe`).
 """
 
 from collections.abc import Callable
@@ -78,6 +78,7 @@ def _convention(
     *,
     centred: bool = False,
     pooled: bool = False,
+    weighted: bool = True,
     region: str = "",
     windows: Windows = (),
 ) -> Metric:
@@ -100,7 +101,11 @@ def _convention(
                 return cut(climatology.read(int(frames[leads[t]])))
 
             pair = cut(predicted), cut(observed)
-            products = anomaly_products(*pair, mean, cut.weights, centred=centred)
+            weights = cut.weights if weighted else np.ones_like(cut.weights)
+            products = anomaly_products(*pair, mean, weights, centred=centred)
+            if not weighted:  # each point of all frames counts alike: means become sums
+                observed_share = 1 - np.isnan(pair[1]).mean(axis=(-2, -1))  # (N, T, C)
+                products *= observed_share.swapaxes(1, 2)[:, :, None]
             shape = (len(products), -1, products.shape[-1])
             return products.reshape(shape) if pooled else correlation(products)
 
@@ -153,3 +158,9 @@ centred = _convention("with_validation", centred=True)
 pooled = _convention("with_validation", pooled=True)
 """Products summed over samples (for all lead times together, over these too) before the division:
 days with large anomalies count more."""
+
+pooled_published = _convention("published", pooled=True, weighted=False)
+"""What ChaosBench's released code computes, but for its batches: there the weights cancel, because
+they are broadcast against the flattened fields, and products are summed over the starts of a batch
+of 32 before the division. Here they are summed over all starts. Climatology as for
+``per_frame_published``."""

@@ -27,7 +27,7 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
         y: (N, D).
 
     Raises:
-        StpError: fewer than two samples in a set.
+        StpError: fewer than two samples in a set, or values that are not finite.
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     fewest = min(len(x), len(y))
@@ -36,6 +36,12 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
             f"kernel distance of a set of {fewest} samples",
             expected="at least 2, for pairs",
             remedy="take more samples",
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise StpError(
+            "kernel distance of features that are NaN or infinite",
+            expected="finite features",
+            remedy="see whether predictions or data are NaN",
         )
     return _pairs(x) - 2 * _sum(x, y) / (len(x) * len(y)) + _pairs(y)
 

@@ -1,5 +1,6 @@
 """Who rates which videos, and raters that are made up, with known bias, scale and noise."""
 
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,30 @@ from stp.core.errors import StpError
 from stp.opinions.ratings import Ratings
 
 SESSIONS = 2
+FEWEST_ALIKE = 5
+"""Answers that two raters must share: fewer may be the same by chance."""
+
+
+def identical(answers: Mapping[str, Mapping[Hashable, Hashable]]) -> list[list[str]]:
+    """Find raters who gave the same answers to the same questions: they may be one person.
+
+    Args:
+        answers: rater -> question or video -> choice or score.
+
+    Returns:
+        groups of names, sorted; none of raters with fewer answers than `FEWEST_ALIKE`.
+    """
+    groups: dict[frozenset[Hashable], list[str]] = {}
+    for rater, given in sorted(answers.items()):
+        if len(given) >= FEWEST_ALIKE:
+            groups.setdefault(frozenset(given.items()), []).append(rater)
+    return [raters for raters in groups.values() if len(raters) > 1]
+
+
+def identical_text(groups: Iterable[Sequence[str]]) -> str:
+    """Those groups in a sentence; empty without any."""
+    named = "; ".join(", ".join(raters) for raters in groups)
+    return f"raters who gave identical answers, and each count: {named}" if named else ""
 
 
 def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.ndarray]:

@@ -46,6 +46,14 @@ class Ratings:
         kept = np.isin(self.rater, raters)
         return Ratings(self.rater[kept], self.session[kept], self.video[kept], self.score[kept])
 
+    def by_rater(self) -> dict[str, dict[str, float]]:
+        """Rater -> video -> score."""
+        found: dict[str, dict[str, float]] = {}
+        rows = zip(self.rater.tolist(), self.video.tolist(), self.score.tolist(), strict=True)
+        for rater, video, score in rows:
+            found.setdefault(rater, {})[video] = score
+        return found
+
     def check(self, where: str) -> None:
         """Refuse ratings that no MOS can be made of.
 

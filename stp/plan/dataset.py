@@ -181,9 +181,9 @@ class Subset(Strict):
     clips: int | None = Field(default=None, ge=0)
 
 
-RELEASE = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
+RELEASE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of releases, which may be those of others: they are parts of paths."""
-SUBSET = re.compile("[a-z0-9_][a-z0-9_-]*")
+SUBSET = re.compile("[a-z0-9][a-z0-9_-]*")
 """Names of subsets, such as atlas-paper: they are parts of paths."""
 A_PERSON = (2, 1, 1)
 """Shape of a position: x and y."""
@@ -270,7 +270,9 @@ class Dataset(Strict):
             for name in names:
                 if not form.fullmatch(name):
                     told = {"signs": signs, "name": name}
-                    raise PydanticCustomError("name", "names of {signs} only, not {name}", told)
+                    raise PydanticCustomError(
+                        "name", "names of {signs}, a letter or digit first, not {name}", told
+                    )
         return self
 
     @model_validator(mode="after")

@@ -136,7 +136,7 @@ class Scale(Strict):
         runtime: how jobs run on this machine; nothing of it changes a result.
     """
 
-    scale: Annotated[str, Field(pattern="^[a-z0-9-]+$"), AfterValidator(_unreserved)]
+    scale: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_unreserved)]
     suite: str = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()

@@ -25,7 +25,7 @@ CONFIG_FOLDER = config_folder(Path.cwd())
 
 
 Json = dict[str, Any]
-NAME = "^[a-z0-9_]+$"
+NAME = "^[a-z0-9][a-z0-9_]*$"
 """What datasets, models, variants, metrics, suites and dimensions may be called, and each of the
 two parts of a convention: names are parts of paths, of commands and of SQL."""
 Name = Annotated[str, Field(pattern=NAME)]
@@ -120,7 +120,19 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                     lines[name] = line
         super().flatten_mapping(node)
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """Refuse whole numbers that no setting can have: Python cannot even print the longest."""
+        try:
+            value = super().construct_yaml_int(node)
+        except ValueError:
+            value = None
+        if value is None or not -(2**63) <= value < 2**63:
+            problem = f"the whole number {node.value[:20]}... has more than 64 bits"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return int(value)
 
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, form) for tag, form in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in _Loader.yaml_implicit_resolvers.items()
@@ -156,7 +168,8 @@ def read_yaml(path: Path) -> Any:
             f"there is no configuration file {path}",
             remedy=nearest(str(path), beside) if beside else project,
         ) from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
+        # All but the first two: a tag, such as !!float, of a text that is none.
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         why = getattr(error, "problem", None) or error
@@ -325,7 +338,7 @@ def check_name(name: str, what: str, where: object) -> None:
     if not re.fullmatch(NAME, name):
         raise StpError(
             f"{where}: {name!r} is the name of a {what}",
-            expected="small letters a-z, digits and _ only",
+            expected="small letters a-z, digits and _ only, a letter or digit first",
             remedy="give it another name",
         )
 

@@ -23,6 +23,7 @@ from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.opinions import prepared
+from stp.opinions.raters import identical
 from stp.opinions.ratings import Opinions, Ratings, Rescaling, opinions, split_half
 from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
@@ -67,7 +68,8 @@ def run(job: Job) -> Extras:
     """Write the files of `stp.opinions.prepared`.
 
     Returns:
-        Numbers of videos, raters, rejected raters and splits, and the split-half consistency: the
+        Numbers of videos, raters, rejected raters and splits, groups of raters with the same
+        ratings, and the split-half consistency: the
         median correlation of the opinions of random halves of the raters; None without ratings.
 
     Raises:
@@ -116,6 +118,7 @@ def run(job: Job) -> Extras:
         "videos": len(names),
         "raters": 0 if ratings is None else len(np.unique(ratings.rater)),
         "rejected": [] if made is None else made.rejected.tolist(),
+        "identical": [] if ratings is None else identical(ratings.by_rater()),
         "split_half": None if made is None else float(np.median(split_half(made.scores))),
         "with_truth": sum(bool(size["has_truth"]) for size in sizes.values()),
         "splits": counts,

@@ -38,8 +38,14 @@ def create(folder: Path) -> None:
         folder: it is made unless it exists.
 
     Raises:
-        StpError: the folder has files, which could be lost.
+        StpError: the folder has files, which could be lost, or a name like that of an option.
     """
+    if not folder.absolute().name[:1].isalnum():
+        raise StpError(
+            f"{folder.name!r} is the name of a project",
+            expected="a letter or digit first: commands take `-rf` for an option",
+            remedy="give it another name",
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StpError(
             f"{folder} exists and is not an empty folder",

@@ -186,13 +186,16 @@ def preferences(
         raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
     rating_key = load_rating_key(key)
     if answers and rating_key is not None:
-        from stp.human_study.rating_answers import read_ratings, write_ratings
+        from stp.human_study.rating_answers import by_rater, read_ratings, write_ratings
+        from stp.opinions.raters import identical, identical_text
 
         made = out or key.with_name("Ratings.csv")
         found = read_ratings(answers, rating_key, key)
         write_ratings(found, made)
         raters = len({one.rater for one in found})
         say(log, f"{len(found)} ratings of {raters} raters: wrote {made}")
+        if text := identical_text(identical(by_rater(found))):
+            say(log, text)
         return
     pair_key = load_pair_key(key)
     if pairs or pair_key is not None:

@@ -60,7 +60,10 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
             "scores": {part: paths[part] for part in ("data", "predictions")},
         }
         recipes = {
-            "data": {"dataset": "moving_mnist", "source": "synthetic"},
+            "data": {
+                "dataset": "moving_mnist",
+                "source": "official" if official else "synthetic",
+            },
             "model": {"fit": "sgd", "seed": cell["key"]["seed"], "options": {}, "train": TRAIN},
         }
         for part, path in folders.items():

@@ -240,6 +240,56 @@ def test_what_is_not_whole_is_refused_with_one_error(bundle, damage, complaint):
     assert str(bundle) in str(refused.value) and "stp export" in str(refused.value)
 
 
+def change_text(bundle: Path, name: str, old: str, new: str) -> None:
+    text = (bundle / name).read_text()
+    assert old in text
+    (bundle / name).write_text(text.replace(old, new))
+    relist(bundle)
+
+
+def call_official(bundle: Path) -> None:
+    """In all files but the receipts."""
+    for name in ("cells.csv", "scores.csv"):
+        change_text(bundle, name, "synthetic", "official")
+    edit_manifest(bundle, sources=["official"])
+    change_scores(bundle, "source", ["official"] * 99, pa.string())
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda b: edit_manifest(b, cells=99_999), "cells 99999"),
+        (lambda b: edit_manifest(b, comparable_cells=1), "comparable_cells 1"),
+        (lambda b: edit_manifest(b, sources=["official"]), "sources ['official']"),
+        (lambda b: edit_manifest(b, checkpoints=False), "checkpoints False"),
+        (call_official, "official bytes of moving_mnist"),
+        (lambda b: change_scores(b, "source", ["official"], pa.string()), "official bytes"),
+        (lambda b: change_scores(b, "comparable", [True], pa.bool_()), "comparable True"),
+        (lambda b: change_scores(b, "protocol", ["other"], pa.string()), "protocol other"),
+        (lambda b: change_scores(b, "ci95_low", [0.9] * 2, pa.float64()), "the interval [0.9,"),
+        (lambda b: change_scores(b, "n", [-1], pa.int64()), "n -1"),
+        (lambda b: change_scores(b, "convention", ["ssim.x"], pa.string()), "have ssim.x"),
+        (lambda b: change_scores(b, "scores_fingerprint", ["x"], pa.string()), "scores x"),
+        (lambda b: change_text(b, "scores.csv", ",0.5,", ",0.4,"), "value '0.4'"),
+        (lambda b: change_text(b, "checkpoints.csv", "/model.pt", "/other.pt"), "checkpoints.csv"),
+        (lambda b: change_text(b, "receipts.json", '"fingerprint"', '"name"'), "no export"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_is_refused(bundle, change, complaint):
+    change(bundle)
+    with pytest.raises(StpError) as refused:
+        check(bundle)
+    assert complaint in f"{refused.value}"
+
+
+def test_no_text_of_a_bundle_is_run_by_a_spreadsheet(tmp_path):
+    database = make_results(tmp_path, "=HYPERLINK(0)")
+    export(database, "convlstm", tmp_path / "bundle")
+    assert ",'=HYPERLINK(0)" in (tmp_path / "bundle" / "scores.csv").read_text()
+    rows = pq.read_table(tmp_path / "bundle" / "scores.parquet").to_pylist()
+    assert "=HYPERLINK(0)" in {row["reason"] for row in rows}
+
+
 def test_a_zip_file_that_is_cut_short_or_changed_is_refused(database, tmp_path):
     whole = tmp_path / "whole.zip"
     export(database, "convlstm", whole)

@@ -130,6 +130,17 @@ def test_known_preferences_are_found(written: Paths, key: Key, tmp_path: Path) -
     assert "are lost in the text" in whole["MCVD"]["notes"]
 
 
+def test_raters_with_identical_answers_are_named(written: Paths, key: Key, tmp_path: Path) -> None:
+    folder = crowd(tmp_path / "answers", key, 3, of_shares(dict.fromkeys(key.models, 0.25)))
+    path = render(written, folder, tmp_path).with_suffix(".md")
+    assert "identical answers" not in path.read_text()
+    first, second = sorted(folder.glob("*.csv"))[:2]
+    second.write_text(first.read_text().replace(f"{0:016x}", f"{1:016x}"))
+    path = render(written, folder, tmp_path).with_suffix(".md")
+    (warning,) = (line for line in path.read_text().splitlines() if "identical answers" in line)
+    assert f"{0:016x}, {1:016x}" in warning
+
+
 def test_counts_are_those_of_the_files(written: Paths, key: Key, tmp_path: Path) -> None:
     answers = crowd(tmp_path / "answers", key, 12, of_shares(TRUE))
     counted: Counter[tuple[str, str]] = Counter()

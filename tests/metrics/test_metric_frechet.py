@@ -163,3 +163,13 @@ def test_the_kernel_distance_has_no_bias() -> None:
 def test_pairs_are_needed() -> None:
     with pytest.raises(StpError, match="at least 2"):
         kvd.distance(np.ones((1, 4)), np.ones((5, 4)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [distance, kvd.distance], ids=["frechet", "kernel"])
+def test_features_that_are_not_finite_are_refused(kind, value: float) -> None:
+    x, y = features(20, 3), features(20, 3, seed=1)
+    y[3, 1] = value
+    for pair in ((x, y), (y, x)):
+        with pytest.raises(StpError, match="NaN or infinite"):
+            kind(*pair)

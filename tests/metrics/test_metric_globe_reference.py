@@ -15,6 +15,7 @@ from scores.functions import create_latitude_weights
 from scores.processing import aggregate
 from test_metric_chaosbench import (
     MASKS,
+    PUBLISHED,
     climate,
     fields,
     masked,
@@ -107,11 +108,11 @@ def test_the_root_of_the_mean_and_the_mean_of_roots() -> None:
 # Anomaly correlation
 
 
-def anomalies(frames: np.ndarray) -> xr.DataArray:
+def anomalies(frames: np.ndarray, later: int = 0) -> xr.DataArray:
     """Frames less the climatology of their days."""
     usual = np.empty(frames.shape)
     for n, t in np.ndindex(frames.shape[:2]):
-        usual[n, t] = climate(n + t, SHAPE[2:])[0]
+        usual[n, t] = climate(n + t + later, SHAPE[2:])[0]
     return labelled(frames) - labelled(usual)
 
 
@@ -143,6 +144,26 @@ def test_acc_of_products_summed_over_samples() -> None:
     forecast, truth = fields(shape=SHAPE)
     p, o = mirrored(anomalies(forecast)), mirrored(anomalies(truth))
     same(value(acc.pooled, forecast, truth), by_lead(lambda kept: correlation(p, o, kept)))
+
+
+@partly
+def test_acc_of_the_released_code_has_no_weights_and_one_division(mask: str) -> None:
+    forecast, truth = fields(shape=SHAPE)
+    truth = masked(truth, mask)
+    p, o = (mirrored(anomalies(frames, PUBLISHED)) for frames in (forecast, truth))
+    found = value(acc.pooled_published, forecast, truth)
+
+    def unweighted(kept: list[str]) -> xr.DataArray:
+        return continuous.correlation.pearsonr(p, o, preserve_dims=kept)
+
+    same(found, by_lead(unweighted))
+    # As it is written there: weights of rows are broadcast against flattened points, and cancel.
+    weights = (ROWS / ROWS.mean())[:, None]
+    flat = [a.isel(sign=0).transpose("variable", "lead", ...).values for a in (p, o)]
+    for c, t in np.ndindex(flat[0].shape[:2]):
+        a, b = (part[c, t].ravel()[~np.isnan(flat[1][c, t].ravel())] for part in flat)
+        code = (weights * a * b).sum() / np.sqrt((weights * a**2).sum() * (weights * b**2).sum())
+        assert found[c, 1 + t] == pytest.approx(code, rel=1e-11)
 
 
 # Ensembles

@@ -1,5 +1,7 @@
 """SSIM against scikit-image, which computes it in float64 from float64 frames."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from skimage.metrics import structural_similarity as reference
 
 from stp.core.errors import StpError
 from stp.metrics import ssim
+from stp.metrics.comparison import Comparison, on_data
+from stp.score.motion import PeopleData
 
 RANGES = {1.0: ssim.range1, 2.0: ssim.range2}
 SIZES = [(7, 7), (7, 30), (16, 16), (17, 23), (64, 64), (120, 160), (128, 128)]
@@ -39,7 +43,9 @@ def frames(kind: str, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     return 5 * noise - 2, smooth
 
 
-def reference_values(predicted: np.ndarray, observed: np.ndarray, data_range: float) -> np.ndarray:
+def reference_values(
+    predicted: np.ndarray, observed: np.ndarray, data_range: float, **window: object
+) -> np.ndarray:
     outer = predicted.shape[:2]
     pairs = zip(
         predicted.reshape(-1, *predicted.shape[2:]).astype(np.float64),
@@ -47,7 +53,7 @@ def reference_values(predicted: np.ndarray, observed: np.ndarray, data_range: fl
         strict=True,
     )
     return np.reshape(
-        [reference(p, o, channel_axis=0, data_range=data_range) for p, o in pairs], outer
+        [reference(p, o, channel_axis=0, data_range=data_range, **window) for p, o in pairs], outer
     )
 
 
@@ -61,6 +67,26 @@ def test_ssim_matches_scikit_image(kind: str, size: tuple[int, int], data_range:
     np.testing.assert_allclose(
         found[:, 0], reference_values(predicted, observed, data_range), rtol=0, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("size", [size for size in SIZES if min(size) >= 11], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_window_of_the_paper_matches_scikit_image(kind: str, size: tuple[int, int]) -> None:
+    predicted, observed = frames(kind, size)
+    found = ssim.gaussian.statistics(predicted, observed)
+    expected = reference_values(
+        predicted, observed, 1.0,
+        gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
+    )  # fmt: skip
+    assert found.shape == (2, 1, 2)
+    np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [(11, 11), (10, 64)])
+def test_frames_smaller_than_the_window_of_the_paper_have_no_value(size: tuple[int, int]) -> None:
+    data = PeopleData(Path(), {"units": "1"}, (1, *size), np.arange(1))
+    bound = on_data(ssim.gaussian, Comparison(data, np.zeros((1, 1), np.int64)))
+    assert bool(bound.reason) == (min(size) < 11)
 
 
 def test_ssim_matches_scikit_image_in_single_precision() -> None:

@@ -116,6 +116,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
 ):
     out = tmp_path / "pvqa_opinions.csv"
     many = opinion_table.write(plan, out)
+    assert "identical answers" not in out.with_suffix(".md").read_text()
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     assert len(written) == many and {row["source"] for row in written} == {"synthetic"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.opinions.raters import Crowd, assignment
+from stp.opinions.raters import Crowd, assignment, identical
 from stp.opinions.ratings import Ratings, opinions, outliers, rescaled, split_half, z_scores
 
 VIDEOS = np.array([f"v{number:03d}" for number in range(300)])
@@ -36,6 +36,16 @@ def test_raters_who_answer_at_random_are_found(quality: np.ndarray, seed: int):
     random = set(Crowd().names()[-3:])
     assert len(found & random) >= 2
     assert len(found - random) <= 4
+
+
+def test_raters_with_the_same_ratings_are_named(quality: np.ndarray):
+    ratings = made(quality)
+    assert identical(ratings.by_rater()) == []
+    own = ratings.by_rater()
+    copies = {"b_copy": own["rater_02"], "a_copy": dict(reversed(own["rater_02"].items()))}
+    near = {"near": own["rater_03"] | {next(iter(own["rater_03"])): -1.0}}
+    assert identical(own | copies | near) == [["a_copy", "b_copy", "rater_02"]]
+    assert identical({"a": {"v": 1.0}, "b": {"v": 1.0}}) == []  # by chance
 
 
 def test_opinions_follow_the_quality_that_raters_agree_on(quality: np.ndarray):

@@ -6,11 +6,13 @@ writes the golden texts anew; read them before they are committed.
 
 import csv
 import fcntl
+import html
 import io
 import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -29,6 +31,7 @@ from typer.testing import CliRunner, Result
 from stp.cli import app, main
 from stp.collect import layout
 from stp.render.tables.known import tables
+from stp.render.tables.paper_table import render_table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -77,6 +80,28 @@ def test_each_verb_prints_what_it_did(results: Path, name: str) -> None:
     if os.environ.get("STP_WRITE_ANSWERS"):
         golden.write_text(text)
     assert text == golden.read_text()
+
+
+def test_commands_that_answers_name_can_be_called(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "demo").symlink_to(results)
+    answers = [printed(results, *words, "-f", "markdown") for words in VERBS.values()]
+    path = results / "collected" / "short_term.json"
+    render_table(path, results / "results.duckdb", tmp_path / "short_term.csv")
+    answers += [(tmp_path / f"short_term.{ending}").read_text() for ending in ("md", "html")]
+    named = re.findall(r"(?:`|<code>)((?:stp|snakemake) [^`<]+)(?:`|</code>)", "\n".join(answers))
+    commands = {html.unescape(one) for one in named if "NAME" not in one}
+    assert {one.split()[0] for one in commands} == {"stp", "snakemake"}
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        program, *words = shlex.split(command)
+        if program == "stp":
+            answer = CliRunner().invoke(app, words)
+            assert answer.exit_code == 0, command
+        else:
+            assert (ROOT / words[words.index("--configfile") + 1]).is_file(), command
 
 
 # --- A table of the paper -------------------------------------------------------------------------

@@ -76,6 +76,8 @@ return {
 };
 """
 
+ASKS = "--database results/demo/results.duckdb"
+
 
 @pytest.fixture(scope="module")
 def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -258,7 +260,7 @@ def test_what_failed_stands_apart_from_what_nobody_asked_for(
     said = browser.run(f"return {folded}.textContent")
     assert "None of these has failed" in said
     assert "long term: 1 cell" in said
-    assert "snakemake --profile local results/tables/long_term.csv" in said
+    assert "--configfile config/demo.yaml -- results/tables/long_term.csv" in said
     choose(browser, "dimension", "long_term")
     assert "Nothing has failed." in text(browser, "#missing + p")
     assert browser.run(f"return {folded}.open"), "it stays open while filters change"
@@ -385,9 +387,9 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
     with duckdb.connect(str(database), read_only=True) as store:
         (row,) = store.execute(commands[-1]).fetchall()
     assert row[0] == value
-    assert "snakemake --profile local results/tables/short_term.csv" in commands
-    assert any(re.fullmatch(r"stp show a0+1", command) for command in commands)
-    assert f"stp trace {value!r} --model convlstm --on moving_mnist" in commands
+    assert any("config/demo.yaml -- results/tables/short_term.csv" in one for one in commands)
+    assert any(re.fullmatch(rf"stp show a0+1 {ASKS}", command) for command in commands)
+    assert f"stp trace {value!r} --model convlstm --on moving_mnist {ASKS}" in commands
     # The other seed is one button away.
     browser.click("#dialog tbody .number")
     assert repr(float(SSIM["convlstm"][1].mean())) in text(browser, "#dialog")

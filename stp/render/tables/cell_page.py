@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from stp.collect.cell import (
     Artefact,
@@ -44,7 +45,7 @@ def of_cell(database: Path, known: CellDetails) -> Grid:
             "Seconds of data and of a trained model serve several cells.",
             f"To make it again{_of_commit(known.artefacts)}: `{known.command}`",
             'Values by lead time, by clip: `stp query "FROM by_lead WHERE scores_fingerprint = '
-            f"'{cell.scores_fingerprint}'\"`",
+            f"'{cell.scores_fingerprint}'\" --database {quote(str(database))}`",
         ],
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from stp.collect.content_motion import Compared, compare
+from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.of_study import WHERE, cells_of, of_whom, warnings, where, write
@@ -92,5 +93,5 @@ def _grid(plan: Manifest, found: list[Compared], name: str) -> Grid:
             f"`{convention}`: {plan.conventions[convention].description}"
             for convention in dict.fromkeys(one.convention for one in found)
         ],
-        made_from=f"Made from scores of distorted clips by `snakemake results/tables/{name}.csv`.",
+        made_from=f"Made from scores of distorted clips by `{table_command(plan.scale, name)}`.",
     )

@@ -16,7 +16,9 @@ import pyarrow as pa
 from stp.collect.opened import opened
 from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
+from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
+from stp.plan.config import CONFIG_FOLDER
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.suite import FurtherTable, ViewTable, read_suites
 from stp.render.tables import view_table
@@ -24,6 +26,7 @@ from stp.render.tables.paper_table import PaperTable, demand_complete, make, rea
 from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
+from stp.run.results import last_results
 
 EFFECTS = "convention_effects"
 OF_ALL = {
@@ -84,7 +87,7 @@ def listing(database: Path) -> list[tuple[Any, ...]]:
     found = []
     for name, known in tables().items():
         is_there = _is_there(name, known, database)
-        command = f"stp table {name}" if is_there else _made_by(name)
+        command = f"stp table {name}" if is_there else _made_by(name, database)
         there = "yes" if is_there else "no"
         found.append((name, known.suite, known.about.printed, known.about.about, there, command))
     return found
@@ -106,7 +109,7 @@ def listing_grid(database: Path) -> Grid:
         ],
         legend=[
             "One that is there: `stp table NAME`",
-            f"One that is not, where the scale has what it needs: `{_made_by('NAME')}`",
+            f"One that is not, where the scale has what it needs: `{_made_by('NAME', database)}`",
         ],
     )
 
@@ -145,7 +148,7 @@ def file_of(name: str, database: Path, ending: str) -> Path:
         raise StpError(
             f"{path}: no such table",
             expected="a table that a run has made",
-            remedy=f"make it: {_made_by(name)}",
+            remedy=f"make it: {_made_by(name, database)}",
         )
     return path
 
@@ -181,7 +184,8 @@ def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[l
         raise StpError(
             f"{path}: the dimension {name} has not been collected",
             expected="a finished table",
-            remedy=f"make it: {_made_by(name)}; `stp render --partial` writes what there is of it",
+            remedy=f"make it: {_made_by(name, database)}; `stp render --partial` writes what "
+            "there is of it",
         )
     plan = _columns_kept(_cases_kept(load_manifest(path), wanted.on), name, wanted.metric)
     scores = read_scores(database, plan)
@@ -259,8 +263,12 @@ def _suites(database: Path) -> set[str]:
         return {title for (title,) in connection.execute("SELECT title FROM suites").fetchall()}
 
 
-def _made_by(name: str) -> str:
-    return f"snakemake --profile local -- results/tables/{name}.csv"
+def _made_by(name: str, database: Path) -> str:
+    """The command; of the scale whose folder the store lies in, else of the one that ran last."""
+    scale = database.resolve().parent.name
+    if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
+        scale = last_results().name
+    return table_command(scale, name)
 
 
 def _cases_kept(plan: Manifest, on: str | None) -> Manifest:

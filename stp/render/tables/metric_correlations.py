@@ -9,6 +9,7 @@ from scipy.stats import kendalltau, pearsonr
 
 from stp.collect.published import read_published
 from stp.collect.sensitivity import Curve, curves
+from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.of_study import of_whom, warnings, write
@@ -165,5 +166,5 @@ def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
         sections=sections,
         warnings=warnings(sorted({name for p in pairs for name in (p.one, p.other)})),
         legend=[],
-        made_from=f"Made from scores of distorted clips by `snakemake results/tables/{name}.csv`.",
+        made_from=f"Made from scores of distorted clips by `{table_command(plan.scale, name)}`.",
     )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stp.collect.sensitivity import Curve, curves
+from stp.page.commands import table_command
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
@@ -67,7 +68,7 @@ def _grid(plan: Manifest, found: list[Curve], name: str) -> Grid:
             for convention in dict.fromkeys(curve.convention for curve in found)
         ],
         made_from="Made from scores and features of distorted clips by "
-        f"`snakemake results/tables/{name}.csv`.",
+        f"`{table_command(plan.scale, name)}`.",
     )
 
 

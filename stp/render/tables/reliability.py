@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from stp.core.disk import beside
+from stp.page.commands import table_command
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
@@ -142,8 +143,8 @@ def _grid(plan: Manifest, studies: list[Study], name: str) -> Grid:
         sections=[section for study in studies for section in _sections(plan, study)],
         warnings=warnings,
         legend=list(_legend(plan, studies)),
-        made_from="Made from `results/collected/short_term.parquet` and from published values by "
-        "`snakemake results/tables/reliability.csv`.",
+        made_from=f"Made from `results/{plan.scale}/collected/short_term.parquet` and from "
+        f"published values by `{table_command(plan.scale, 'reliability')}`.",
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -273,8 +274,8 @@ def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
             "out, and ours are compared with ours only",
             "†: doubtful as printed; see the notes. –: not at this scale, or no value",
         ],
-        made_from=f"Made from `results/collected/{plan.dimension}.parquet` by "
-        f"`snakemake results/tables/{name}.csv`.",
+        made_from=f"Made from `results/{plan.scale}/collected/{plan.dimension}.parquet` by "
+        f"`{table_command(plan.scale, name)}`.",
     )
 
 

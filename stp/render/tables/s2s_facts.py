@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stp.core.errors import StpError
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -171,7 +172,7 @@ def write(config: Config, out: Path) -> int:
             ]
     else:
         listed = variables(out.stem)
-        grid = _variables(out.stem, listed)
+        grid = _variables(out.stem, listed, config.scale.scale)
         lines = [["name", "long_name", "units", "units printed", "differs"]]
         lines += [[*row, "yes" if row.differs else "no"] for row in listed]
     write_all({out: csv_text(lines), **texts(grid, out.parent)})
@@ -180,7 +181,7 @@ def write(config: Config, out: Path) -> int:
 
 _NUMBERS = ("input_variables", "target_variables", "lead_days")
 _EXTENT = "spatial_extent"
-_MADE = "Made by `snakemake --profile local results/tables/{}.csv` from `config/` and `{}`."
+_MADE = "Made by `{}` from `config/` and `{}`."
 
 
 def _comparison(config: Config, found: list[Benchmark], here: Benchmark) -> Grid:
@@ -222,11 +223,13 @@ def _comparison(config: Config, found: list[Benchmark], here: Benchmark) -> Grid
             "≠: not as printed, in parentheses",
             "–: the text of the paper has no entry there; its table marks them by signs",
         ],
-        made_from=_MADE.format(COMPARISON, f"config/published/{BENCHMARKS.name}"),
+        made_from=_MADE.format(
+            table_command(scale, COMPARISON), f"config/published/{BENCHMARKS.name}"
+        ),
     )
 
 
-def _variables(table: str, found: list[Variable]) -> Grid:
+def _variables(table: str, found: list[Variable], scale: str) -> Grid:
     number, of, _ = SURFACE[table]
     rows: list[list[str | Item]] = []
     for row in found:
@@ -243,7 +246,7 @@ def _variables(table: str, found: list[Variable]) -> Grid:
         legend=["≠: other units than printed, which stand in parentheses"]
         if any(row.differs for row in found)
         else [],
-        made_from=_MADE.format(table, f"config/published/{PRINTED.name}"),
+        made_from=_MADE.format(table_command(scale, table), f"config/published/{PRINTED.name}"),
     )
 
 

@@ -17,6 +17,7 @@ from stp.models.create import create
 from stp.models.fno import SpectralConvolution
 from stp.models.halving import halve
 from stp.models.resnet import Bottleneck
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -227,7 +228,7 @@ def _grid(found: list[Network], scale: str) -> Grid:
         legend=["≠: not as printed, in parentheses"]
         if any(one.differs(name) for one in found for name in one.ours)
         else [],
-        made_from=f"Made by `snakemake --profile local results/tables/{NAME}.csv` from `config/` "
+        made_from=f"Made by `{table_command(scale, NAME)}` from `config/` "
         f"and `config/published/{PRINTED.name}`.",
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from stp.collect.sensitivity import looked
 from stp.metrics import frechet
 from stp.metrics.perceptual import SetDistance
+from stp.page.commands import table_command
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest
@@ -172,7 +173,7 @@ def _grid(plan: Manifest, found: list[Sizes], name: str) -> Grid:
             for convention in dict.fromkeys(of.convention for of in found)
         ],
         made_from="Made from what networks see of the real clips by "
-        f"`snakemake results/tables/{name}.csv`.",
+        f"`{table_command(plan.scale, name)}`.",
     )
 
 

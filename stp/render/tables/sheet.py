@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from stp.collect.direction import LEVEL
+from stp.page.commands import trust_command
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.page.shares import shares
 from stp.plan.manifest import Manifest
+from stp.plan.setting import setting_of
 from stp.render.direction import Direction, heading
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
@@ -49,7 +51,11 @@ def grid(
         intro=[_intro(rows)],
         sections=[*sections, *([] if _is_own(rows) else people_sections(manifest))],
         warnings=list(_warnings(rows, partial)),
-        legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
+        legend=[
+            *_columns(manifest, rows),
+            *_trust(manifest, rows, partial),
+            *_signs(table, leads is not None),
+        ],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
         f"`{table}.json`, scale {manifest.scale}, code {manifest.code}"
         f"{'' if _is_own(rows) else ', and from published values'}.",
@@ -357,11 +363,17 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
             + (f", {text}" if text else "")
             + (f" [{about.unit}]" if about.unit != "1" else "")
         )
-    if meanings and not any(row.counted for row in rows):
+
+
+def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
+    """The command that shows a trust card; only a complete study of distortions has cards."""
+    is_study = all("intensity" in setting_of(cell.key.setting) for cell in manifest.cells)
+    conventions = [entry.convention for row in rows for entry in row.entries.values()]
+    if is_study and conventions and not partial:
         yield (
             "What a metric can be trusted for, on distorted videos: "
-            + ", ".join(dict.fromkeys(f"`stp trust {convention}`" for _, convention in meanings))
-            + "."
+            f"`{trust_command(manifest.scale, manifest.dimension, conventions[0])}`, and likewise "
+            "for the other columns."
         )
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stp.collect.success import ALL, Interval, Ranking, rankings
+from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.of_study import cells_of, of_whom, warnings, where, write
@@ -61,7 +62,7 @@ def _grid(plan: Manifest, found: list[Ranking], name: str) -> Grid:
             *(f"`{c}`: {plan.conventions[c].description}" for c in _conventions(found)),
             *(f"{plan.names.datasets[one]}: success is not known there" for one in without),
         ],
-        made_from=f"Made from scores and features by `snakemake results/tables/{name}.csv`.",
+        made_from=f"Made from scores and features by `{table_command(plan.scale, name)}`.",
     )
 
 

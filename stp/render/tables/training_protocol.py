@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.page.commands import table_command
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -276,7 +277,7 @@ def _grid(found: list[Training], scale: str, name: str) -> Grid:
             "The table of TAU is printed with its columns in another order than its header; it is "
             "read in the order in which it equals that of SimVPv2.",
         ],
-        made_from="Made by `snakemake --profile local results/tables/training_protocol.csv` from "
+        made_from=f"Made by `{table_command(scale, name)}` from "
         "`config/` and `config/published/training_protocol.csv`.",
     )
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from stp.collect.people_agreement import TABLE, read_agreements, with_people
 from stp.collect.trust_card import OfDataset, cards
+from stp.page.commands import table_command, trust_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.of_study import WHERE, cells_of, of_whom, warnings, where, write
@@ -119,8 +120,8 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
             "hidden below: differences of distances between sets that half of the clips cannot "
             "show; means over clips have no such bias. s per clip: what the network took.",
             "people: share of their answers about pairs of videos that agree with it, where models "
-            f"are spread in its own values; {_unknown(found)}. `stp trust METRIC` shows one card "
-            "in full.",
+            f"are spread in its own values; {_unknown(found)}. One card in full: "
+            f"`{trust_command(plan.scale, plan.dimension, found[0].convention)}`.",
             of_whom(plan),
         ],
         sections=sections,
@@ -130,7 +131,7 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
             for convention in dict.fromkeys(one.convention for one in found)
         ],
         made_from="Made from scores and features of distorted clips by "
-        f"`snakemake results/tables/{name}.csv`.",
+        f"`{table_command(plan.scale, name)}`.",
     )
 
 

@@ -97,8 +97,22 @@ const stp = (() => {
     return Math.abs(value) >= 1 && Math.abs(value) < 1e6 ? String(Number(text)) : value.toExponential(digits - 1);
   }
 
-  /** The command that makes the table of a dimension, and all that it needs. */
-  const command = (dimension) => `snakemake --profile local results/tables/${dimension}.csv`;
+  /** The command that makes the table of a dimension, and all that it needs; of the scale whose cells it has unless
+   * one is named. */
+  const command = (dimension, scale = scaleOf((cell) => cell.dimension === dimension)) => maker(scale,
+    `results/tables/${dimension}.csv`);
+
+  /** The command that makes a file of a scale. */
+  const maker = (scale, file) => `snakemake --profile local --configfile config/${scale}.yaml -- ${file}`;
+
+  /** The scale of the first cell that is wanted, or else of any. */
+  function scaleOf(wanted = () => true) {
+    const {cells} = core();
+    return (cells.find(wanted) ?? cells[0])?.scale ?? "demo";
+  }
+
+  /** What makes a command ask the results of a scale, whichever ran last. */
+  const asking = (scale) => `--database results/${scale}/results.duckdb`;
 
   /** How many of what: "1 model", "2 models". */
   const count = (many, one, several = `${one}s`) => `${many} ${many === 1 ? one : several}`;
@@ -467,7 +481,8 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, command, count, signed, duration,
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, command, maker, scaleOf, asking,
+    count, signed, duration,
     badge, origin, papersFiles, get, set,
     remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};

@@ -148,14 +148,17 @@
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
     const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes}) it gets worse with `
       + `${row.worse} of ${row.known} distortions${row.blind ? `, and does not see ${named(row.blind)}` : ""}. `);
-    return h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {}, `stp trust ${convention}`), ".");
+    const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
+      && cell.tested_on === marks[0]?.tested_on);
+    return study ? h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {},
+      `stp trust ${convention} --study results/${study.scale}/plan/${study.dimension}.json`), ".") : null;
   }
 
   function ranked(root, evaluation, part, rows) {
     const about = stp.core().conventions.get(part.convention);
     root.append(h("p", {}, h("b", {}, stp.partTitle(part)), ` ${stp.direction(part.convention)} `,
       about ? `${about.description}. Unit: ${about.unit}.` : ""));
-    if (evaluation.domain !== "people") root.append(trust(part.convention));
+    root.append(trust(part.convention) ?? "");
     const ends = rows.flatMap((row) => [row.value, row.ci95_low, row.ci95_high]).filter(Number.isFinite);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const winner = rows.find((row) => row.rank === 1);

@@ -187,7 +187,7 @@
       h("p", {}, `${named(row.dimension)}, scale ${row.scale}`),
       h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       h("p", {}, "What makes it, and all else of its table that is missing:"),
-      stp.code(stp.command(row.dimension), "the command"));
+      stp.code(stp.command(row.dimension, row.scale), "the command"));
   }
 
   /** What is planned and has no scores, by how it is missing; what was only not asked for is folded. */

@@ -264,14 +264,14 @@
         {comparison: where, ...keys, convention: part.convention});
     const lines = [
       h("p", {}, `The table it stands in, made again where something has changed (scale ${cell.scale}):`),
-      stp.code(`snakemake --profile local results/tables/${cell.dimension}.csv`, "the command"),
+      stp.code(stp.command(cell.dimension, cell.scale), "the command"),
     ];
     lines.push(h("p", {}, "All that is known of this cell, in a terminal:"),
-      stp.code(`stp show ${cell.scores_fingerprint}`, "the command"));
+      stp.code(`stp show ${cell.scores_fingerprint} ${stp.asking(cell.scale)}`, "the command"));
     if (part && found && Number.isFinite(found.value)) {
       lines.push(h("p", {}, "From the number to what it was made from:"),
-        stp.code(`stp trace ${found.value} --model ${shell(cell.model)} --on ${shell(cell.tested_on)}`,
-          "the command"));
+        stp.code(`stp trace ${found.value} --model ${shell(cell.model)} --on ${shell(cell.tested_on)} ${
+          stp.asking(cell.scale)}`, "the command"));
     }
     lines.push(h("p", {}, "As a query of the results store:"), stp.code(query, "the query"));
     return lines;

@@ -1,0 +1,217 @@
+"""Whether the files of a bundle agree with each other, and the scores with themselves."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from stp.core.receipts import RecordedFile
+from stp.options.score import CELL_KEYS
+from stp.page.safe_text import safe_row
+
+Row = dict[str, str]
+CHECKPOINTS = "checkpoints"
+_OF_CELL = (
+    *("release", "bytes_known_by", "protocol"),
+    *("official_paper_protocol", "comparable", "leaky", "best_of"),
+)
+"""What rows of scores repeat of their cell, besides what identifies it."""
+_IDENTITY = (*CELL_KEYS, "source", "scale")
+
+
+@dataclass(frozen=True)
+class BundleManifest:
+    """What MANIFEST.json says.
+
+    Attributes:
+        version: of the format.
+        stp: the version that wrote it.
+        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
+        files: by their path in the bundle; all but this one.
+    """
+
+    format: str
+    version: int
+    stp: str
+    model: str
+    title: str
+    scales: tuple[str, ...]
+    sources: tuple[str, ...]
+    cells: int
+    comparable_cells: int
+    rows: int
+    sample_rows: int | None
+    checkpoints: bool
+    files: dict[str, RecordedFile]
+
+
+class Contradiction(NamedTuple):
+    """What a bundle says, and what it says elsewhere."""
+
+    said: str
+    expected: str
+
+
+def contradictions(
+    described: BundleManifest, scores: pa.Table, read: Callable[[str], bytes]
+) -> Iterator[Contradiction]:
+    """Compare what a bundle says in several places.
+
+    Args:
+        described: its manifest.
+        scores: the table scores.parquet.
+        read: the content of one of its files.
+
+    Raises:
+        ValueError, KeyError, TypeError, csv.Error: a file does not have the form that is exported.
+    """
+    rows = scores.to_pylist()
+    cells = _csv_rows(read("cells.csv"))
+    receipts = {one["fingerprint"]: one for one in json.loads(read("receipts.json"))}
+    yield from _of_manifest(described, cells)
+    yield from _of_cells(cells, receipts)
+    yield from _of_scores(rows, cells, receipts)
+    known = {row["convention"] for row in _csv_rows(read("conventions.csv"))}
+    if unknown := sorted({row["convention"] for row in rows} - known):
+        yield Contradiction(
+            f"conventions.csv does not have {unknown[0]}", "all conventions of scores.parquet"
+        )
+    yield from _of_csv(scores.column_names, rows, read("scores.csv"))
+    yield from _of_checkpoints(described, _csv_rows(read("checkpoints.csv")))
+
+
+def _csv_rows(content: bytes) -> list[Row]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def _written(value: object) -> str:
+    """A value as CSV files of a bundle have it; truth values in small letters."""
+    (cell,) = safe_row([value])
+    return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _identity(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_written(row[name]) for name in _IDENTITY)
+
+
+def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contradiction]:
+    comparable = sum(row["comparable"].lower() == "true" for row in cells)
+    for name, said, counted in (
+        ("cells", described.cells, len(cells)),
+        ("comparable_cells", described.comparable_cells, comparable),
+        ("scales", sorted(described.scales), sorted({row["scale"] for row in cells})),
+        ("sources", sorted(described.sources), sorted({row["source"] for row in cells})),
+    ):
+        if said != counted:
+            yield Contradiction(f"MANIFEST.json says {name} {said}", f"{counted}, as in cells.csv")
+
+
+def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradiction]:
+    """Cells beside the receipts of their data and scores."""
+    if len({_identity(row) for row in cells}) < len(cells):
+        yield Contradiction("cells.csv has a cell twice", "every cell once")
+    for row in cells:
+        for part in ("data", "scores", "perceptual"):
+            fingerprint = row[f"{part}_fingerprint"]
+            if fingerprint and fingerprint not in receipts:
+                yield Contradiction(
+                    f"cells.csv names {part} {fingerprint}", "a receipt of it in receipts.json"
+                )
+        data = receipts.get(row["data_fingerprint"], {}).get("recipe", {})
+        if data.get("source", row["source"]) != row["source"]:
+            yield Contradiction(
+                f"cells.csv says {row['source']} bytes of {row['tested_on']}",
+                f"{data['source']}, as in the receipt of its data",
+            )
+        if row["official_paper_protocol"].lower() == "true" and not (
+            row["source"] == "official" and row["comparable"].lower() == "true"
+        ):
+            yield Contradiction(
+                f"cells.csv says official bytes under the paper's protocol of {row['tested_on']}",
+                f"no: {row['source']} bytes, comparable {row['comparable']}",
+            )
+
+
+def _of_scores(
+    rows: list[dict[str, Any]], cells: list[Row], receipts: dict[str, Any]
+) -> Iterator[Contradiction]:
+    """Scores beside their cells, and their values beside each other."""
+    of_cell = {_identity(row): row for row in cells}
+    for row in rows:
+        what = f"scores.parquet, {row['convention']} on {row['tested_on']}"
+        cell = of_cell.get(_identity(row))
+        if cell is None:
+            yield Contradiction(f"{what}: {row['source']} bytes", "a cell of cells.csv")
+            continue
+        for name in _OF_CELL:
+            if _written(row[name]) != (
+                cell[name].lower() if isinstance(row[name], bool) else cell[name]
+            ):
+                yield Contradiction(
+                    f"{what}: {name} {row[name]}", f"{cell[name] or None}, as in cells.csv"
+                )
+        if row["scores_fingerprint"] is not None and row["scores_fingerprint"] not in receipts:
+            yield Contradiction(
+                f"{what}: scores {row['scores_fingerprint']}", "a receipt of them in receipts.json"
+            )
+        low, high, value = row["ci95_low"], row["ci95_high"], row["value"]
+        if (low is None) != (high is None) or (value is None and low is not None):
+            yield Contradiction(
+                f"{what}: {value} with the interval [{low}, {high}]",
+                "a value with both ends of its interval, or none",
+            )
+        elif low is not None and low > high:
+            yield Contradiction(f"{what}: the interval [{low}, {high}]", "the lower end first")
+        for name, least in (("n", 0), ("clusters", 0), ("lead", 1)):
+            if row[name] is not None and row[name] < least:
+                yield Contradiction(f"{what}: {name} {row[name]}", f"{least} or more")
+
+
+def _of_csv(
+    names: Sequence[str], rows: list[dict[str, Any]], content: bytes
+) -> Iterator[Contradiction]:
+    """The scores as CSV beside those in Parquet."""
+    header, *lines = csv.reader(io.StringIO(content.decode(), newline=""))
+    if header != list(names):
+        yield Contradiction("scores.csv has other columns than scores.parquet", ", ".join(names))
+        return
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=2):
+        for name, cell in zip(names, line, strict=True):
+            if not _is_same(cell, row[name]):
+                yield Contradiction(
+                    f"scores.csv, line {number}: {name} {cell!r}",
+                    f"{row[name]!r}, as in scores.parquet",
+                )
+
+
+def _is_same(cell: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return cell.lower() == str(value).lower()
+    if isinstance(value, float):
+        return bool(cell) and float(cell) == value
+    return cell in (_written(value), "" if value is None else str(value))
+
+
+def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:
+    """Files of trained models beside the list of them."""
+    held = {
+        str(PurePosixPath(name).relative_to(CHECKPOINTS)): file
+        for name, file in described.files.items()
+        if PurePosixPath(name).parts[0] == CHECKPOINTS
+    }
+    if bool(held) != described.checkpoints:
+        yield Contradiction(
+            f"MANIFEST.json says checkpoints {described.checkpoints}", f"{len(held)} are listed"
+        )
+    known = {row["path"]: RecordedFile(int(row["bytes"]), row["sha256"]) for row in listed}
+    for name, file in held.items():
+        if known.get(name) != file:
+            yield Contradiction(
+                f"{CHECKPOINTS}/{name} has the SHA-256 {file.sha256}",
+                "that of checkpoints.csv" if name in known else "a line of checkpoints.csv",
+            )
