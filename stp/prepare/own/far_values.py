@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.options import number, require
 
 MARKS = np.array(
     [
@@ -18,9 +19,20 @@ MARKS = np.array(
 """What people write for missing values."""
 _FAR, _SMALLEST = 10, 100
 """Any other whole number of this size that is so many times as large as all others, and so many of
-their ranges away, is taken for such a mark."""
+their ranges away, is taken for such a mark among numbers that are not whole."""
 STATED = ("valid_range", "valid_min", "valid_max")
 """Attributes of a variable that says which values it has."""
+
+
+def marks_of(missing: object) -> np.ndarray:
+    """The values of an option `missing`: a number, or a list of numbers; float64, none for None.
+
+    Raises:
+        StpError: it is something else.
+    """
+    given = [] if missing is None else missing if isinstance(missing, list) else [missing]
+    require(all(number(one) for one in given), "missing", missing, "a number, or a list of numbers")
+    return np.array(given, float)
 
 
 def states_range(attrs: Mapping[Any, Any]) -> bool:
@@ -45,7 +57,7 @@ def far_value(
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]
     if not ends:
         return None
-    least, most = np.inf, -np.inf
+    least, most, are_whole = np.inf, -np.inf, True
     for block in blocks():
         with np.errstate(over="ignore"):
             left_out = np.array([*MARKS, *ends, *([] if fill is None else [fill])])
@@ -53,12 +65,14 @@ def far_value(
         others = block[np.isfinite(block) & ~np.isin(block, left_out)]
         if others.size:
             least, most = min(least, float(others.min())), max(most, float(others.max()))
+            are_whole = are_whole and bool((others == np.rint(others)).all())
     for end in ends:
         away = max(least - end, end - most)
         size = max(abs(least), abs(most))
-        is_far = away > most - least
-        if not _is_mark(end):
-            is_far = most > least and away > _FAR * (most - least) and abs(end) > _FAR * size
+        if _is_mark(end):
+            is_far = away > most - least or end < 0 <= least
+        else:  # counts may have any tail
+            is_far = away > _FAR * (most - least) and abs(end) > _FAR * size and not are_whole
         if least <= most and is_far:
             return end, least, most
     return None
