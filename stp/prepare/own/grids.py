@@ -102,10 +102,12 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames: stretches (path, first, stop), one after the other, and what to take of them."""
+    """Some frames: stretches (path, first, stop), one after the other, what to take of them, and
+    what replaces missing values."""
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
+    fill: float | None
 
 
 class Field(NamedTuple):
@@ -167,7 +169,7 @@ def raw_contents(
             if a < b:
                 stretches.append((path, a, b))
             base += length
-        return Task(stretches, options)
+        return Task(stretches, options, options.fill)
 
     def phase(number: int, frame: int) -> int:
         return clocks[number].phase(frame, options.cycle, options.frame_step)
@@ -265,7 +267,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         try:
             clock = read_times(first["time"], path)
             places = {
-                axis: (_named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
+                axis: (named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
                 for axis in ("y", "x")
                 if axis in first.coords
             }
@@ -280,7 +282,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
     return Field(name, clock, places, units, stated, read)
 
 
-def _named(name: str, places: xr.DataArray) -> str:
+def named(name: str, places: xr.DataArray) -> str:
     """``lat`` and ``lon``, by which metrics weigh rows; another name for numbers or radians."""
     units, largest = str(places.attrs.get("units", "")), float(abs(places).max())
     for short, most in (("lat", 90.0), ("lon", np.inf)):
@@ -441,7 +443,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
         missing = np.isnan(block)
         if missing.any():
             channel = int(np.flatnonzero(missing.any(axis=(0, 2, 3)))[0])
-            if task.options.fill is None:
+            if task.fill is None:
                 raise StpError(
                     f"{path}: {task.options.channels()[channel]} has "
                     f"{int(missing[:, channel].sum())} missing values (NaN) in times "
@@ -449,7 +451,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                     expected="numbers everywhere",
                     remedy="set the option fill to the value that stands for them",
                 )
-            block[missing] = task.options.fill
+            block[missing] = task.fill
         blocks.append(block)
     return np.concatenate(blocks)
 

@@ -93,7 +93,13 @@ def run(job: Job) -> Extras:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     group = written.group
-    names = dict(enumerate(found.attrs.get("variables") or range(channels)))
+    names = found.attrs.get("variables") or [f"channel {c}" for c in range(channels)]
+    if options.kind == "pictures" and written.statistics.high.max() == 1:
+        raise StpError(
+            f"{recipe['dataset']}: its pictures reach only 1 of 255, which is black",
+            expected="brightness from 0 to 255",
+            remedy="write masks as 0 and 255; or use kind: arrays, which keeps 0 and 1",
+        )
     if by_value := options.kind in VALUES:
         _require_no_far_values(found, written, pieces, names, getattr(options, "fill", None))
     group.attrs["normalisation"] = _normalisation(
@@ -123,17 +129,17 @@ def run(job: Job) -> Extras:
     }
 
 
-def _ranges(statistics: Statistics, names: dict[int, Any]) -> dict[str, list[float]]:
+def _ranges(statistics: Statistics, names: list[str]) -> dict[str, list[float]]:
     """Smallest and largest value of each channel, as they are stored."""
     low, high = statistics.low.min(axis=0), statistics.high.max(axis=0)
-    return {str(names[c]): [float(low[c]), float(high[c])] for c in names}
+    return {name: [float(low[c]), float(high[c])] for c, name in enumerate(names)}
 
 
 def _require_no_far_values(
     found: RawContents,
     written: Written,
     pieces: list[Piece],
-    names: dict[int, Any],
+    names: list[str],
     fill: float | None,
 ) -> None:
     """Refuse a lone value far from all others, where nobody said what stands for missing ones.
