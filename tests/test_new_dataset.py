@@ -437,6 +437,28 @@ def test_the_range_of_whole_numbers_follows_type_and_values(
     assert note in draft.notes["axes"] + draft.notes.get("divide_by", "")
 
 
+def test_own_files_are_locked_anew_until_something_is_made_of_them(facts, tmp_path, monkeypatch):
+    path = make_npy(tmp_path / "data")
+    list(new_dataset(path, "mine", facts))
+    monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
+    plan = Plan(config.load(yaml.safe_load((facts / "mine.yaml").read_text()), facts))
+    lock = runner.fetch(plan, plan.raw("mine"))
+    before = lock.read_text()
+    values = np.load(path)
+    np.save(path, values[::-1])
+    with pytest.raises(StpError, match=r"differ from the lock file(.|\n)*stp fetch"):
+        runner.make(plan, plan.data("mine"))
+    runner.fetch(plan, plan.raw("mine"))
+    assert lock.read_text() != before
+    runner.make(plan, plan.data("mine"))
+    runner.fetch(plan, plan.raw("mine"))
+    np.save(path, values)
+    locked = lock.read_text()
+    with pytest.raises(StpError, match=r"differ from the lock file(.|\n)*new release"):
+        runner.fetch(plan, plan.raw("mine"))
+    assert lock.read_text() == locked
+
+
 def test_names_that_are_none(facts, tmp_path):
     path = make_npy(tmp_path / "data")
     with pytest.raises(StpError, match="'My data' cannot be the name"):

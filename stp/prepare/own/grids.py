@@ -214,7 +214,8 @@ def raw_path(raw: RawFiles, name: str) -> Path:
         raise StpError(
             f"{root}: {strangers[0]} does not belong to what was locked of this store",
             expected=f"all {len(paths)} files of it in one folder, and no others",
-            remedy="restore the store, or declare it as a new release",
+            remedy="restore the store, run `stp fetch` again while nothing was made of it, or "
+            "declare it as a new release",
         )
     return root
 
