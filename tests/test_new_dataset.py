@@ -8,6 +8,7 @@ import numpy as np
 import own_data as made
 import pyarrow.parquet as pq
 import pytest
+import xarray as xr
 import yaml
 from PIL import Image
 from typer.testing import CliRunner
@@ -16,6 +17,8 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.inspect.new_dataset import (
+    FIELD_METRICS,
+    PIXEL_METRICS,
     Files,
     _look_at_pictures,
     _look_at_videos,
@@ -337,6 +340,123 @@ def test_further_dimensions_are_selected(facts, tmp_path):
     field.to_netcdf(tmp_path / "data" / "members.nc")
     draft = inspect(tmp_path / "data" / "members.nc")
     assert draft.options["select"] == {"number": 5} and draft.shape == [1, 4, 6]
+
+
+def test_era5_beside_its_preliminary_version_is_merged(facts, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40))[["t2m"]]
+    later = np.arange(40)[:, None, None] >= 30
+    both = [field.where(~later), field.where(later)]
+    both = xr.concat(both, xr.Variable("expver", [1, 5])).transpose("time", "expver", "lat", "lon")
+    both.to_netcdf(tmp_path / "data" / "era5.nc")
+    draft = inspect(tmp_path / "data" / "era5.nc")
+    assert "select" not in draft.options and draft.frames == 40
+    assert "expver" in draft.notes["variables"] and "CHECK" not in draft.notes["variables"]
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "factor"),
+    [
+        ("latitude", "radians", np.pi / 180),
+        ("lat", None, np.pi / 180),
+        ("nlat", None, 1 / 30),
+        ("latitude", "1", 1),
+    ],
+)
+def test_a_draft_weighs_rows_only_by_latitudes_in_degrees(facts, tmp_path, name, units, factor):
+    field = made.grid(made.times("2000-01-01", 40))[["t2m"]]
+    lat = xr.DataArray(field["lat"] * factor, attrs={"units": units} if units else {})
+    field.assign_coords(lat=lat).rename({"lat": name} if name != "lat" else {}).to_netcdf(
+        tmp_path / "data" / "g.nc"
+    )
+    assert inspect(tmp_path / "data" / "g.nc").metrics == FIELD_METRICS
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_without_coordinates_are_numbers_and_those_in_degrees_latitudes(
+    facts, tmp_path, order
+):
+    field = made.grid(made.times("2000-01-01", 40))[["t2m"]].isel(lat=slice(None, None, order))
+    field.to_netcdf(tmp_path / "data" / "g.nc")
+    assert inspect(tmp_path / "data" / "g.nc").metrics == ["t2m wrmse.per_frame"]
+    field.drop_vars("lat").to_netcdf(tmp_path / "data" / "h.nc")
+    assert inspect(tmp_path / "data" / "h.nc").metrics == FIELD_METRICS
+
+
+def test_a_draft_shows_the_range_of_each_variable(facts, tmp_path):
+    path = tmp_path / "data" / "g.nc"
+    field = made.grid(made.times("2000-01-01", 40))
+    field["z"][3, 0, 0, 0] = np.nan
+    field.to_netcdf(path)
+    written = "".join(new_dataset(path, "mine", facts))
+    text = (facts / "datasets" / "mine.yaml").read_text()
+    assert "t2m 0 to 39035" in text and "z500 500 to 539" in text and written
+    assert "CHECK: some values are missing" in text
+
+
+@pytest.mark.parametrize("value", [-9999.0, 1e20, 32767.0])
+@pytest.mark.parametrize("name", ["g.nc", "a.npy"])
+def test_a_draft_refuses_a_lone_far_value(facts, tmp_path, name, value):
+    path = tmp_path / "data" / name
+    values = np.random.default_rng(1).normal(280, 9, (40, 4, 6)).astype("f4")
+    values[7, 2, 3] = value
+    field = xr.DataArray(values, dims=("time", "lat", "lon"), name="t")
+    field = field.assign_coords(time=made.times("2000-01-01", 40))
+    if name == "a.npy":
+        np.save(path, values)
+    else:
+        field.to_netcdf(path)
+    with pytest.raises(
+        StpError, match=rf"{name}: .* has the value {value:g}, far from all".replace("+", r"\+")
+    ):
+        inspect(path)
+    if name == "g.nc":
+        field.attrs["missing_value"] = np.float32(value)
+        field.to_netcdf(path)
+        assert f"{value:g}" not in inspect(path).notes["variables"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "most", "divide_by", "note"),
+    [
+        ("uint8", 255, 255, ""),
+        ("uint8", 9, 255, "CHECK: values reach only 9 of 255"),
+        ("uint8", 1, None, "black and white"),
+        ("bool", 1, None, "black and white"),
+        ("int64", 1, None, "black and white"),
+        ("float32", 1, None, "black and white"),
+    ],
+)
+def test_the_range_of_whole_numbers_follows_type_and_values(
+    facts, tmp_path, dtype, most, divide_by, note
+):
+    values = np.random.default_rng(1).integers(0, most + 1, (12, 20, 8, 8)).astype(dtype)
+    np.save(tmp_path / "data" / "a.npy", values)
+    draft = inspect(tmp_path / "data" / "a.npy")
+    assert draft.options.get("divide_by") == divide_by and draft.metrics == PIXEL_METRICS
+    assert "normalisation" not in draft.options
+    assert note in draft.notes["axes"] + draft.notes.get("divide_by", "")
+
+
+def test_own_files_are_locked_anew_until_something_is_made_of_them(facts, tmp_path, monkeypatch):
+    path = make_npy(tmp_path / "data")
+    list(new_dataset(path, "mine", facts))
+    monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
+    plan = Plan(config.load(yaml.safe_load((facts / "mine.yaml").read_text()), facts))
+    lock = runner.fetch(plan, plan.raw("mine"))
+    before = lock.read_text()
+    values = np.load(path)
+    np.save(path, values[::-1])
+    with pytest.raises(StpError, match=r"differ from the lock file(.|\n)*stp fetch"):
+        runner.make(plan, plan.data("mine"))
+    runner.fetch(plan, plan.raw("mine"))
+    assert lock.read_text() != before
+    runner.make(plan, plan.data("mine"))
+    runner.fetch(plan, plan.raw("mine"))
+    np.save(path, values)
+    locked = lock.read_text()
+    with pytest.raises(StpError, match=r"differ from the lock file(.|\n)*new release"):
+        runner.fetch(plan, plan.raw("mine"))
+    assert lock.read_text() == locked
 
 
 def test_names_that_are_none(facts, tmp_path):

@@ -105,5 +105,7 @@ class RawFiles:
         raise StpError(
             f"{path}: raw bytes that differ from the lock file: {found}",
             expected=f"{expected} ({self.lock})",
-            remedy="restore the original file; if it was meant to change, give it a new release",
+            remedy="restore the original file; if it was meant to change, `stp fetch` locks files "
+            "of your own anew while nothing was made of them; otherwise declare a new release: "
+            "another name in `release` and `releases` of the dataset",
         )

@@ -191,6 +191,8 @@ def _clips(given: Path | str | np.ndarray) -> "np.ndarray | list[Clip]":
             expected="clips (N, T, C, H, W), C is 1 or 3",
             remedy="np.moveaxis(clips, -1, 2) puts channels where they belong",
         )
+    if given.dtype == bool or (given.dtype.kind in "iu" and given.min() >= 0 and given.max() == 1):
+        return given.astype(np.float32)  # masks: black and white
     if given.dtype == np.uint8:
         return given
     if not (np.issubdtype(given.dtype, np.floating) and given.min() >= 0 and given.max() <= 1):

@@ -179,10 +179,22 @@ class FileSource:
 
     def __init__(self, folder: Path, windows: Windows) -> None:
         self.path, self._windows = folder, windows
-        numbered = {int(p.stem): p for p in sorted(folder.glob("*.npy")) if p.stem.isdecimal()}
         clips = windows.clips
-        named = {i: folder / f"{clip}.npy" for i, clip in enumerate(clips)}
-        self._files = {i: p for i, p in named.items() if p.is_file()} | numbered
+        of_clip = {clip: sample for sample, clip in enumerate(clips)}
+        self._files: dict[int, Path] = {}
+        for path in sorted(folder.rglob("*.npy")):
+            name = path.relative_to(folder).as_posix().removesuffix(".npy")
+            samples = {int(name)} if name.isdecimal() else set()
+            samples |= {of_clip[name]} if name in of_clip else set()
+            for sample in sorted(samples):
+                other = self._files.setdefault(sample, path)
+                if len(samples) > 1 or other != path:
+                    raise StpError(
+                        f"{path}: sample {sample}"
+                        + (f", or {max(samples)}" if len(samples) > 1 else f", as is {other.name}"),
+                        expected="one file for each sample, by its number or its clip",
+                        remedy="take one of the two out; or write one array, predictions.npy",
+                    )
         missing = [sample for sample in range(len(clips)) if sample not in self._files]
         if missing:
             raise StpError(
@@ -253,6 +265,13 @@ def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
             names = archive.namelist()
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise StpError(
+                    f"{path}: {twice} is in it twice",
+                    expected="each array once",
+                    remedy="write the file again",
+                )
             if "predictions.npy" not in names:
                 held = [name.removesuffix(".npy") for name in names]
                 raise StpError(

@@ -496,5 +496,5 @@ def _require_locked(
             + "\n".join(f"  {where[name]}: {found[name]}" for name in shown)
             + more,
             expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in shown),
-            remedy="restore the original files, or declare the new bytes as a new release",
+            remedy="restore the originals, or declare a new release: docs/data_access.md, Locks",
         )

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,8 +28,9 @@ from stp.plan.strict import CONFIG_FOLDER
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.calendar import DAY
+from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import RawContents
-from stp.prepare.own.reader import KINDS, build_options
+from stp.prepare.own.reader import KINDS, PIECE_BYTES, VALUES, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
 from stp.score.jackknife import FEWEST_CLUSTERS
 
@@ -258,10 +258,6 @@ def _look_at_arrays(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str]
     alike = [one for one in large if large[one][0][1:] == shape[1:]]
     if array:
         options["array"] = alike if len(alike) > 1 else array
-    if dtype == "uint8":
-        options["divide_by"] = 255
-    else:
-        options["normalisation"] = {"method": "zscore"}
     notes = {
         "axes": f"guessed from {PurePosixPath(name).name}: {shape}, {dtype}; N recordings, T time, "
         "C channels, H rows, W columns",
@@ -269,8 +265,8 @@ def _look_at_arrays(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str]
     }
     if len(inside) > 1:
         notes["array"] = "the file has " + ", ".join(f"{one} {s}" for one, (s, _) in inside.items())
-    metrics = PIXEL_METRICS if dtype == "uint8" else FIELD_METRICS
-    return [lengths.get("C", 1), lengths["H"], lengths["W"]], options, metrics, notes
+    # Which metrics fit is seen from the values.
+    return [lengths.get("C", 1), lengths["H"], lengths["W"]], options, FIELD_METRICS, notes
 
 
 def guess_axes(shape: Sequence[int]) -> str:
@@ -297,6 +293,7 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         size: list[int] = []
         select: dict[str, Any] = {}
         left_out = []
+        is_merged, is_weighed = False, False
         units: dict[str, str] = {}
         for label, column in dataset.data_vars.items():
             known = {
@@ -305,7 +302,9 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
                 for dim in column.dims
                 if dim in grids.KNOWN[axis]
             }
-            others = [d for d in column.dims if d not in known.values() and column.sizes[d] > 1]
+            apart = {*known.values(), grids.EXPVER}
+            others = [d for d in column.dims if d not in apart and column.sizes[d] > 1]
+            is_merged |= column.sizes.get(grids.EXPVER, 1) > 1
             if {"time", "y", "x"} - set(known) or any(d not in column.coords for d in others):
                 left_out.append(f"{label} ({', '.join(map(str, column.dims))})")
                 continue
@@ -319,6 +318,8 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
                 if levels
                 else None
             )
+            rows = dims["y"]
+            is_weighed = rows in column.coords and grids.named(rows, column[rows]) == "lat"
         if not variables:
             raise StpError(
                 f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
@@ -331,14 +332,21 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
     if select:
         options["select"] = select
         notes["select"] = "one value of each further dimension"
+    if is_merged:
+        notes["variables"] += f"; where {grids.EXPVER} 1 ends, the next one goes on"
     if left_out:
         notes["variables"] += f"; left out: {', '.join(left_out)}"
     metrics = FIELD_METRICS
-    if fnmatchcase(dims["y"], "*lat*"):
+    if is_weighed:
         named = grids.GridOptions(kind="grids", splits={}, variables=variables).channels()
         metrics = [f"{name} {GLOBE_METRIC}" for name in named[:MOST_COLUMNS]]
         notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
             ", ".join(f"{name} {unit}" for name, unit in units.items())
+        )
+    elif len(set(units.values())) > 1:
+        notes["metrics"] = (
+            "CHECK: means over variables in different units, as rows are no latitudes in degrees: "
+            + ", ".join(f"{name} {unit}" for name, unit in units.items())
         )
     return [channels, *size], options, metrics, notes
 
@@ -361,6 +369,8 @@ def _try(draft: Draft, raw: Files) -> None:
         found = KINDS[draft.kind].raw_contents(
             raw, build_options(options), (channels, height, width), Path(folder)
         )
+        if draft.kind in VALUES:
+            _look_at_values(draft, raw, found)
     lengths = sorted(one.frames for one in found.recordings)
     guessed = draft.options
 
@@ -386,6 +396,69 @@ def _try(draft: Draft, raw: Files) -> None:
     draft.units = str(found.attrs.get("units", draft.units))
     draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
     _count(draft, clips)
+
+
+def _look_at_values(draft: Draft, raw: Files, found: RawContents) -> None:
+    """Note the range of each channel in some of the frames, and choose what follows from it.
+
+    Raises:
+        StpError: a value stands alone, far from all others.
+    """
+    blocks = list(_some_frames(raw, found))
+    seen = f"in {sum(map(len, blocks))} frames"
+    names = found.attrs.get("variables") or [f"channel {c}" for c in range(draft.shape[0])]
+    ranges = {}
+    for channel, name in enumerate(names):
+        parts = [block[:, channel] for block in blocks]
+        finite = np.concatenate([part[np.isfinite(part)] for part in parts])
+        if finite.size:
+            low, high = float(finite.min()), float(finite.max())
+            ranges[name] = low, high
+            if channel in found.unmarked and (far := far_value(lambda: [finite], low, high)):  # noqa: B023
+                raise far_error(f"{draft.files[0]['path']}: {name}", far, DECLARE)
+    shown = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
+    key = "variables" if draft.kind == "grids" else "axes"
+    draft.notes[key] += f"; {seen}: {shown or 'no values'}"
+    if any(np.isnan(block).any() for block in blocks if block.dtype.kind == "f"):
+        draft.notes[key] += "; CHECK: some values are missing, and fill says what replaces them"
+    if draft.kind == "grids":
+        return
+    if all(np.isin(block, (0, 1)).all() for block in blocks) and any(map(np.any, blocks)):
+        draft.metrics = PIXEL_METRICS
+        draft.notes[key] += "; black and white, as they are"
+    elif found.dtype == np.uint8:
+        draft.options["divide_by"], draft.metrics = 255, PIXEL_METRICS
+        most = max((high for _, high in ranges.values()), default=255.0)
+        if most < FEW_LEVELS:
+            draft.notes["divide_by"] = f"CHECK: values reach only {most:g} of 255"
+    else:
+        draft.options["normalisation"] = {"method": "zscore"}
+
+
+FEW_LEVELS = 64
+LOOKED_AT = 16
+"""Parts of the data whose values are looked at, from the first to the last."""
+DECLARE = (
+    "declare it in the files (the attribute missing_value: ncatted -a missing_value,NAME,c,f,"
+    "{value} FILE) or write NaN; if the value is meant, state valid_range; or write the YAML by "
+    "hand, with the option missing (docs/own_data.md)"
+)
+
+
+def _some_frames(raw: Files, found: RawContents) -> Iterator[np.ndarray]:
+    """Frames (T, C, H, W) of some places all over the data, NaN where values are missing."""
+    most = max(1, PIECE_BYTES // LOOKED_AT // max(found.frame_bytes, 1))
+    parts = [
+        (number, first, min(first + most, one.frames))
+        for number, one in enumerate(found.recordings)
+        for first in range(0, one.frames, most)
+    ]
+    for at in sorted({*np.linspace(0, len(parts) - 1, min(LOOKED_AT, len(parts))).astype(int)}):
+        task = found.task(*parts[at])
+        try:
+            yield np.asarray(found.decode(raw, task._replace(fill=np.nan)))
+        except StpError:  # missing whole numbers, or damage, which prepare names
+            continue
 
 
 def _odd_rates(found: RawContents) -> str:

@@ -87,7 +87,7 @@ class OwnForecasts(Strict):
         files: of one pattern: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
         variables: channel of the data -> name in the files, or ``{name, level, units}``; all
             channels whose names the files have unless given.
-        names: of dimensions, where they are unusual (stp/predict/sources/own_files.py).
+        names: of dimensions, where they are unusual (stp/predict/forecast_files.py).
         members: forecasts of each start.
         raw_gb: size of the files in 10^9 bytes, for estimates.
     """

@@ -187,33 +187,39 @@ def _smooth(
     """Average the finished rows of a climatology over the days around each.
 
     Sums over the frames of a window follow from those of each day: n times the mean, and n times
-    the sum of variance and squared mean. They run along the year, so each row is read twice.
+    the sum of variance and squared mean. They run along the year, so each row is read twice. Where
+    a day is NaN, the window has the others.
     """
     means, deviations = (group[name] for name in (window.of.name, window.of.deviation))
     assert isinstance(means, zarr.Array) and isinstance(deviations, zarr.Array)
     place = {day: row for row, day in enumerate(calendar) if counts[row]}
     half = window.days // 2
-    total, sums, squares = 0, np.zeros(means.shape[1:]), np.zeros(means.shape[1:])
+    sums, squares = np.zeros(means.shape[1:]), np.zeros(means.shape[1:])
+    totals = np.zeros(means.shape[1:], np.int64)
 
     def move(day: int, sign: int) -> None:
         """Take a day of the ring into the window, or out of it."""
-        nonlocal total
         row = place.get(_RING[day % len(_RING)])
         if row is not None:
             n = sign * int(counts[row])
             mean = np.asarray(means[row], np.float64)
             spread = np.asarray(deviations[row], np.float64)
-            total += n
-            sums[:] += n * mean
-            squares[:] += n * (spread**2 + mean**2)
+            there = np.isfinite(mean)
+            np.add(totals, n, out=totals, where=there)
+            np.add(sums, n * mean, out=sums, where=there)
+            np.add(squares, n * (spread**2 + mean**2), out=squares, where=there)
+
+    def mean_of(numbers: np.ndarray) -> np.ndarray:
+        """Their mean over the frames of the window; NaN where it has none."""
+        return np.divide(numbers, totals, out=np.full_like(numbers, np.nan), where=totals > 0)
 
     for day in range(-half, half):
         move(day, 1)
     for middle, name in enumerate(_RING):
         move(middle + half, 1)
         if name in calendar:
-            mean = sums / total if total else np.full_like(sums, np.nan)
-            variance = np.maximum(squares / total - mean**2, 0) if total else mean
+            mean = mean_of(sums)
+            variance = np.maximum(mean_of(squares) - mean**2, 0)
             for writer, found in zip(writers, (mean, np.sqrt(variance)), strict=True):
                 writer.write(calendar.index(name), found.astype(np.float32)[None])
         move(middle - half, -1)

@@ -25,6 +25,7 @@ from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
 from stp.core.job import Interrupted, Job, Recipe, Report
+from stp.core.lock import header_of, read_lock
 from stp.core.project import place_of
 from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
@@ -151,6 +152,9 @@ def _make(
             interrupted=stop,
         )
         extras = run_core(plan, artefact, job)
+        if ranges := extras.get("range of values"):
+            shown = (f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
+            lines.say(f"values are {', '.join(shown)}")
         refuse_if_changed(plan, artefact)
         attempt.end(attempts.DONE)
         receipt = Receipt(
@@ -374,6 +378,9 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
 def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
     """Find, download or generate the raw files of a release, and lock their bytes.
 
+    Files of one's own that were locked are locked anew, as they are now, until something is made of
+    them.
+
     Args:
         plan: of the scale.
         raw: the release.
@@ -390,6 +397,8 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
     with open_log(log) as log_file:
         lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
         lines.say("starts")
+        if _may_be_locked_anew(plan, raw):
+            lock.unlink(missing_ok=True)
         try:
             _fetching("raw").fetch(
                 **_release(plan, raw),
@@ -406,6 +415,16 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
             raise
         lines.finish()
     return lock
+
+
+def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
+    """Whether files are somebody's own, locked whole, and nothing was made of them or is being."""
+    if raw.declared.source != "own" or raw.dataset not in plan.config.datasets:
+        return False
+    header = header_of(raw.dataset, raw.release, raw.declared.source)
+    locked = read_lock(plan.store / raw.lock, header)
+    made = (plan.store / plan.data(raw.dataset).folder).parent
+    return locked is not None and not locked.incomplete and not any(made.glob("*"))
 
 
 def check_raw(plan: Plan, raw: Raw) -> list[Any]:

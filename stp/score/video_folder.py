@@ -3,11 +3,13 @@
 A clip is a film (.mp4, .avi, .mov, .mkv, .webm, .gif), an array file (.npy, or .npz with one
 array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their names. An
 array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or one axis
-more in front for several clips; integers are 0..255, floating-point numbers 0..1.
+more in front for several clips; integers are 0..255, floating-point numbers 0..1. Integers are
+black and white, 0 and 1, if all integers of a folder are (masks).
 """
 
 import zipfile
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -153,7 +155,10 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
     if not array.size:
         return np.empty((0, 3, 0, 0), np.float32)
     array = array if axis == 3 else array.transpose(0, 2, 3, 1)
-    if array.dtype == bool:  # masks are black and white
+    is_mask = array.dtype == bool
+    if array.dtype.kind in "iu" and array.max() == 1:
+        is_mask = _are_masks(clip.path.parent, clip.path.parent.stat().st_mtime_ns)
+    if is_mask:  # black and white
         array = array.astype(np.float32)
     is_float = np.issubdtype(array.dtype, np.floating)
     low, high = float(array.min()), float(array.max())
@@ -167,6 +172,13 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
     if is_float:
         return np.ascontiguousarray(array.transpose(0, 3, 1, 2), np.float32)
     return _unit(array)
+
+
+@lru_cache(maxsize=16)
+def _are_masks(folder: Path, changed: int) -> bool:
+    """Whether all integers of a folder, as of a time, are 0 and 1: no clip of bytes is as dark."""
+    arrays = (_array(path) for path in folder.iterdir() if path.suffix.lower() in ARRAYS)
+    return all(array.max(initial=0) <= 1 for array in arrays if array.dtype.kind in "iu")
 
 
 def _channels_axis(shape: Sequence[int]) -> int | None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -242,6 +243,26 @@ def test_a_sample_that_is_there_twice_is_named(submit, dots):
     refuse("row 12 is sample 3, which is there twice", submit, "dots", dots[twice], sample=twice)
     beyond = np.concatenate([np.arange(12), [12]])
     refuse("row 12 is sample 12, which does not", submit, "dots", dots[twice], sample=beyond)
+
+
+def test_a_sample_in_two_files_is_named(world, tmp_path, dots):
+    folder = returned(world.folder / "windows-dots", tmp_path / "files", dots)
+    with (
+        pytest.warns(UserWarning, match="Duplicate name"),
+        zipfile.ZipFile(folder / "predictions.npz", "a") as archive,
+    ):
+        archive.write(folder / "index.csv", "predictions.npy")
+    refuse(r"predictions\.npz: predictions\.npy is in it twice", world.submit, folder)
+    (folder / "predictions.npz").unlink()
+    (folder / "predictions").mkdir()
+    for sample, one in enumerate(dots):
+        np.save(folder / "predictions" / f"{sample}.npy", one)
+    clip = folder / "predictions" / f"{pd.read_csv(folder / 'index.csv')['clip'][3]}.npy"
+    for path, first in ((folder / "predictions" / "00.npy", "0"), (clip, "3")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, dots[1])
+        refuse(rf"{first}\.npy", world.submit, folder)
+        path.unlink()
 
 
 def test_truncated_files_name_the_first_sample_that_is_lost(world, tmp_path, dots):

@@ -86,6 +86,32 @@ def test_two_folders_are_the_same_as_two_arrays(clips, tmp_path: Path) -> None:
         evaluate(*folders, ["mse.pixel_mean"])
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool"])
+def test_whole_numbers_that_reach_only_1_are_black_and_white(clips, tmp_path: Path, dtype) -> None:
+    true = clips[1][:3] > 0.5
+    predicted = np.where(true, 0.93, 0.07).astype(np.float32)
+    expected = -20 * np.log10(0.07)
+    (one,) = evaluate(predicted, true.astype(dtype), ["psnr.pooled"])
+    assert one.value == pytest.approx(expected, rel=1e-5)
+    for name, whole in (("predicted", predicted), ("true", true.astype(dtype))):
+        (tmp_path / name).mkdir()
+        for number, clip in enumerate(whole):
+            np.save(tmp_path / name / f"{number}.npy", clip)
+    (one,) = evaluate(tmp_path / "predicted", tmp_path / "true", ["psnr.pooled"])
+    assert one.value == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_dark_clip_among_others_is_dark(clips, tmp_path: Path) -> None:
+    whole = np.rint(clips[1][:3] * 255).astype(np.uint8)
+    whole[1] = whole[1] > 127
+    for number, clip in enumerate(whole):
+        np.save(tmp_path / f"{number}.npy", clip)
+    (folder,) = evaluate(tmp_path, tmp_path, ["mse.pixel_mean"])
+    assert folder.value == 0
+    (array,) = evaluate(tmp_path, np.zeros_like(whole), ["mse.pixel_mean"])
+    assert array.value == pytest.approx(np.square(whole / 255).mean(), rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

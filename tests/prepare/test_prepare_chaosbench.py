@@ -242,6 +242,24 @@ def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_pat
         np.testing.assert_allclose(found["numbered"][number - 1], mean, rtol=1e-5)
 
 
+def test_a_day_without_values_leaves_the_others_of_its_window(tmp_path: Path) -> None:
+    days = np.arange("2019-01-01", "2020-01-01", dtype="datetime64[D]")
+    frames = np.random.default_rng(0).normal(size=(len(days), 1, 1, 3)).astype("f4")
+    frames[100, 0, 0, 0] = np.nan  # on one day
+    frames[..., 1] = np.nan  # never
+    plain = Means("plain", (2019,), "mean", "plain_deviation")
+    hours = days.astype("datetime64[h]").astype(np.int64)
+    windows = [Window("windowed", plain, 5, "windowed_deviation")]
+    store = tmp_path / "climatology.zarr"
+    write_climatology(store, frames, hours, [plain], {}, silent, 1, windows)
+    for name, of in (("windowed", np.nanmean), ("windowed_deviation", np.nanstd)):
+        found = MappedRows(store / name).read(0, 365)[:, 0, 0]
+        for day in (97, 98, 100, 102, 103, 200):
+            expected = of(frames[day - 2 : day + 3, 0, 0, ::2].astype(float), axis=0)
+            np.testing.assert_allclose(found[day, ::2], expected, rtol=1e-5)
+        assert np.isnan(found[:, 1]).all() and np.isfinite(found[:, ::2]).all()
+
+
 @pytest.mark.long(part="suites")
 def test_published_climatology_and_normalisation_and_a_window(
     make_job: Callable[..., Job], surface: Path

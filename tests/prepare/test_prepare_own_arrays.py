@@ -189,6 +189,26 @@ def test_missing_values(make_job, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("dtype", "mark"), [("float64", -9999), ("int16", -999), ("float32", 1e20)]
+)
+def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_path, dtype, mark):
+    array = VALUES.astype(dtype)
+    array[1, 4, 0, 2, 2] = mark
+    write(tmp_path / "raw" / "a.npy", array)
+    with pytest.raises(StpError, match=r"a\.npy.*: channel 0 has the value .*(.|\n)*missing: "):
+        run(make_job("own.reader", SHAPE, options()))
+    with pytest.raises(StpError, match=r"a\.npy: the array has 1 missing values(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options(missing=mark)))
+    job = make_job("own.reader", SHAPE, options(missing=mark, fill=7))
+    extras = run(job)
+    array[1, 4, 0, 2, 2] = 7
+    check(job, array.astype(np.float32))
+    ends = [[float(f(array[:, :, c])) for f in (np.min, np.max)] for c in range(C)]
+    np.testing.assert_allclose([*extras["range of values"].values()], ends, rtol=1e-6)
+    run(make_job("own.reader", SHAPE, options(missing=[])))
+
+
+@pytest.mark.parametrize(
     ("dtype", "attrs", "there"),
     [
         ("int16", {"_FillValue": np.int16(-99)}, -99),

@@ -203,6 +203,97 @@ def test_months_and_years_of_another_calendar(make_job, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("units", "numbers", "calendar", "first"),
+    [
+        ("months since 2000-01-01", np.arange(40), None, "2000-01-01"),
+        ("Months since 1999-02-03 00:00", 11 + np.arange(40.0), None, "2000-01-03"),
+        ("months since 2000-01-01", np.arange(40), "noleap", "2000-01-01"),
+        ("months since 2000-01-01", np.arange(40), "360_day", "2000-01-01"),
+    ],
+)
+def test_whole_months_since_a_date(make_job, tmp_path, units, numbers, calendar, first):
+    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
+    with netCDF4.Dataset(path, "a") as file:
+        time = file.createVariable("time", "f8", ("time",))
+        time.units, time[:] = units, numbers
+        if calendar:
+            time.calendar = calendar
+    by_share = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
+    job = make_job("own.reader", SHAPE, options(splits=by_share, cycle="year"))
+    run(job)
+    data = Prepared(job.out)
+    assert (data.attrs["time_step"], data.attrs["phases"]) == ("1mon", 12)
+    assert data.clips("train").index["clip"][0].rpartition("/")[2][:10] == first
+
+
+@pytest.mark.parametrize(
+    ("units", "numbers"),
+    [
+        ("months since 2000-01-01", np.arange(40) + 0.5),
+        ("months since 2000-01-31", np.arange(40)),
+        ("years since 2000-01-01", np.arange(40) / 24),
+    ],
+)
+def test_months_are_of_no_fixed_length(make_job, tmp_path, units, numbers):
+    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
+    with netCDF4.Dataset(path, "a") as file:
+        time = file.createVariable("time", "f8", ("time",))
+        time.units, time[:] = units, numbers
+    with pytest.raises(StpError, match=r"g\.nc: time is in '(months|years) since(.|\n)*in days"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("versions", [[1, 5], ["0005", "0001"], None])
+def test_era5_goes_on_where_its_final_version_ends(make_job, tmp_path, versions):
+    field = made.grid(made.times("2000-01-01", 40))
+    late = xr.DataArray(np.arange(40) >= 34, dims="time")
+    parts = {1: field.where(~late), 5: field.where(late | (late["time"] == 33), field * np.nan)}
+    order = [int(one) for one in versions or (1, 5)]
+    both = xr.concat([parts[one] for one in order], "expver", join="override")
+    both = both.assign_coords(expver=versions) if versions else both
+    save(tmp_path / "raw", both.transpose("time", "expver", ...))
+    job = make_job("own.reader", SHAPE, options())
+    run(job)
+    check(job)
+    if versions == [1, 5]:
+        chosen = options(select={"expver": 1})
+        with pytest.raises(StpError, match=r"missing values .* of expver 1, which select has"):
+            run(make_job("own.reader", SHAPE, chosen))
+
+
+def with_a_mark(value, **attrs):
+    field = made.grid(made.times("2000-01-01", 40))
+    field["z"][7, 0, 1, 1] = value
+    field["z"].attrs.update(attrs)
+    return field
+
+
+@pytest.mark.parametrize("value", [-9999.0, 1e20, -32768.0, 99999.0])
+def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_path, value):
+    save(tmp_path / "raw", with_a_mark(value))
+    with pytest.raises(
+        StpError, match=r"g\.nc frames .*: z500 has the value .* far from all others"
+    ):
+        run(make_job("own.reader", SHAPE, options()))
+    with pytest.raises(StpError, match=r"z500 has 1 missing values(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options(missing=value)))
+    job = make_job("own.reader", SHAPE, options(missing=[value], fill=507))
+    assert run(job)["range of values"]["z500"] == [500, 539]
+    check(job)
+    meant = make_job("own.reader", SHAPE, options(missing=[]))
+    assert (
+        value in [np.float32(end) for end in run(meant)["range of values"]["z500"]] or value > 1e9
+    )
+    with pytest.raises(StpError, match="missing is 'x'"):
+        run(make_job("own.reader", SHAPE, options(missing="x")))
+
+
+def test_a_variable_that_states_its_range_may_have_any_value_in_it(make_job, tmp_path):
+    save(tmp_path / "raw", with_a_mark(-9999.0, valid_min=-10000.0))
+    run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize(
     ("units", "numbers", "step"),
     [
         ("days since 2000-01-01", np.arange(40) / 144, "10min"),

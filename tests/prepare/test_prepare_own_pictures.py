@@ -40,6 +40,15 @@ def test_frames_are_in_the_order_of_their_numbers(make_job, raw):
             assert row.cluster == row.clip[:7]
 
 
+def test_pictures_that_reach_only_1_are_no_brightness(make_job, tmp_path):
+    mask = np.tri(16, 24, dtype=np.uint8)
+    for i in range(4):
+        for k in range(11):
+            made.picture(tmp_path / "raw" / f"s{i}" / f"{k}.png", mask)
+    with pytest.raises(StpError, match=r"reach only 1 of 255(.|\n)*masks as 0 and 255"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+
+
 def test_colour_and_resizing(make_job, raw):
     picture = np.zeros((16, 24, 3), np.uint8)
     picture[..., 2] = 90

@@ -171,6 +171,130 @@ def test_forms_that_say_what_they_are_give_the_same_forecasts(
     np.testing.assert_allclose(all_of(found), stacked(plain), rtol=1e-5)
 
 
+def in_units(units: str, in_a_day: float) -> Callable[[xr.Dataset], xr.Dataset]:
+    def form(d: xr.Dataset) -> xr.Dataset:
+        lead = (d["lead"].to_numpy() * in_a_day).astype("i8")
+        return d.assign_coords(lead=("lead", lead, {"units": units}))
+
+    return form
+
+
+@pytest.mark.parametrize(
+    ("units", "in_a_day"),
+    [
+        *[("seconds", 86400), ("s", 86400), ("minutes", 1440), ("min", 1440), ("h", 24)],
+        *[("hour", 24), ("hrs", 24), ("D", 1), ("Days", 1), ("nanoseconds", 86400e9)],
+        ("milliseconds", 86400e3),
+    ],
+)
+def test_lead_times_in_any_unit(files: Files, units: str, in_a_day: float) -> None:
+    plain = forecasts(STARTS)
+    files.write("a.nc", in_units(units, in_a_day)(plain))
+    np.testing.assert_allclose(all_of(files.open()), stacked(plain), rtol=1e-5)
+
+
+def as_timedelta(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(lead=(d["lead"].to_numpy() * 24).astype("timedelta64[h]"))
+
+
+def cf(d: xr.Dataset) -> xr.Dataset:
+    """One start: valid times are the dimension, and the start is a scalar."""
+    (d,) = [d.isel(start=0)]
+    hours = ("time", 24.0 * d["lead"].to_numpy(), {"units": "hours"})
+    valid = d["start"].to_numpy() + d["lead"].to_numpy().astype("timedelta64[D]")
+    d = d.rename(lead="time", start="forecast_reference_time").assign_coords(time=valid)
+    return d.assign_coords(forecast_period=hours)
+
+
+def cf_of_other_names(d: xr.Dataset) -> xr.Dataset:
+    d = cf(d).rename(time="t", forecast_reference_time="run", forecast_period="ahead")
+    d["t"].attrs["standard_name"] = "time"
+    d["run"].attrs["standard_name"] = "forecast_reference_time"
+    d["ahead"].attrs["standard_name"] = "forecast_period"
+    return d
+
+
+def cf_as_variables(d: xr.Dataset) -> xr.Dataset:
+    d = cf_of_other_names(d)
+    return d.reset_coords(["run", "ahead"])
+
+
+def of_a_lead_time(d: xr.Dataset) -> xr.Dataset:
+    """One lead time, and starts that are told by valid times alone."""
+    d = d.isel(lead=0).rename(start="time", lead="forecast_period")
+    d = d.assign_coords(time=d["time"] + np.timedelta64(1, "D"))
+    d["forecast_period"].attrs["units"] = "days"
+    start = d["time"].to_numpy() - np.timedelta64(1, "D")
+    return d.assign_coords(forecast_reference_time=("time", start))
+
+
+def lone_dimensions(d: xr.Dataset) -> xr.Dataset:
+    return d.expand_dims(realization=[7], surface=[0.0], axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        cf,
+        cf_of_other_names,
+        cf_as_variables,
+        lambda d: cf(d).drop_vars("forecast_period"),
+        lambda d: cf(d).drop_vars("forecast_reference_time"),
+        lambda d: cf(d).expand_dims("realization"),
+        of_a_lead_time,
+        as_timedelta,
+        lone_dimensions,
+        lambda d: valid(0)(d).rename(valid_time="time"),
+        lambda d: valid(0)(d).drop_vars("start").isel(start=0),
+        lambda d: d.isel(start=0).assign_coords(
+            lead=d["start"].to_numpy()[0] + d["lead"].to_numpy().astype("timedelta64[D]")
+        ),
+    ],
+)
+def test_start_lead_and_valid_time_in_any_layout(
+    files: Files, form: Callable[[xr.Dataset], xr.Dataset]
+) -> None:
+    plain = forecasts(STARTS[:2])
+    for day in range(2):
+        files.write(f"{day}.nc", form(plain.isel(start=[day])))
+    found = files.open()
+    assert found.rows.tolist() == [0, 1] and found.leads is not None
+    of_all = stacked(plain)[:, :, : len(found.leads)]
+    np.testing.assert_allclose(all_of(found), of_all, rtol=1e-6)
+
+
+def test_files_of_a_variable_or_a_lead_time_each(files: Files) -> None:
+    plain = forecasts(STARTS)
+    files.write("t.nc", plain[["t_850"]])
+    for lead in range(HORIZON):
+        files.write(f"z{lead}.nc", plain[["z_500"]].isel(lead=[lead]))
+    found = files.open()
+    assert found.channels.tolist() == [0, 1]
+    np.testing.assert_allclose(all_of(found), stacked(plain), rtol=1e-6)
+    only = files.open(variables={"z_500": "z_500"})
+    np.testing.assert_allclose(all_of(only), stacked(plain)[:, :, :, 1:], rtol=1e-6)
+
+
+def test_a_start_without_a_variable_that_others_have_is_named(files: Files) -> None:
+    files.write("a.nc", forecasts(STARTS[:2]))
+    files.write("b.nc", forecasts(STARTS[2:])[["t_850"]])
+    with pytest.raises(StpError, match=r"b\.nc: no variable 'z_500' for z_500"):
+        files.open()
+
+
+def test_levels_that_are_scalars_or_known_from_the_data(files: Files) -> None:
+    plain = forecasts(STARTS)
+    ta, zg = (
+        plain[[name]].rename({name: short}) for name, short in (("t_850", "ta"), ("z_500", "zg"))
+    )
+    files.write("t.nc", ta.assign_coords(plev=((), 85000.0, {"units": "Pa"})))
+    files.write("z.nc", zg.expand_dims(plev=[500.0]))
+    found = files.open(variables={"t_850": "ta", "z_500": "zg"})
+    np.testing.assert_allclose(all_of(found), stacked(plain), rtol=1e-6)
+    with pytest.raises(StpError, match="ta has no level 700"):
+        files.open(variables={"t_850": {"name": "ta", "level": 700}})
+
+
 def test_variables_are_found_by_name_level_and_units(files: Files) -> None:
     plain = forecasts(STARTS)
     files.write("a.nc", other_names(plain))
@@ -247,6 +371,27 @@ def lead_without_unit(d: xr.Dataset) -> xr.Dataset:
     return d.assign_coords(lead=("lead", [1, 2, 3]))
 
 
+def lead_twice(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(lead=("lead", [1, 1, 3], {"units": "days"}))
+
+
+def of_calendar(calendar: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    def form(d: xr.Dataset) -> xr.Dataset:
+        dates = xr.date_range("2022-01-01", periods=5, calendar=calendar, use_cftime=True)
+        return d.assign_coords(start=dates)
+
+    return form
+
+
+def with_value(value: float, **attrs: Any) -> Callable[[xr.Dataset], xr.Dataset]:
+    def form(d: xr.Dataset) -> xr.Dataset:
+        d["t_850"][1, 2, 0, 0] = value
+        d["t_850"].attrs.update(attrs)
+        return d
+
+    return form
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [
@@ -260,6 +405,15 @@ def lead_without_unit(d: xr.Dataset) -> xr.Dataset:
         (valid(1), "valid times are not start and lead time together"),
         (without_units, r"t_850 \(t_850\) is in units that nothing tells"),
         (lead_without_unit, r"lead times are \[1, 2, 3\], without a unit"),
+        (in_units("months", 1), "lead times are .* in 'months'"),
+        (lead_twice, r"a\.nc: the lead time 1 days comes 2 times"),
+        (lambda d: d.isel(start=[0, 0, 1]), r"a\.nc: the start 2022-01-01T00:00:00 comes 2 times"),
+        (of_calendar("noleap"), r"a\.nc: starts are dates of the calendar noleap"),
+        (of_calendar("360_day"), r"a\.nc: starts are dates of the calendar 360_day"),
+        (with_value(9.969209968386869e36), r"t_850 \(t_850\) is not finite"),
+        (with_value(-9999.0), r"t_850 \(t_850\) has the value -9999, far from all others"),
+        (with_value(1e20), r"t_850 \(t_850\) has the value 1e\+20, far from all others"),
+        (with_value(999.0, valid_max=400.0), r"t_850 has 1 values outside of the range"),
         (lambda d: d.rename(lead="k"), "which is lead"),
         (lambda d: d.drop_vars("t_850"), r"no variable 't_850' for t_850"),
         (lambda d: d.assign_coords(start=d["start"] - np.timedelta64(400, "D")), "no forecast of"),
@@ -275,6 +429,27 @@ def test_bad_files_are_named(
     files.write("a.nc", form(forecasts(STARTS)))
     with pytest.raises(StpError, match=said):
         all_of(files.open(variables={name: name for name in NAMES}))
+
+
+def test_a_classic_file_that_was_cut_off_is_named(files: Files) -> None:
+    path = files.folder / "mine/a.nc"
+    forecasts(STARTS).to_netcdf(path, format="NETCDF3_64BIT")
+    all_of(files.open())
+    path.write_bytes(path.read_bytes()[:-400])
+    with pytest.raises(StpError, match=r"a\.nc: cannot be read \(cut off"):
+        files.open()
+
+
+def test_a_start_at_half_past_is_no_start_of_the_hour(files: Files) -> None:
+    files.write("a.nc", forecasts(STARTS + np.timedelta64(30, "m")))
+    with pytest.raises(StpError, match="no forecast of any of the 5 starts"):
+        files.open()
+
+
+def test_unknown_keys_of_names_are_refused(files: Files) -> None:
+    files.write("a.nc", forecasts(STARTS))
+    with pytest.raises(StpError, match="names: unknown key 'leed'"):
+        files.open(names={"leed": "lead"})
 
 
 def test_valid_times_that_agree_are_accepted(files: Files) -> None:

@@ -1,12 +1,11 @@
 """Forecasts of your own: NetCDF files, Zarr stores, or GRIB where cfgrib is installed.
 
-A file has forecasts of one start or of many, with dimensions of lead time, latitude and longitude,
-perhaps of start, member and level; usual names of them are known. Files may have different starts.
+A file has forecasts of one start or of many, at some lead times, of some variables; there may be
+files for each of these. Usual names of dimensions are known (stp/predict/forecast_files.py).
 Values come in units that can be turned into those of the data; latitudes may run either way, and
 longitudes begin anywhere. Any other grid is an error: nothing is shifted or interpolated.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,23 +14,16 @@ import numpy as np
 import xarray as xr
 
 from stp.core.errors import StpError, nearest
+from stp.core.options import check_keys
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, check_units, orientation
 from stp.data.raw_files import RawFiles
-from stp.data.zarr_codecs import check_codecs
 from stp.metrics.latitude import coordinate
+from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecasts, own_levels
 from stp.predict.source import Given, Source
+from stp.prepare.netcdf import as_stated
+from stp.prepare.own.far_values import require_no_far_value, states_range
 
 OPTIONS = ("variables", "names")
-GRIB = (".grib", ".grib2", ".grb", ".grb2")
-KNOWN = {
-    "start": ("start", "init_time", "initial_time", "forecast_reference_time", "init", "time"),
-    "lead": ("lead", "lead_time", "leadtime", "step", "prediction_timedelta", "forecast_period"),
-    "member": ("member", "number", "realization", "ensemble", "ensemble_member"),
-    "level": ("level", "plev", "pressure_level", "isobaricInhPa", "lev", "pressure"),
-    "latitude": ("latitude", "lat"),
-    "longitude": ("longitude", "lon"),
-}
-"""Names of dimensions and coordinates that need not be stated."""
 _KELVIN = 273.15
 UNITS: dict[str, dict[str, tuple[float, float]]] = {
     "K": {"K": (1, 0), "kelvin": (1, 0), "degC": (1, _KELVIN), "celsius": (1, _KELVIN)},
@@ -41,14 +33,11 @@ UNITS: dict[str, dict[str, tuple[float, float]]] = {
     "Pa s-1": {"Pa s-1": (1, 0), "Pa/s": (1, 0), "hPa s-1": (100, 0)},
 }
 """Units of the data -> units of a file -> factor and offset."""
-DAMAGE = (
-    *(OSError, EOFError, ValueError, RuntimeError, KeyError, TypeError, AttributeError),
-    OverflowError,
+PASCAL = ("pa", "pascal")
+DECLARE = (
+    "leave these forecasts out, or write NaN; if the value is meant, state the range of the "
+    "variable in its attribute valid_range"
 )
-_GRIB_END = b"7777"
-"""The last bytes of every message."""
-_GRIB_PADDED = 4096
-"""Bytes in which the last message ends: archives fill blocks up with zeros."""
 
 
 class _Variable(NamedTuple):
@@ -66,10 +55,19 @@ class _Variable(NamedTuple):
 
 
 class _Forecast(NamedTuple):
-    """Where the forecast of a start lies: a file, and a place along its starts."""
+    """What a file has of the forecast of a start.
+
+    Attributes:
+        path: of the file.
+        place: of the start along its starts.
+        steps: number of each lead time, from 0 -> its place.
+        channels: that it has.
+    """
 
     path: Path
     place: int
+    steps: Mapping[int, int]
+    channels: frozenset[str]
 
 
 class OwnFiles(Source):
@@ -83,17 +81,19 @@ class OwnFiles(Source):
         names: of dimensions, by what they are (`KNOWN`), where they are unusual.
 
     Raises:
-        StpError: a file is damaged; it has no forecast of any start, another grid, other units, or
-            members than expected; a variable is absent; a start lies after its valid time; a start
-            is in two files.
+        StpError: a file is damaged, or nobody can say which times it is about
+            (`open_forecasts`); it has another grid, other units, or members than expected; there is
+            no forecast of any start; a start lacks a variable that others have; a forecast is in
+            two files.
     """
 
     def __init__(
         self, given: Given, variables: Mapping[str, Any] | None, names: Mapping[str, str]
     ) -> None:
         assert given.archive is not None
+        check_keys("options: names", names, KNOWN)
         self._given, self._grid = given, Grid(*given.data.shape[1:])
-        self._known = {what: (names[what],) if what in names else of for what, of in KNOWN.items()}
+        self._names = names
         self._open: tuple[Path, xr.Dataset] | None = None
         channels: list[str] = given.data.attrs["variables"]
         units = _units_of(given.data.folder)
@@ -111,28 +111,14 @@ class OwnFiles(Source):
             of_levels = [level if np.isfinite(level) else None for level in levels.tolist()]
         self._levels = dict(zip(channels, of_levels, strict=True))
         paths = _stores(given.archive)
-        self._variables = self._mapped(channels, variables, paths[0])
-        self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
-        times = hours.astype("datetime64[h]")
+        self._variables = _mapped(channels, variables)
+        times = hours.astype("datetime64[h]").astype("datetime64[s]")
         rows = {times[given.valid(row, -1)]: row for row in range(len(given.clips))}
-        found: dict[int, _Forecast] = {}
-        leads: set[int] = set(range(given.lead_times))
+        self._found: dict[int, list[_Forecast]] = {}
         for number, path in enumerate(paths, 1):
-            here = self._starts(path)
-            for place, start in enumerate(here):
-                row = rows.get(start)
-                if row is None:
-                    continue
-                if row in found:
-                    raise StpError(
-                        f"{path}: a forecast of {start}, which {found[row].path} has as well",
-                        expected="each start once",
-                        remedy="leave one of the two out",
-                    )
-                found[row] = _Forecast(path, place)
-                leads &= set(self._leads(path))
+            self._list(path, rows)
             given.report("files listed", number, len(paths))
-        if not found:
+        if not self._found:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no forecast of any of the {len(rows)} starts, "
                 f"{min(rows)} to {max(rows)}",
@@ -140,142 +126,71 @@ class OwnFiles(Source):
                 remedy="see whether it is the right year and hour; `names: {start: ...}` says "
                 "which coordinate starts are",
             )
+        if variables is None:  # those that any file has
+            self._keep_named(paths[0])
+        leads = self._common_leads()
         if not leads:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no lead time that all starts have",
                 expected=f"whole days from 1 to {given.lead_times}",
                 remedy="split the files, or see `names: {lead: ...}`",
             )
-        self._found = found
-        self.rows = np.array(list(found), np.int64)
+        self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
+        self.rows = np.array(list(self._found), np.int64)
         self.leads = np.array(sorted(leads), np.int64)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
-        path, place = self._found[row]
-        opened = self._dataset(path)
-        flip, roll = orientation(str(path), opened, self._grid)
-        at = {lead: i for i, lead in enumerate(self._days(path, opened))}
-        steps = [at[int(lead) + 1] for lead in leads]
-        parts = []
-        for channel, variable in self._variables.items():
-            values = self._field(path, opened, channel, variable)
-            try:
-                fields = values.isel(start=place, lead=steps).to_numpy().astype(np.float32)
-            except DAMAGE as error:
-                raise _damaged(path, error) from error
-            factor, offset = self._factor(path, opened, channel, variable)
-            fields = fields * np.float32(factor) + np.float32(offset)
-            if not np.isfinite(fields).all():
-                bad = np.argwhere(~np.isfinite(fields))[0]
-                raise StpError(
-                    f"{path}: {variable.name} ({channel}) is not finite at lead time "
-                    f"{int(leads[bad[1]]) + 1} of the start {self._starts(path)[place]}",
-                    expected="numbers everywhere",
-                    remedy="leave this start out of the files, or this variable out of `variables`",
-                )
-            short, level = channel.rpartition("_")[0] or channel, self._levels.get(channel)
-            if level is not None:
-                check_units(str(path), short, [int(level)], fields[..., None, :, :])
-            parts.append(np.roll(fields[..., ::-1, :] if flip else fields, roll, axis=-1))
-        return np.ascontiguousarray(np.stack(parts, axis=2))
+        shape = (self._given.members, len(leads), len(self._variables), *self._grid)
+        fields = np.empty(shape, np.float32)
+        for forecast in self._found[row]:
+            here = [i for i, lead in enumerate(leads) if int(lead) in forecast.steps]
+            for c, channel in enumerate(self._variables):
+                if here and channel in forecast.channels:
+                    fields[:, here, c] = self._read(forecast, channel, leads[here])
+        return fields
 
-    def _mapped(
-        self, channels: list[str], variables: Mapping[str, Any] | None, first: Path
-    ) -> dict[str, _Variable]:
-        """Where each channel lies, in the order of the data."""
-        if variables is None:
-            there = set(self._dataset(first).data_vars)
-            found = {name: _Variable(name) for name in channels if name in there}
-            if not found:
-                raise StpError(
-                    f"{first}: none of the channels by its name; it has "
-                    f"{', '.join(sorted(map(str, there)))}",
-                    expected=f"some of {', '.join(channels[:5])}, ...",
-                    remedy="name them: variables: {t_850: {name: ta, level: 850}}",
-                )
-            return found
-        for name in variables:
-            if name not in channels:
-                raise StpError(
-                    f"options: variables: no channel {name!r} in the data",
-                    expected=f"some of {', '.join(channels)}",
-                    remedy=nearest(name, channels),
-                )
-        found = {}
-        for name in channels:
-            if name in variables:
-                stated = variables[name]
-                stated = {"name": stated} if isinstance(stated, str) else stated
-                if not isinstance(stated, dict) or not {"name"} <= set(stated) <= {
-                    *_Variable._fields
-                }:
-                    raise StpError(
-                        f"options: variables: {name}: {stated!r}",
-                        expected="a name, or {name: ta, level: 850, units: degC}",
-                        remedy="write it so",
-                    )
-                found[name] = _Variable(**stated)
-        return found
+    def _read(self, forecast: _Forecast, channel: str, leads: np.ndarray) -> np.ndarray:
+        """Fields of one channel out of one file, (M, leads, H, W)."""
+        path, variable = forecast.path, self._variables[channel]
+        opened = self._dataset(path)
+        values = self._field(path, opened, channel, variable)
+        steps = [forecast.steps[int(lead)] for lead in leads]
+        try:
+            values = values.isel(start=forecast.place, lead=steps)
+            fields = as_stated(values.to_numpy(), values, path).astype(np.float32)
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+        if not states_range(values.attrs):
+            require_no_far_value(fields, f"{path}: {variable.name} ({channel})", DECLARE)
+        factor, offset = self._factor(path, opened, channel, variable)
+        fields = fields * np.float32(factor) + np.float32(offset)
+        if not np.isfinite(fields).all():
+            bad = np.argwhere(~np.isfinite(fields))[0]
+            raise StpError(
+                f"{path}: {variable.name} ({channel}) is not finite at lead time "
+                f"{int(leads[bad[1]]) + 1} of the start "
+                f"{opened['start'].to_numpy()[forecast.place].astype('datetime64[h]')}",
+                expected="numbers everywhere",
+                remedy="leave this start out of the files, or this variable out of `variables`",
+            )
+        short, level = channel.rpartition("_")[0] or channel, self._levels.get(channel)
+        if level is not None:
+            check_units(str(path), short, [int(level)], fields[..., None, :, :])
+        flip, roll = orientation(str(path), opened, self._grid)
+        return np.roll(fields[..., ::-1, :] if flip else fields, roll, axis=-1)
 
     def _dataset(self, path: Path) -> xr.Dataset:
-        """Open a file with the names of `KNOWN`; one at a time is held open."""
+        """Open a file; one at a time is held open."""
         if self._open is None or self._open[0] != path:
             if self._open is not None:
                 self._open[1].close()
-            self._open = (path, self._named(path, _opened(path)))
+            self._open = (path, open_forecasts(path, self._names))
         return self._open[1]
 
-    def _named(self, path: Path, opened: xr.Dataset) -> xr.Dataset:
-        names = {}
-        for what, known in self._known.items():
-            # A dimension wins over a coordinate: `time` may be one of the two beside `step`.
-            there = [n for n in known if n in opened.dims] or [
-                n for n in known if n in opened.coords
-            ]
-            if there:
-                names[there[0]] = what
-            elif what not in ("member", "level"):
-                raise StpError(
-                    f"{path}: dimensions {', '.join(map(str, opened.sizes))}; which is {what}?",
-                    expected=f"one called {', '.join(known)}",
-                    remedy=f"say so: names: {{{what}: <name of the dimension>}}",
-                )
-        opened = opened.rename({there: what for there, what in names.items() if there != what})
-        for what in ("start", "lead"):
-            if what not in opened.dims:
-                opened = opened.expand_dims(what)
-        return opened
-
-    def _starts(self, path: Path) -> np.ndarray:
-        """Starts of a file, datetime64[h]; checked against its valid times where it has some."""
+    def _list(self, path: Path, rows: Mapping[np.datetime64, int]) -> None:
+        """Note which forecasts a file has; its grid, members and units are checked."""
         opened = self._dataset(path)
-        starts = opened["start"].to_numpy()
-        if not np.issubdtype(starts.dtype, np.datetime64):
-            raise StpError(
-                f"{path}: starts are {starts.ravel()[:2].tolist()}",
-                expected="dates, or numbers with units such as `hours since 1970-01-01`",
-                remedy="write these units into the file, or see `names: {start: ...}`",
-            )
-        days = self._days(path, opened)
-        if days.min() < 0:
-            raise StpError(
-                f"{path}: the start {starts[0].astype('datetime64[h]')} is after its valid time "
-                f"(lead time {days.min()} days)",
-                expected="lead times from 0",
-                remedy="correct its coordinates of start and lead time",
-            )
-        if "valid_time" in opened.coords:
-            valid = opened["valid_time"]
-            early = (valid < opened["start"]).to_numpy()
-            other = (valid != opened["start"] + opened["lead"].copy(data=_span(opened))).to_numpy()
-            if early.any() or other.any():
-                raise StpError(
-                    f"{path}: " + ("a start is after its valid time" if early.any() else
-                    "valid times are not start and lead time together"),
-                    expected="valid time = start + lead time",
-                    remedy="correct its coordinates",
-                )  # fmt: skip
         orientation(str(path), opened, self._grid)
         members = opened.sizes.get("member", 1)
         if members != self._given.members:
@@ -284,22 +199,74 @@ class OwnFiles(Source):
                 expected=f"{self._given.members}",
                 remedy="set `members` to those of the files",
             )
+        channels = set()
         for channel, variable in self._variables.items():
-            self._field(path, opened, channel, variable)
-            self._factor(path, opened, channel, variable)
-        return starts.astype("datetime64[h]")
+            if self._has(opened, channel, variable):
+                self._field(path, opened, channel, variable)
+                self._factor(path, opened, channel, variable)
+                channels.add(channel)
+        days = opened["lead"].to_numpy() / DAY
+        steps = {
+            int(day) - 1: i
+            for i, day in enumerate(days)
+            if day % 1 == 0 and 1 <= day <= self._given.lead_times
+        }
+        for place, start in enumerate(opened["start"].to_numpy().astype("datetime64[s]")):
+            row = rows.get(start)
+            if row is None:
+                continue
+            forecast = _Forecast(path, place, steps, frozenset(channels))
+            for other in self._found.setdefault(row, []):
+                both = forecast.channels & other.channels
+                if both and forecast.steps.keys() & other.steps.keys():
+                    raise StpError(
+                        f"{path}: a forecast of {start.astype('datetime64[h]')}, which "
+                        f"{other.path} has as well ({min(both)})",
+                        expected="each start, variable and lead time once",
+                        remedy="leave one of the two out",
+                    )
+            self._found[row].append(forecast)
 
-    def _days(self, path: Path, opened: xr.Dataset) -> np.ndarray:
-        """Lead times in days, int64; more than there are where one is no whole number of days."""
-        hours = _span(opened) / np.timedelta64(1, "h")
-        if not np.isfinite(hours).all():
-            raise _no_unit(path, opened)
-        return np.where(hours % 24 == 0, hours // 24, 10**6 + hours).astype(np.int64)
+    def _keep_named(self, first: Path) -> None:
+        """Leave the variables that some file has."""
+        named = {c for of in self._found.values() for forecast in of for c in forecast.channels}
+        if not named:
+            there = ", ".join(sorted(map(str, self._dataset(first).data_vars)))
+            raise StpError(
+                f"{first}: none of the channels by its name; it has {there}",
+                expected=f"some of {', '.join([*self._variables][:5])}, ...",
+                remedy="name them: variables: {t_850: {name: ta, level: 850}}",
+            )
+        self._variables = {c: one for c, one in self._variables.items() if c in named}
 
-    def _leads(self, path: Path) -> list[int]:
-        """Numbers of the lead times of a file, from 0."""
-        days = self._days(path, self._dataset(path))
-        return [int(day) - 1 for day in days if 1 <= day <= self._given.lead_times]
+    def _common_leads(self) -> set[int]:
+        """Numbers of the lead times that all starts have of all channels."""
+        leads = set(range(self._given.lead_times))
+        for forecasts in self._found.values():
+            for channel, variable in self._variables.items():
+                having = [one for one in forecasts if channel in one.channels]
+                if not having:  # a file that has it at other levels, or else any, says so
+                    paths = sorted(
+                        {one.path for one in forecasts},
+                        key=lambda path: variable.name not in self._dataset(path).data_vars,
+                    )
+                    self._field(paths[0], self._dataset(paths[0]), channel, variable)
+                leads &= {lead for one in having for lead in one.steps}
+        return leads
+
+    def _has(self, opened: xr.Dataset, channel: str, variable: _Variable) -> bool:
+        """Whether a file has a channel: a variable, at its level."""
+        if variable.name not in opened.data_vars:
+            return False
+        levels = _levels(opened, variable.name)
+        return levels is None or len(self._at(levels, channel, variable)) > 0
+
+    def _at(self, levels: np.ndarray, channel: str, variable: _Variable) -> np.ndarray:
+        """Where among some levels, in hPa, that of a channel is."""
+        level = self._levels.get(channel) if variable.level is None else variable.level
+        if level is None:  # of what has none, such as a surface: the only one
+            return np.arange(len(levels) if len(levels) == 1 else 0)
+        return np.flatnonzero(np.isclose(levels, level))
 
     def _field(
         self, path: Path, opened: xr.Dataset, channel: str, variable: _Variable
@@ -313,22 +280,20 @@ class OwnFiles(Source):
                 remedy=nearest(variable.name, there) or "say in `variables` what it is called",
             )
         values = opened[variable.name]
-        axis = _own_levels(variable.name)
-        axis = axis if axis in values.dims else "level"
-        if axis in values.dims:
-            levels = np.asarray(opened[axis].values, float)
-            if str(opened[axis].attrs.get("units", "")).lower() in ("pa", "pascal"):
-                levels = levels / 100
-            at = np.flatnonzero(
-                np.isclose(levels, np.nan if variable.level is None else variable.level)
-            )
+        levels = _levels(opened, variable.name)
+        if levels is not None:
+            at = self._at(levels, channel, variable)
             if len(at) != 1:
                 raise StpError(
                     f"{path}: {variable.name} has no level {variable.level} for {channel}",
                     expected=f"one of {', '.join(f'{level:g}' for level in levels)} hPa",
                     remedy=f"say so: {channel}: {{name: {variable.name}, level: ...}}",
                 )
-            values = values.isel({axis: int(at[0])})
+            values = values.isel({dim: int(at[0]) for dim in _level_axis(values)})
+        others = {"start", "member", "lead", "latitude", "longitude"}
+        values = values.squeeze(
+            [dim for dim in values.dims if dim not in others and values.sizes[dim] == 1]
+        )
         if "member" not in values.dims:
             values = values.expand_dims("member")
         dims = ("start", "member", "lead", "latitude", "longitude")
@@ -357,6 +322,47 @@ class OwnFiles(Source):
         return known[_plain(stated)]
 
 
+def _mapped(channels: list[str], variables: Mapping[str, Any] | None) -> dict[str, _Variable]:
+    """Where each channel lies, in the order of the data; all by their names unless stated."""
+    if variables is None:
+        return {name: _Variable(name) for name in channels}
+    for name in variables:
+        if name not in channels:
+            raise StpError(
+                f"options: variables: no channel {name!r} in the data",
+                expected=f"some of {', '.join(channels)}",
+                remedy=nearest(name, channels),
+            )
+    found = {}
+    for name in channels:
+        if name in variables:
+            stated = variables[name]
+            stated = {"name": stated} if isinstance(stated, str) else stated
+            if not isinstance(stated, dict) or not {"name"} <= set(stated) <= {*_Variable._fields}:
+                raise StpError(
+                    f"options: variables: {name}: {stated!r}",
+                    expected="a name, or {name: ta, level: 850, units: degC}",
+                    remedy="write it so",
+                )
+            found[name] = _Variable(**stated)
+    return found
+
+
+def _level_axis(values: xr.DataArray) -> list[str]:
+    """The dimension of the levels of a variable; none where it has one level, or no level."""
+    return [dim for dim in (own_levels(str(values.name)), "level") if dim in values.dims][:1]
+
+
+def _levels(opened: xr.Dataset, name: str) -> np.ndarray | None:
+    """Levels of a variable in hPa, of one as well; None where it has none."""
+    values = opened[name]
+    (axis,) = _level_axis(values) or ["level"]
+    if axis not in values.dims and not ("level" in values.coords and values["level"].ndim == 0):
+        return None
+    levels = np.atleast_1d(opened[axis].to_numpy().astype(float))
+    return levels / 100 if str(opened[axis].attrs.get("units", "")).lower() in PASCAL else levels
+
+
 def _units_of(data: Path) -> list[str] | None:
     """Units of the channels of prepared data; None if nothing says what they are."""
     with xr.open_zarr(data / "frames.zarr", consolidated=False, zarr_format=3) as opened:
@@ -368,25 +374,6 @@ def _plain(units: str) -> str:
     return " ".join(units.replace("**", "").replace("^", "").split())
 
 
-def _span(opened: xr.Dataset) -> np.ndarray:
-    """Lead times as timedelta64; NaT where nothing says what they are."""
-    values = opened["lead"].to_numpy()
-    if np.issubdtype(values.dtype, np.timedelta64):
-        return values
-    hours = {"d": 24, "h": 1}.get(str(opened["lead"].attrs.get("units", ""))[:1].lower())
-    if hours is None or not np.issubdtype(values.dtype, np.number):
-        return np.full(values.shape, np.timedelta64("NaT", "h"))
-    return np.round(values * hours).astype("timedelta64[h]")
-
-
-def _no_unit(path: Path, opened: xr.Dataset) -> StpError:
-    return StpError(
-        f"{path}: lead times are {opened['lead'].to_numpy().ravel()[:3].tolist()}, without a unit",
-        expected="units of the coordinate: days or hours",
-        remedy="write them into the file",
-    )
-
-
 def _stores(raw: RawFiles) -> list[Path]:
     """The files and Zarr stores of an archive, all of them compared with the lock."""
     found: dict[Path, None] = {}
@@ -395,70 +382,6 @@ def _stores(raw: RawFiles) -> list[Path]:
         inside = [place for place in path.parents if place.suffix == ".zarr"]
         found[inside[-1] if inside else path] = None
     return list(found)
-
-
-def _opened(path: Path) -> xr.Dataset:
-    """Open a file; times are decoded, and no field is read yet."""
-    engine: Any = {".zarr": "zarr", **dict.fromkeys(GRIB, "cfgrib")}.get(path.suffix, "netcdf4")
-    if engine == "cfgrib" and "cfgrib" not in xr.backends.list_engines():
-        raise StpError(
-            f"{path}: a GRIB file, and cfgrib is not installed",
-            expected="the package cfgrib with ecCodes",
-            remedy="pip install 'stp[grib]', or convert the file: cdo -f nc4 copy IN OUT",
-        )
-    more: dict[str, Any] = {}
-    if engine == "zarr":
-        check_codecs(path)
-        more = {"consolidated": False}
-    try:
-        if engine == "cfgrib":
-            return _grib(path)
-        return xr.open_dataset(path, engine=engine, decode_timedelta=False, **more)
-    except DAMAGE as error:
-        raise _damaged(path, error) from error
-
-
-def _grib(path: Path) -> xr.Dataset:
-    """Open a GRIB file, whose variables may have different levels, starts and lead times.
-
-    cfgrib makes one dataset of variables with the same levels alone, and leaves out the others.
-    Here each has a dimension of its own levels; starts and lead times are those that all have.
-
-    Raises:
-        ValueError: the file ends early, which cfgrib passes over.
-    """
-    import cfgrib
-
-    with path.open("rb") as file:
-        file.seek(-min(_GRIB_PADDED, path.stat().st_size), os.SEEK_END)
-        if not file.read().rstrip(b"\0").endswith(_GRIB_END):
-            raise ValueError("the file ends within a message")
-    options = {"indexpath": "", "squeeze": False}
-    found: dict[str, xr.DataArray] = {}
-    for part in cfgrib.open_datasets(str(path), backend_kwargs=options, decode_timedelta=True):
-        for name, values in part.data_vars.items():
-            kept = {"number", "time", "step", "isobaricInhPa", "latitude", "longitude"}
-            others = [dim for dim in values.dims if dim not in kept and values.sizes[dim] == 1]
-            values = values.squeeze(others, drop=True).reset_coords(drop=True)
-            if "isobaricInhPa" in values.dims:
-                values = values.rename(isobaricInhPa=_own_levels(str(name)))
-                found[str(name)] = values
-            else:  # of the same name on pressure levels and elsewhere, the former is meant
-                found.setdefault(str(name), values)
-    return xr.merge(found.values(), join="inner", combine_attrs="override")
-
-
-def _own_levels(name: str) -> str:
-    """The dimension of the levels of a variable that need not be those of others."""
-    return f"levels of {name}"
-
-
-def _damaged(path: Path, error: BaseException) -> StpError:
-    return StpError(
-        f"{path}: cannot be read ({error or type(error).__name__})",
-        expected="a complete NetCDF, Zarr or GRIB file of forecasts",
-        remedy="replace it, or leave it out",
-    )
 
 
 def open_source(

@@ -27,6 +27,7 @@ from stp.core.limits import require_zip
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare import hdf5
+from stp.prepare.own.far_values import marks_of
 from stp.prepare.own.options import Common, RawContents, Recording, files_of
 
 NUMPY, PACKED, HDF5 = (".npy",), (".npz",), (".h5", ".hdf5", ".hdf", ".he5")
@@ -55,7 +56,9 @@ class ArrayOptions(Common):
             the only one of the file unless set.
         divide_by: values in the dataset's units are those of the file divided by this: 255 makes
             bytes to 0..1.
-        fill: stands for missing values (NaN), which are an error unless it is set.
+        missing: a value or values that stand for missing ones beside those that files declare; []
+            says that there is none, so that a lone value far from all others is meant.
+        fill: replaces missing values (NaN), which are an error unless it is set.
         variables: names of the channels.
         fps: frames per second.
     """
@@ -63,6 +66,7 @@ class ArrayOptions(Common):
     axes: str
     array: str | list[str] | None = None
     divide_by: float = 1.0
+    missing: Any = None
     fill: float | None = None
     variables: list[str] | None = None
     fps: float | None = None
@@ -80,6 +84,7 @@ class ArrayOptions(Common):
             require(ok, name, value, "a number above 0")
         ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
         require(bool(ok), "fill", self.fill, "a number")
+        marks_of(self.missing)
 
     @property
     def patterns(self) -> list[str]:
@@ -116,6 +121,7 @@ class Task(NamedTuple):
     first: int
     stop: int
     axes: str
+    missing: Any
     fill: float | None
 
 
@@ -153,7 +159,7 @@ def raw_contents(
         )
 
     def task(number: int, first: int, stop: int) -> Task:
-        return Task(*places[number], first, stop, options.axes, options.fill)
+        return Task(*places[number], first, stop, options.axes, options.missing, options.fill)
 
     stored = np.dtype(next(iter(types)))
     return RawContents(
@@ -167,6 +173,7 @@ def raw_contents(
             "variables": options.variables,
             "fps": options.fps,
         },
+        unmarked=range(shape[0]) if options.missing is None and stored.kind in "if" else (),
     )
 
 
@@ -370,27 +377,27 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
     place, path = task.place, raw.find(task.place.file)
     at = {"N": task.row, "T": slice(task.first, task.stop)}
     selection = tuple(at.get(letter, slice(None)) for letter in task.axes)
-    marks = np.empty(0)
+    chosen, stated = marks_of(task.missing), np.empty(0)
     if place.file.lower().endswith(HDF5):
         with hdf5.open_array(
             path, place.array, ndim=len(task.axes), dtypes=tuple(STORED)
         ) as dataset:
             values = hdf5.read(dataset, selection, path)
-            marks = _marks_of_missing(path, dataset)
+            stated = _marks_of_missing(path, dataset)
     else:
         values = _mapped(Path(place.unpacked) if place.unpacked else path, place.offset)[selection]
     left = task.axes.replace("N", "")
     if "C" not in left:
         values, left = values[..., None], f"{left}C"
     values = values.transpose([left.index(letter) for letter in "TCHW"])
-    missing = np.isin(values, marks)
+    missing = np.isin(values, stated) | np.isin(values, _held(chosen, values.dtype))
     if values.dtype.kind == "f":
         missing |= np.isnan(values)
     if missing.any():
         what = f"{path}: {place.array or 'the array'} has {int(missing.sum())} missing values"
         if task.fill is None:
             raise StpError(
-                f"{what} (NaN{''.join(f', {mark:g}' for mark in marks)}) in frames "
+                f"{what} (NaN{''.join(f', {mark:g}' for mark in [*stated, *chosen])}) in frames "
                 f"{task.first}..{task.stop - 1}",
                 expected="numbers everywhere",
                 remedy="set the option fill to the value that stands for them",
@@ -408,6 +415,13 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
         return np.ascontiguousarray(values, kind)
 
 
+def _held(marks: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Those of some values that a type can hold."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        held = marks.astype(dtype)
+    return held if held.dtype.kind == "f" else held[held == marks]
+
+
 def _marks_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
     """The values that stand for missing ones, as far as the type of an array can hold them."""
     try:
@@ -417,9 +431,7 @@ def _marks_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
         )
         if marks.dtype.kind not in "iuf":
             return np.empty(0)
-        with np.errstate(invalid="ignore", over="ignore"):
-            found = marks.astype(dataset.dtype)
-        return found if found.dtype.kind == "f" else found[found == marks]
+        return _held(marks, dataset.dtype)
     except hdf5.DAMAGE as error:
         raise _damaged(path, error) from error
 

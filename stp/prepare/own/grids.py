@@ -15,9 +15,10 @@ import xarray as xr
 from stp.core.errors import StpError, nearest
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
-from stp.data.zarr_codecs import check_codecs
-from stp.prepare.netcdf import as_stated, require_whole
+from stp.prepare.netcdf import as_stated
 from stp.prepare.own.calendar import Clock, read_times
+from stp.prepare.own.far_values import marks_of, states_range
+from stp.prepare.own.field_files import DAMAGE, open_fields
 from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, files_of
 
 NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
@@ -30,7 +31,10 @@ KNOWN = {
     "level": ("level", "plev", "pressure_level", "isobaricInhPa", "lev", "depth", "height"),
 }
 """Names of dimensions that need not be stated."""
-DAMAGE = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, OverflowError)
+EXPVER = "expver"
+"""The dimension of ERA5 beside ERA5T: 1 is final, and 5 is preliminary and goes on where 1 ends."""
+RIGHT = np.pi / 2 + 1e-6
+"""A right angle, in radians."""
 # What is said of the places, as CF has it.
 PLACES = {
     "lat": {"standard_name": "latitude", "units": "degrees_north"},
@@ -50,7 +54,9 @@ class GridOptions(Common):
         x: columns.
         level: levels.
         select: values of further dimensions, such as {number: 0}.
-        fill: stands for missing values (NaN), which are an error unless it is set.
+        missing: a value or values that stand for missing ones beside those that files declare; []
+            says that there is none, so that a lone value far from all others is meant.
+        fill: replaces missing values (NaN), which are an error unless it is set.
         gaps: what a missing time means: error, or cut (no window reaches across).
         cycle: what the climatology repeats: year (of monthly data), day, or day_of_year (of steps
             that divide a day; a window across 29 February is a day off after it); nothing unless
@@ -63,6 +69,7 @@ class GridOptions(Common):
     x: str | None = None
     level: str | None = None
     select: dict[str, Any] = field(default_factory=dict)
+    missing: Any = None
     fill: float | None = None
     gaps: str = "error"
     cycle: str | None = None
@@ -80,6 +87,7 @@ class GridOptions(Common):
         require(len(set(names)) == len(names), "variables", names, "every channel once")
         ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
         require(bool(ok), "fill", self.fill, "a number")
+        marks_of(self.missing)
         require(self.gaps in ("error", "cut"), "gaps", self.gaps, "error or cut")
         known = (None, "year", "day", "day_of_year")
         require(self.cycle in known, "cycle", self.cycle, "year, day or day_of_year")
@@ -94,22 +102,25 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames: stretches (path, first, stop), one after the other, and what to take of them."""
+    """Some frames: stretches (path, first, stop), one after the other, what to take of them, and
+    what replaces missing values."""
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
+    fill: float | None
 
 
 class Field(NamedTuple):
     """What one file holds: its times, its grid, the units of its variables.
 
-    Coordinates are by axis, each with the name that it gets.
+    Coordinates are by axis, each with the name that it gets; `states_range` is by channel.
     """
 
     name: str
     clock: Clock
     places: dict[str, tuple[str, np.ndarray]]
     units: dict[str, str]
+    states_range: list[bool]
     raw_bytes: int
 
 
@@ -158,7 +169,7 @@ def raw_contents(
             if a < b:
                 stretches.append((path, a, b))
             base += length
-        return Task(stretches, options)
+        return Task(stretches, options, options.fill)
 
     def phase(number: int, frame: int) -> int:
         return clocks[number].phase(frame, options.cycle, options.frame_step)
@@ -178,6 +189,11 @@ def raw_contents(
         _coordinates(fields[0], clocks, channels),
         phases,
         phase if phases > 1 else None,
+        unmarked=[
+            channel
+            for channel in range(len(channels))
+            if options.missing is None and not all(one.states_range[channel] for one in fields)
+        ],
     )
 
 
@@ -198,7 +214,8 @@ def raw_path(raw: RawFiles, name: str) -> Path:
         raise StpError(
             f"{root}: {strangers[0]} does not belong to what was locked of this store",
             expected=f"all {len(paths)} files of it in one folder, and no others",
-            remedy="restore the store, or declare it as a new release",
+            remedy="restore the store, run `stp fetch` again while nothing was made of it, or "
+            "declare it as a new release",
         )
     return root
 
@@ -229,12 +246,7 @@ def opened(path: Path) -> Iterator[xr.Dataset]:
         StpError: it is damaged.
     """
     try:
-        if path.suffix == ".zarr":
-            check_codecs(path)
-            dataset = xr.open_zarr(path, consolidated=False, chunks=None, decode_timedelta=False)
-        else:
-            require_whole(path)
-            dataset = xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False)
+        dataset = open_fields(path)
     except DAMAGE as error:
         raise _damaged(path, "it", error) from error
     with dataset:
@@ -256,7 +268,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         try:
             clock = read_times(first["time"], path)
             places = {
-                axis: (_named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
+                axis: (named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
                 for axis in ("y", "x")
                 if axis in first.coords
             }
@@ -266,15 +278,19 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
             channel: str(column.attrs.get("units", ""))
             for channel, column in zip(options.channels(), columns, strict=True)
         }
+        stated = [states_range(column.attrs) for column in columns]
         read = sum(column.nbytes for column in columns)
-    return Field(name, clock, places, units, read)
+    return Field(name, clock, places, units, stated, read)
 
 
-def _named(name: str, places: xr.DataArray) -> str:
+def named(name: str, places: xr.DataArray) -> str:
     """``lat`` and ``lon``, by which metrics weigh rows; another name for numbers or radians."""
-    is_degrees = str(places.attrs.get("units", "degrees")).startswith("deg")
+    units, largest = str(places.attrs.get("units", "")), float(abs(places).max())
     for short, most in (("lat", 90.0), ("lon", np.inf)):
-        if short in name and name != f"n{short}" and is_degrees and abs(places).max() <= most:
+        # Without units, latitudes that small are radians, or so near the equator that weights of
+        # rows hardly matter.
+        is_degrees = units.startswith(("deg", "°")) if units else short == "lon" or largest > RIGHT
+        if short in name and name != f"n{short}" and is_degrees and largest <= most:
             return short
     return f"{name}_" if name in ("frame", "channel", *PLACES) else name
 
@@ -321,7 +337,10 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
 def _turned(
     column: xr.DataArray, options: GridOptions, path: Path, has_levels: bool
 ) -> xr.DataArray:
-    """A variable with the dimensions time, y, x, and level where it has levels."""
+    """A variable with the dimensions time, y, x, and level where it has levels.
+
+    Before them is `EXPVER`, if it has several versions and none is selected.
+    """
     for dim, value in options.select.items():
         if dim in column.dims:
             try:
@@ -346,8 +365,11 @@ def _turned(
                 remedy=f"set {axis}: <name of the dimension> in the options",
             )
         names[found[0]] = axis
+    versions = [EXPVER] if column.sizes.get(EXPVER, 1) > 1 else []
+    if versions and EXPVER in column.coords:
+        column = column.isel({EXPVER: np.argsort(column[EXPVER].to_numpy())})
     for dim in dims:
-        if dim not in names:
+        if dim not in names and dim not in versions:
             if column.sizes[dim] != 1:
                 raise StpError(
                     f"{path}: {column.name} has a dimension {dim} of length {column.sizes[dim]}",
@@ -366,7 +388,7 @@ def _turned(
             remedy="write them into the file, or use the arrays as kind: arrays",
         )
     levels = ["level"] if has_levels else []
-    return column.transpose("time", *levels, "y", "x")
+    return column.transpose(*versions, "time", *levels, "y", "x")
 
 
 def _require_one_grid(raw: RawFiles, fields: Sequence[Field]) -> None:
@@ -402,14 +424,19 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
     Raises:
         StpError: a file is damaged, or values are missing.
     """
-    blocks = []
+    blocks, marks = [], marks_of(task.options.missing)
     for path, first, stop in task.stretches:
         with opened(path) as dataset:
             columns = []
             for column in _columns(dataset, task.options, path):
                 try:
                     values = np.asarray(column.isel(time=slice(first, stop)).values)
+                    if len(marks):
+                        held = marks.astype(values.dtype)
+                        values = np.where(np.isin(values, held), np.nan, values)
                     values = as_stated(values, column, path)
+                    if EXPVER in column.dims:
+                        values = _first_of(values)
                     columns.append(np.ascontiguousarray(values, np.float32))
                 except DAMAGE as error:
                     raise _damaged(path, str(column.name), error) from error
@@ -417,17 +444,31 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
         missing = np.isnan(block)
         if missing.any():
             channel = int(np.flatnonzero(missing.any(axis=(0, 2, 3)))[0])
-            if task.options.fill is None:
+            if task.fill is None:
                 raise StpError(
                     f"{path}: {task.options.channels()[channel]} has "
                     f"{int(missing[:, channel].sum())} missing values (NaN) in times "
-                    f"{first}..{stop - 1}",
+                    f"{first}..{stop - 1}{_selected(task.options)}",
                     expected="numbers everywhere",
                     remedy="set the option fill to the value that stands for them",
                 )
-            block[missing] = task.options.fill
+            block[missing] = task.fill
         blocks.append(block)
     return np.concatenate(blocks)
+
+
+def _first_of(versions: np.ndarray) -> np.ndarray:
+    """Values of the first version, (T, H, W), and of the next one where that has none."""
+    found = versions[0]
+    for version in versions[1:]:
+        found = np.where(np.isnan(found), version, found)
+    return found
+
+
+def _selected(options: GridOptions) -> str:
+    """The choice that values may be missing for, for errors."""
+    chosen = ", ".join(f"{dim} {value}" for dim, value in options.select.items())
+    return f" of {chosen}, which select has chosen" if chosen else ""
 
 
 def _damaged(path: Path, what: str, error: BaseException) -> StpError:

@@ -122,6 +122,7 @@ class RawContents:
         coordinates: of the frames.
         phases: number of phases, and ``phase(recording, frame)``.
         extras: for the receipt.
+        unmarked: numbers of the channels of which nobody said what stands for missing values.
     """
 
     recordings: list[Recording]
@@ -134,6 +135,7 @@ class RawContents:
     phases: int = 1
     phase: Callable[[int, int], int] | None = None
     extras: dict[str, Any] = field(default_factory=dict)
+    unmarked: Sequence[int] = ()
 
 
 def files_of(names: Sequence[str], kind: str, suffixes: tuple[str, ...]) -> list[str]:

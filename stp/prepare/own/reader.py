@@ -5,23 +5,31 @@ follows is the same for all of them: splits, windows, frames in pieces, normalis
 """
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import zarr
 
 from stp.core.errors import StpError, nearest
 from stp.core.job import Extras, Job
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, Statistics, write_frames
+from stp.prepare.frames import Piece, Statistics, Written, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, published_lists, videos
+from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
 
+VALUES = ("arrays", "grids")
+"""Kinds whose values may be any numbers."""
+DECLARE = (
+    "write `missing: {value}` into the options, with `fill` for what replaces it; if the value is "
+    "meant, `missing: []`"
+)
 PIECE_BYTES = 1 << 26
 """Memory of the frames of a piece; decoding holds a few copies."""
 
@@ -85,6 +93,15 @@ def run(job: Job) -> Extras:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     group = written.group
+    names = found.attrs.get("variables") or [f"channel {c}" for c in range(channels)]
+    if options.kind == "pictures" and written.statistics.high.max() == 1:
+        raise StpError(
+            f"{recipe['dataset']}: its pictures reach only 1 of 255, which is black",
+            expected="brightness from 0 to 255",
+            remedy="write masks as 0 and 255; or use kind: arrays, which keeps 0 and 1",
+        )
+    if by_value := options.kind in VALUES:
+        _require_no_far_values(found, written, pieces, names, getattr(options, "fill", None))
     group.attrs["normalisation"] = _normalisation(
         options.normalisation,
         written.statistics,
@@ -108,7 +125,43 @@ def run(job: Job) -> Extras:
             one.name for i, one in enumerate(found.recordings) if i not in used
         ][:100],
         "frames that do not exist": short,
+        **({"range of values": _ranges(written.statistics, names)} if by_value else {}),
     }
+
+
+def _ranges(statistics: Statistics, names: list[str]) -> dict[str, list[float]]:
+    """Smallest and largest value of each channel, as they are stored."""
+    low, high = statistics.low.min(axis=0), statistics.high.max(axis=0)
+    return {name: [float(low[c]), float(high[c])] for c, name in enumerate(names)}
+
+
+def _require_no_far_values(
+    found: RawContents,
+    written: Written,
+    pieces: list[Piece],
+    names: list[str],
+    fill: float | None,
+) -> None:
+    """Refuse a lone value far from all others, where nobody said what stands for missing ones.
+
+    Raises:
+        StpError: there is one.
+    """
+    frames, statistics = written.group["frames"], written.statistics
+    assert isinstance(frames, zarr.Array)
+    rows = max(1, PIECE_BYTES // max(found.frame_bytes, 1))
+
+    for channel in found.unmarked:
+
+        def blocks(channel: int = channel) -> Iterator[np.ndarray]:
+            for first in range(0, frames.shape[0], rows):
+                yield np.asarray(frames[first : first + rows, channel])
+
+        low, high = statistics.low[:, channel], statistics.high[:, channel]
+        far = far_value(blocks, float(low.min()), float(high.max()), fill)
+        if far is not None:
+            where = pieces[int(low.argmin() if far[0] < far[1] else high.argmax())].name
+            raise far_error(f"{where}: {names[channel]}", far, DECLARE)
 
 
 def _about(found: RawContents, units: str) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""NetCDF files and Zarr stores of strangers: opened whole, with their times as dates."""
+
+import re
+from pathlib import Path
+
+import cftime
+import numpy as np
+import xarray as xr
+
+from stp.core.errors import StpError
+from stp.data.zarr_codecs import check_codecs
+from stp.prepare.netcdf import require_whole
+
+DAMAGE = (
+    *(OSError, EOFError, ValueError, RuntimeError, KeyError, TypeError, AttributeError),
+    OverflowError,
+)
+"""What xarray and the libraries below it raise for damaged files."""
+_MONTHS = re.compile(r"\s*(month|year)s?\s+since\s+(\S.*)", re.IGNORECASE)
+_DAYS_OF_ALL_MONTHS = 28
+
+
+def open_fields(path: Path) -> xr.Dataset:
+    """Open a NetCDF file or a Zarr store: times are dates, lead times numbers; no field is read.
+
+    Raises:
+        StpError: times count months that are not whole.
+        DAMAGE: it is damaged, or cut off.
+    """
+    if path.suffix == ".zarr":
+        check_codecs(path)
+        opened = xr.open_zarr(path, consolidated=False, chunks=None, decode_times=False)
+    else:
+        require_whole(path)
+        opened = xr.open_dataset(path, engine="netcdf4", cache=False, decode_times=False)
+    for name in opened.variables:
+        opened = _with_days(opened, str(name), path)
+    # Values are unpacked already, and would be for a second time.
+    return xr.decode_cf(opened, mask_and_scale=False, decode_timedelta=False)
+
+
+def _with_days(opened: xr.Dataset, name: str, path: Path) -> xr.Dataset:
+    """Count the days of a variable that counts whole months or years from a date.
+
+    Their length is no fixed time, so xarray reads them only where all months have 30 days.
+    """
+    times = opened[name]
+    stated = _MONTHS.fullmatch(str(times.attrs.get("units", "")))
+    calendar = str(times.attrs.get("calendar", "standard")).lower()
+    if stated is None or calendar == "360_day":
+        return opened
+    months = times.to_numpy() * (12 if stated[1].lower() == "year" else 1)
+    units = f"days since {stated[2]}"
+    origin = cftime.num2date(0, units, calendar)
+    if not (np.equal(np.mod(months, 1), 0).all() and origin.day <= _DAYS_OF_ALL_MONTHS):
+        raise StpError(
+            f"{path}: {name} is in {times.attrs['units']!r}, from {months.flat[0]:g} months on: "
+            "months are of no fixed length",
+            expected=f"whole months from one of the first {_DAYS_OF_ALL_MONTHS} days of a month, "
+            "or days, hours or seconds",
+            remedy="write the times in days: cdo -settunits,days IN OUT, or the dates themselves",
+        )
+    counted = origin.year * 12 + origin.month - 1 + months.astype(np.int64)
+    dates = [origin.replace(year=n // 12, month=n % 12 + 1) for n in counted.ravel().tolist()]
+    days = np.reshape(cftime.date2num(dates, units, calendar), months.shape)
+    return opened.assign({name: (times.dims, days, {**times.attrs, "units": units})})
