@@ -112,10 +112,13 @@ def left_out(found: dict[str, Any]) -> Iterator[str]:
 
 def shared_people(found: dict[str, Any]) -> str:
     """What calibration and test share."""
-    both, people = found["people_in_both"], found["people"]
+    both, lacking, people = (
+        found[key] for key in ("people_in_both", "people_of_test_alone", "people")
+    )
     return (
-        "calibration and test follow each other in the same recordings: "
-        f"{share(both, people)} people are in both"
+        "calibration and test follow each other in the same recordings: under atlas-paper "
+        f"{share(both, people)} people are in both, under the other protocols nobody: "
+        f"{share(lacking, people)}, who are there at the cut, are left out of the calibration"
     )
 
 

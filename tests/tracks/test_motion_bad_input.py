@@ -56,10 +56,10 @@ def good(tmp_path_factory):
     readers = {
         "obsmat.txt": lambda path: ewap.read(path, step=10, dt=0.4),
         "eth.ndjson": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-        "atc.csv": lambda path: detections.read(path, detections.ATC, metres=1, step=1, dt=0.4),
+        "atc.csv": lambda path: detections.read(path, detections.ATC, metres=1, step=1, dt=0.4).tracks,
         "thor.tsv": qualisys.read,
-        "hall.csv": lambda path: detections.read(path, NAMED, **own),
-        "hall.parquet": lambda path: detections.read(path, NAMED, **own),
+        "hall.csv": lambda path: detections.read(path, NAMED, **own).tracks,
+        "hall.parquet": lambda path: detections.read(path, NAMED, **own).tracks,
         "map.png": lambda path: maps.read_picture(path, folder / "H.txt"),
         "H.txt": lambda path: maps.read_picture(folder / "map.png", path),
         "grid.ndjson": maps.read_surface,
