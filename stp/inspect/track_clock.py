@@ -49,7 +49,7 @@ def clock(recordings: Sequence[Rows]) -> Clock:
         moments = (one.when - one.when.min()) / every
         away.append(np.abs(moments - np.rint(moments)))
     others = int((np.concatenate(away) > AT_A_ROW).sum())
-    return Clock(every, others == 0, others)
+    return Clock(every if others == 0 else float(f"{usual:.6g}"), others == 0, others)
 
 
 def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
@@ -68,9 +68,10 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
         return None
     measured = float((frames[last] - frames[first]) / (times[last] - times[first]))
     near = float(min(RATES, key=lambda one: abs(one - measured)))
-    for rate in (near, float(f"{measured:.6g}")):
+    # times of 50 frames a second that are rounded to 0.01 s are off by a quarter of a frame
+    for rate, most in ((near, 0.26), (float(f"{measured:.6g}"), 0.5)):
         away = np.abs((times - times[first]) * rate - (frames - frames[first]))
-        if rate > 0 and away.max() < 0.5:
+        if rate > 0 and away.max() < most:
             return rate
     return None
 
