@@ -137,7 +137,7 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
     for title, files in grouped(names, options.recording).items():
         recordings.append(read_recording([root / name for name in files], options))
         check_detections(recordings[-1].tracks, title)
-    tracks = joined([one.tracks for one in recordings])
+    tracks = joined([recording.tracks for recording in recordings])
     teleports = jumps(tracks.decimated(options.decimate))
     if len(teleports):
         prepare["teleports"] = "exclude"
@@ -236,7 +236,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
         if "person" not in columns:
             guess_columns(root / names[0])  # which complains well
         return "file", ""
-    people = {one.name(int(one.person[0])) for one in files}
+    people = {part.name(int(part.person[0])) for part in files}
     if "person" in columns and len(people) < len(names):
         guessed.left_out.append(columns.pop("person"))
     folders = {PurePosixPath(name).parent for name in names}
@@ -249,9 +249,9 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
 
 def _are_people(files: Sequence[Rows]) -> bool:
     """Is each file one person, most of whom are there together with others?"""
-    if any(len(np.unique(one.person)) != 1 for one in files):
+    if any(len(np.unique(part.person)) != 1 for part in files):
         return False
-    spans = np.array([(one.when.min(), one.when.max()) for one in files])
+    spans = np.array([(part.when.min(), part.when.max()) for part in files])
     meet = (spans[:, None, 0] <= spans[:, 1]) & (spans[:, 0] <= spans[:, None, 1])
     return bool((meet.sum(axis=1) > 1).mean() > 0.5)
 
@@ -271,7 +271,7 @@ def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]
     told = []
     if guessed.by_values:
         told.append("CHECK: the file has no names, so these numbers of columns are guesses")
-    lost = sum(one.lost for one in parts)
+    lost = sum(part.lost for part in parts)
     if lost:
         told.append(f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set")
     if guessed.left_out:
@@ -287,7 +287,7 @@ def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
         parts: recordings.
         unit: seconds in one unit of their times.
     """
-    ticks = clock([replace(one, when=one.when * unit) for one in parts])
+    ticks = clock([replace(part, when=part.when * unit) for part in parts])
     dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
     if not ticks.is_common:
@@ -318,7 +318,7 @@ def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[floa
     pace = speed(parts) * metres
     rate = FPS
     if pace and not WALKING[0] <= pace * FPS <= WALKING[1]:
-        rate = float(min(RATES, key=lambda one: abs(np.log(pace * one / USUAL))))
+        rate = float(min(RATES, key=lambda rate: abs(np.log(pace * rate / USUAL))))
     return rate, (
         f"CHECK: frames a second; the file does not say, and people would walk at "
         f"{pace * rate:.1f} m/s"

@@ -40,13 +40,15 @@ def clock(recordings: Sequence[Rows]) -> Clock:
     Args:
         recordings: each has a clock of its own.
     """
-    usual = np.median(np.concatenate([_intervals(one) for one in recordings] or [np.ones(1)]))
+    usual = np.median(
+        np.concatenate([_intervals(recording) for recording in recordings] or [np.ones(1)])
+    )
     if not usual > 0:
         return Clock(1.0, True, 0)
     every = _precise(recordings, float(usual))
     away = []
-    for one in recordings:
-        moments = (one.when - one.when.min()) / every
+    for recording in recordings:
+        moments = (recording.when - recording.when.min()) / every
         away.append(np.abs(moments - np.rint(moments)))
     others = int((np.concatenate(away) > AT_A_ROW).sum())
     return Clock(every if others == 0 else float(f"{usual:.6g}"), others == 0, others)
@@ -67,7 +69,7 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
     if frames[last] == frames[first] or times[last] == times[first]:
         return None
     measured = float((frames[last] - frames[first]) / (times[last] - times[first]))
-    near = float(min(RATES, key=lambda one: abs(one - measured)))
+    near = float(min(RATES, key=lambda rate: abs(rate - measured)))
     # times of 50 frames a second that are rounded to 0.01 s are off by a quarter of a frame
     for rate, most in ((near, 0.26), (float(f"{measured:.6g}"), 0.5)):
         away = np.abs((times - times[first]) * rate - (frames - frames[first]))
@@ -83,7 +85,7 @@ def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
         recordings: their times are numbers of that unit.
         length: unit of positions, if known.
     """
-    passed = np.concatenate([_intervals(one) for one in recordings])
+    passed = np.concatenate([_intervals(recording) for recording in recordings])
     usual = float(np.median(passed)) if len(passed) else 0.0
     plausible = [
         unit for unit, seconds in TIME_UNITS.items() if SEEN[0] <= usual * seconds <= SEEN[1]
@@ -99,19 +101,19 @@ def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
 def speed(recordings: Sequence[Rows]) -> float:
     """The median speed of people, in their units of length and time; 0 if nobody moves."""
     speeds = []
-    for one in recordings:
-        order = np.lexsort((one.when, one.person))
-        passed = np.diff(one.when[order])
-        same = (np.diff(one.person[order]) == 0) & (passed > 0)
-        way = np.linalg.norm(np.diff(one.position[order], axis=0), axis=1)
+    for recording in recordings:
+        order = np.lexsort((recording.when, recording.person))
+        passed = np.diff(recording.when[order])
+        same = (np.diff(recording.person[order]) == 0) & (passed > 0)
+        way = np.linalg.norm(np.diff(recording.position[order], axis=0), axis=1)
         speeds.append(way[same] / passed[same])
     return float(np.median(np.concatenate(speeds))) if any(map(len, speeds)) else 0.0
 
 
-def _intervals(one: Rows) -> np.ndarray:
-    order = np.lexsort((one.when, one.person))
-    passed = np.diff(one.when[order])
-    return np.asarray(passed[(np.diff(one.person[order]) == 0) & (passed > 0)])
+def _intervals(recording: Rows) -> np.ndarray:
+    order = np.lexsort((recording.when, recording.person))
+    passed = np.diff(recording.when[order])
+    return np.asarray(passed[(np.diff(recording.person[order]) == 0) & (passed > 0)])
 
 
 def _precise(recordings: Sequence[Rows], usual: float) -> float:

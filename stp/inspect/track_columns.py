@@ -23,10 +23,10 @@ TIME = (
     "unixtime", "tstamp", "stamp", "utc", "t",
 )  # fmt: skip
 PERSON = (
-    "id", "person", "personid", "pid", "track", "trackid", "tracknumber", "pedestrian",
+    "person", "personid", "pid", "track", "trackid", "tracknumber", "pedestrian",
     "pedestrianid", "ped", "pedid", "agent", "agentid", "object", "objectid", "objid", "obj",
     "target", "targetid", "human", "humanid", "subject", "subjectid", "actor", "actorid",
-    "entity", "entityid", "uid", "name", "p", "who",
+    "entity", "entityid", "id", "uid", "name", "p", "who",
 )  # fmt: skip
 LOST = ("lost", "islost", "outside", "outofview")
 """Marks of rows that are no detections (SDD and VATIC, CVAT)."""
@@ -128,7 +128,9 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
     for axis in "xy":
         pattern = re.compile(PLACE.format(axis=axis))
         glued = re.compile(f"{axis}({'|'.join(LENGTHS)})")
-        for of_name, unit, name in sorted(plain, key=lambda one: ("world" not in one[0], one[0])):
+        for of_name, unit, name in sorted(
+            plain, key=lambda entry: ("world" not in entry[0], entry[0])
+        ):
             short = glued.fullmatch(of_name)
             if (unit not in PIXELS and pattern.fullmatch(of_name)) or short:
                 guessed.columns[axis] = name
@@ -202,6 +204,14 @@ def _by_value(path: Path, table: pd.DataFrame) -> Guessed:
             expected="x and y, in metres or another unit of length",
             remedy="map the middle of each box's lower edge to the ground, with the homography of "
             "the camera, and write frame, id, x, y",
+        )
+    flags = numbers[:, 6:9]
+    if width == 10 and np.isnan(numbers[:, 9]).all() and np.isin(flags, (0, 1)).all():
+        raise StpError(
+            f"{path}: boxes in a picture, as the Stanford Drone Dataset has them, and no positions "
+            "on the ground",
+            expected="x and y, in metres or another unit of length",
+            remedy="map the middle of each box to the ground, and write frame, id, x, y",
         )
     x, y = 2, 3
     if width in (9, 10):  # MOTChallenge: frame, person, box, confidence, x, y, z

@@ -154,21 +154,21 @@ def run(job: Job) -> Extras:
     options = build(TracksOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     names = options.recordings(raw.names)
-    parts, found, excluded = [], [], []
+    parts, read, excluded = [], [], []
     recordings = grouped(names, options.recording)
     for number_of, (title, members) in enumerate(recordings.items(), start=1):
         recording = read_recording([raw.find(name) for name in members], options)
         sha256 = raw.checksums()[members[0]] if len(members) == 1 else ""
         part, people = _checked(recording.tracks, options, title, sha256)
         parts.append(part)
-        found.append(recording)
+        read.append(recording)
         excluded += people
         job.report("recordings read", number_of, len(recordings))
     tracks = joined(parts)
     sparse = [
         f"{title}: {who}"
-        for title, one in zip(recordings, found, strict=True)
-        for who in one.left_out
+        for title, recording in zip(recordings, read, strict=True)
+        for who in recording.left_out
     ]
     if options.variant is not None:
         expected = build(variants.Variant, options.variant, "prepare options: variant")
@@ -192,10 +192,10 @@ def run(job: Job) -> Extras:
     in_both, of_test = place.shared_people()
     prepared.write(job.out, tracks, obstacles, about, goals, surface)
     return {
-        "rows": sum(one.rows for one in found),
-        "lost_rows": sum(one.lost for one in found),
+        "rows": sum(recording.rows for recording in read),
+        "lost_rows": sum(recording.lost for recording in read),
         "detections": len(tracks),
-        "interpolated": sum(one.interpolated for one in found),
+        "interpolated": sum(recording.interpolated for recording in read),
         "filled": missing(tracks.decimated(options.decimate)),
         "people": len(tracks.people()),
         "people_in_both": in_both,
@@ -251,13 +251,13 @@ def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
     """The files of each recording, in their order, by what messages call it."""
     if recording == "file":
         return {name: [name] for name in names}
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in names:
         folder = PurePosixPath(name).parent.as_posix() if recording == "folder" else "all files"
-        found.setdefault(folder, []).append(name)
+        groups.setdefault(folder, []).append(name)
     return {
         members[0] if len(members) == 1 else f"{title} ({len(members)} files)": members
-        for title, members in found.items()
+        for title, members in groups.items()
     }
 
 

@@ -144,6 +144,7 @@ def test_columns_without_names_are_told_by_their_values(tmp_path):
         ("frame,id,bb_left,bb_top,bb_width,bb_height\n1,1,5,6,7,8\n", "boxes in a picture"),
         ("track_id xmin ymin xmax ymax frame lost\n1 5 6 7 8 1 0\n", "boxes in a picture"),
         ("1,1,912,484,97,109,0.9,-1,-1,-1\n2,1,913,484,97,109,0.9,-1,-1,-1\n", "MOTChallenge"),
+        ('0 5 6 7 8 1 0 0 0 "Biker"\n0 6 6 8 8 2 0 0 1 "Biker"\n', "Stanford Drone"),
         ("1 1 5\n2 1 6\n", "3 columns without names"),
         ("frame,x,y\n1,1,5\n2,1,6\n", "no column for person"),
     ],

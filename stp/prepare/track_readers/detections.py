@@ -119,14 +119,14 @@ def read(
             person in two places at once, or is of people who are seen too seldom.
     """
     paths = [paths] if isinstance(paths, Path) else list(paths)
-    found = rows(paths, columns, time_unit)
-    position = found.position * metres
-    count = len(found.when) + found.lost
+    detected = rows(paths, columns, time_unit)
+    position = detected.position * metres
+    count = len(detected.when) + detected.lost
     if columns.frame is not None:
-        tracks = Tracks(found.when, found.person, position, step, dt)
-        return Recording(tracks, count, found.lost)
+        tracks = Tracks(detected.when, detected.person, position, step, dt)
+        return Recording(tracks, count, detected.lost)
     title = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    time, person, position = _once(found, position, title)
+    time, person, position = _once(detected, position, title)
     _check_length(time, person, dt, title)
     tracks, interpolated = on_one_clock(time, person, position, dt)
     usual, of_people = intervals(time, person)
@@ -139,12 +139,12 @@ def read(
             remedy=f"set `dt: {usual:.4g}`, or correct time_unit" if usual else "check the columns",
         )
     left_out = tuple(
-        f"{found.name(who)}, seen every {every:.3g} s"
+        f"{detected.name(who)}, seen every {every:.3g} s"
         if (every := of_people.get(who))
-        else f"{found.name(who)}, seen once"
+        else f"{detected.name(who)}, seen once"
         for who in lacking.tolist()
     )
-    return Recording(tracks, count, found.lost, interpolated, left_out)
+    return Recording(tracks, count, detected.lost, interpolated, left_out)
 
 
 def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Rows:
@@ -196,13 +196,13 @@ def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFr
         when = seconds(table[columns.time], time_unit)
     else:
         when = pd.to_numeric(table[columns.frame], errors="coerce")
-    found = pd.DataFrame({"when": when.astype(np.float64)})
+    part = pd.DataFrame({"when": when.astype(np.float64)})
     for axis, name in (("x", columns.x), ("y", columns.y)):
-        found[axis] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
-    found["person"] = str(path) if columns.person is None else table[columns.person]
+        part[axis] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
+    part["person"] = str(path) if columns.person is None else table[columns.person]
     lost = np.zeros(len(table), bool) if columns.lost is None else is_set(table[columns.lost])
-    bad = ~np.isfinite(found[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
-    bad = np.flatnonzero(bad if bad.any() else found["person"].isna() & ~lost)
+    bad = ~np.isfinite(part[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
+    bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)
     if len(bad):
         row = int(bad[0])
         where = f"row {row + 1}" if form is None else (
@@ -213,7 +213,7 @@ def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFr
             expected="numbers in all declared columns; times may be dates (2024-05-01 10:00:40.4)",
             remedy="leave such rows out: gaps are filled when scenarios are made",
         )
-    return found[~lost], int(lost.sum())
+    return part[~lost], int(lost.sum())
 
 
 def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
@@ -230,9 +230,9 @@ def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
         return _of_dates(column)
     if pd.api.types.is_timedelta64_dtype(column):
         return column.dt.total_seconds()
-    found = pd.to_numeric(column, errors="coerce")
-    if found.notna().any() or not len(column):
-        return found * unit
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().any() or not len(column):
+        return numbers * unit
     words = column.astype(str).str.strip().str.replace(",", ".", regex=False)
     dates = pd.to_datetime(
         words.str.replace("/", "-", regex=False), format="ISO8601", utc=True, errors="coerce"
@@ -266,17 +266,17 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 
 def _once(
-    found: Rows, position: np.ndarray, title: str
+    detected: Rows, position: np.ndarray, title: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times, people and positions without repeated rows; nobody is in two places at once."""
     table = pd.DataFrame(
-        {"person": found.person, "time": found.when, "x": position[:, 0], "y": position[:, 1]}
+        {"person": detected.person, "time": detected.when, "x": position[:, 0], "y": position[:, 1]}
     )
     table = table.drop_duplicates()  # the same line twice says nothing else
     if (twice := table.duplicated(["person", "time"])).any():
         first = table[twice].iloc[0]
         raise StpError(
-            f"{title}: {found.name(int(first.person))} is in two places at {first.time:.12g} s, "
+            f"{title}: {detected.name(int(first.person))} is in two places at {first.time:.12g} s, "
             f"and so are {twice.sum() - 1} more",
             expected="one detection of each person and time",
             remedy="keep one of them, or give the two people different names",

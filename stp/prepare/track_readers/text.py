@@ -70,7 +70,7 @@ def layout(path: Path) -> Layout:
         )
     texts = [line for _, line in rows]
     fits = {separator: _fit(texts[1:] or texts, separator) for separator in SEPARATORS}
-    separator = max(SEPARATORS, key=lambda one: fits[one][0])  # the first of the best
+    separator = max(SEPARATORS, key=lambda separator: fits[separator][0])  # the first of the best
     if not fits[separator][0]:
         separator = ","
     _, width, numeric, decimal = fits[separator]
@@ -106,7 +106,7 @@ def table(path: Path, form: Layout, by_number: bool, most: int | None = None) ->
     if by_number:  # a line of names is then a row without numbers, which is told
         names, skipped = None, skipped - (form.names is not None and not form.in_comment)
     try:
-        found = pd.read_csv(
+        read = pd.read_csv(
             path,
             sep=form.separator,
             decimal=form.decimal,
@@ -125,13 +125,13 @@ def table(path: Path, form: Layout, by_number: bool, most: int | None = None) ->
             expected="detections in a CSV or Parquet file",
             remedy="fetch the file again",
         ) from None
-    if not isinstance(found.index, pd.RangeIndex):  # pandas takes the first column for an index
+    if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first column for an index
         raise StpError(
             f"{path}: lines have more values than there are names in the first one",
             expected="a name for each column",
             remedy="complete the first line, or take the separators at the ends of lines out",
         )
-    return found
+    return read
 
 
 def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
@@ -175,8 +175,8 @@ def _head(path: Path) -> tuple[str, list[tuple[int, str]]]:
     lines = text.splitlines()
     if len(start) == HEAD_BYTES:  # the last line goes on
         lines = lines[:-1]
-    found = [(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
-    return encoding, found[:MOST_LINES]
+    numbered = [(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
+    return encoding, numbered[:MOST_LINES]
 
 
 def _fit(lines: list[str], separator: str) -> tuple[float, int, float, str]:
