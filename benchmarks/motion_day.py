@@ -107,7 +107,7 @@ def write(folder: Path, hours: float, people: float) -> None:
 def read(folder: str) -> str:
     """The text, on one clock; kept for `cut`."""
     text = Path(folder, "day.csv")
-    tracks = detections.read(text, detections.ATC, metres=0.001, step=1, dt=DT)
+    tracks = detections.read(text, detections.ATC, metres=0.001, step=1, dt=DT).tracks
     kept = Path(folder, "tracks.npz")
     np.savez(kept, frame=tracks.frame, person=tracks.person, position=tracks.position)
     return f"{text.stat().st_size / 1e9:.2f} GB of text, {len(tracks):,} detections on the clock"

@@ -14,7 +14,7 @@ import yaml
 from stp.core.errors import StpError
 from stp.inspect.about import Leakage
 from stp.inspect.new_dataset import new_dataset
-from stp.inspect.new_tracks import guess_columns
+from stp.inspect.track_columns import guess_columns
 from stp.inspect.tracks import lines
 from stp.plan import config
 from stp.plan.cells import Plan
@@ -166,7 +166,8 @@ def test_nine_lines_are_enough(facts, tmp_path):
 )
 def test_guessed_columns(tmp_path, header, columns, unit):
     (tmp_path / "a.csv").write_text(header + "\n")
-    assert guess_columns(tmp_path / "a.csv") == (columns, unit)
+    guessed = guess_columns(tmp_path / "a.csv")
+    assert (guessed.columns, guessed.length) == (columns, unit)
 
 
 def test_centimetres_faster_frames_and_a_jump_are_noticed(facts, tmp_path):

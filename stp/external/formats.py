@@ -2,6 +2,7 @@
 
 import zipfile
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol
@@ -146,7 +147,9 @@ class Mp4Windows:
     is read back differs by up to about 3/255.
     """
 
-    def __init__(self, folder: Path, shapes: Mapping[str, tuple[int, ...]], rate: int = 10) -> None:
+    def __init__(
+        self, folder: Path, shapes: Mapping[str, tuple[int, ...]], rate: Fraction = Fraction(10)
+    ) -> None:
         self.folder, self.rate = folder, rate
         self._written = dict.fromkeys(shapes, 0)
         for name in shapes:
@@ -163,7 +166,7 @@ class Mp4Windows:
         """Every file is closed already."""
 
 
-def _encode(path: Path, clip: np.ndarray, rate: int) -> None:
+def _encode(path: Path, clip: np.ndarray, rate: Fraction) -> None:
     """Write uint8 frames (T, 1 or 3, H, W) as H.264."""
     import av
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,13 @@ def export(
     return len(clips)
 
 
+def _rate(data: Prepared, clips: Clips) -> Fraction:
+    """Frames per second of windows; 10 where the data do not tell, or windows differ in it."""
+    fps, strides = data.attrs.get("fps"), set(clips.index["stride"])
+    known = bool(fps) and not clips.virtual and len(strides) == 1
+    return Fraction(fps / strides.pop() if known else 10).limit_denominator(1001)
+
+
 def _write(
     plan: Plan,
     data: Prepared,
@@ -162,7 +170,7 @@ def _write(
     elif kind == "npz":
         writer = NpzWindows(out, shapes, coordinates, about)
     else:
-        writer = Mp4Windows(out, shapes, int(data.attrs.get("fps") or 10))
+        writer = Mp4Windows(out, shapes, _rate(data, clips))
     values, seen = Values(data.shape[0]), []
     row_bytes = 4 * length * int(np.prod(data.shape))
     for rows in blocks(count, row_bytes):

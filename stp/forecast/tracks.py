@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.options import build, require
-from stp.inspect.new_tracks import guess, members
-from stp.prepare.track_readers import detections, trajnetpp
-from stp.prepare.tracks import TracksOptions
+from stp.core.options import build
+from stp.inspect.guess_tracks import SUFFIXES, guess, members
+from stp.prepare.tracks import TracksOptions, grouped, read_recording
 from stp.tracks import densities
 from stp.tracks.gaps import filled
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.smoothing import box
-from stp.tracks.tracks import Tracks, joined
+from stp.tracks.tracks import joined
 
 OBSERVE, PREDICT = 8, 12
 """Positions that a predictor without a calibration is shown, and predicts."""
@@ -111,7 +110,8 @@ def read(
     Gaps are filled and positions smoothed from what was observed alone, as under ``strict``.
 
     Args:
-        path: .csv, .parquet or .ndjson, or a folder of them, which follow one another.
+        path: a file of detections, or a folder of them, which follow one another unless the
+            options say that they are of one recording.
         observe: positions.
         options: of the reader; guessed as `stp new-dataset` does unless given.
         fps: frames per second, if somebody knows; for the guess.
@@ -121,11 +121,17 @@ def read(
     """
     found = members(path)
     if not found:
-        raise StpError(f"{path}: no detections", expected="a file .csv, .parquet or .ndjson")
+        raise StpError(f"{path}: no detections", expected=f"a file {' '.join(SUFFIXES)}")
+    folder = path if path.is_dir() else path.parent
+    names = [one.relative_to(folder).as_posix() for one in found]
     if options is None:
-        options = guess(found[0].parent, [one.name for one in found], fps).prepare
+        options = guess(folder, names, fps).prepare
     made = build(TracksOptions, options, "prepare options of tracks")
-    tracks = joined([_detections(one, made) for one in found])
+    recordings = [
+        read_recording([folder / name for name in files], made).tracks
+        for files in grouped(names, made.recording).values()
+    ]
+    tracks = joined(recordings).ordered()
     # Counted from the end: the last moment is where the future begins.
     step, dt = tracks.step * made.decimate, tracks.dt * made.decimate
     whole = filled(tracks)
@@ -148,13 +154,3 @@ def read(
             remedy="observe fewer positions (--observe), or cut the recording where people are",
         )
     return Crowd(np.array(person), box(np.stack(positions), made.smooth), dt, short)
-
-
-def _detections(path: Path, options: TracksOptions) -> Tracks:
-    """Detections of one file of somebody's own."""
-    step, dt = options.step, options.seconds
-    if options.format == "trajnetpp":
-        return trajnetpp.read(path, step=step, dt=dt)
-    require(options.format == "columns", "format", options.format, "columns or trajnetpp")
-    columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
-    return detections.read(path, columns, metres=options.scale, step=step, dt=dt)

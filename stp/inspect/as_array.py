@@ -14,7 +14,7 @@ from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, check_known
 
 KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
-"""Attributes that an array gets."""
+"""Attributes that an array gets; fps is that of its steps."""
 
 
 def clips(
@@ -40,6 +40,9 @@ def clips(
         if place in arrays and arrays[place].ndim == 1
     }
     attrs = {key: data.attrs[key] for key in KEPT if data.attrs.get(key) is not None}
+    strides: set[int] = set() if found.virtual else set(found.index["stride"].iloc[rows].tolist())
+    if (fps := attrs.pop("fps", None)) is not None and len(strides) == 1:
+        attrs["fps"] = fps / strides.pop()
     dims = ("sample", "step", "channel", "y", "x")
     return xr.DataArray(values, coordinates, dims, name=str(Path(dataset).name), attrs=attrs)
 

@@ -20,6 +20,7 @@ from PIL import Image
 from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
+from stp.inspect import guess_tracks
 from stp.inspect import new_tracks as inspect_tracks
 from stp.plan import config
 from stp.plan.model import Size
@@ -175,7 +176,7 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
             )
     if len(found) != 1:
         counts = ", ".join(f"{len(members)} of {kind}" for kind, members in found.items())
-        kinds = {**SUFFIXES, "detections of people": inspect_tracks.SUFFIXES}
+        kinds = {**SUFFIXES, "detections of people": guess_tracks.SUFFIXES}
         known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
         raise StpError(
             f"{path}: {counts or 'no files that could be read'}",
@@ -721,15 +722,15 @@ def _is_tracks(path: Path) -> bool:
         for ends in SUFFIXES.values()
         if one.name.lower() != "map.png"  # which may lie beside detections
     )
-    return path.exists() and not of_frames and bool(inspect_tracks.members(path))
+    return path.exists() and not of_frames and bool(guess_tracks.members(path))
 
 
 def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -> Iterator[str]:
     """Write the draft of a dataset of tracks, and of a scale file."""
     root = root_of(path)
-    names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
+    names = [one.relative_to(root).as_posix() for one in guess_tracks.members(path)]
     name = _named(path, name)
-    found = inspect_tracks.guess(root, names, fps)
+    found = guess_tracks.guess(root, names, fps)
     options, others = inspect_tracks.around(root, path if path.is_dir() else path.parent)
     found.prepare.update(options)
     mirror = None if root in _raw_folders() else root

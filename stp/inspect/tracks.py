@@ -10,6 +10,7 @@ from stp.inspect.counts import Row
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
+from stp.tracks.gaps import LONGEST_GAP
 
 NOT_PREPARED = "known when it is prepared"
 PARTS = {"test": "", "calibration": "-train"}
@@ -78,6 +79,7 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
         f"{number(found['on_obstacles'])} detections are on; {number(found['goals'])} goals; "
         f"{number(found['cells'])} cells with a class"
     )
+    yield from made_up(found)
     yield from (f"left out: {text}" for text in left_out(found))
     yield ""
     yield f"scenarios of {dataset.context} -> {dataset.horizon} positions"
@@ -99,8 +101,31 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     yield f"what each protocol shows predictors of the future: `stp leak {name}`"
 
 
+def made_up(found: dict[str, Any]) -> Iterator[str]:
+    """Positions at which nobody was detected, as it was counted when a dataset was prepared."""
+    if found["interpolated"]:
+        yield (
+            f"interpolated between two of {number(found['rows'])} rows: "
+            f"{share(found['interpolated'], found['detections'])} detections"
+        )
+    if found["filled"]:
+        yield (
+            f"missing in gaps of up to {LONGEST_GAP:g} s, which scenarios fill: "
+            f"{_counted(found['filled'], 'position')}"
+        )
+
+
 def left_out(found: dict[str, Any]) -> Iterator[str]:
-    """People and goals that are not in the prepared data, and why."""
+    """Rows, people and goals that are not in the prepared data, and why."""
+    if found["lost_rows"]:
+        yield f"{share(found['lost_rows'], found['rows'])} rows, which are marked as lost"
+    if found["sparse_people"]:
+        named, most = found["some_sparse_people"], 5
+        more = f"; and {number(found['sparse_people'] - most)} more" * (len(named) > most)
+        yield (
+            f"{number(found['sparse_people'])} people, who are seen too seldom "
+            f"({'; '.join(named[:most])}{more})"
+        )
     for person in found["excluded_people"]:
         yield f"a person, for a teleport ({person})"
     goals = found["absurd_goals"]
@@ -112,10 +137,13 @@ def left_out(found: dict[str, Any]) -> Iterator[str]:
 
 def shared_people(found: dict[str, Any]) -> str:
     """What calibration and test share."""
-    both, people = found["people_in_both"], found["people"]
+    both, lacking, people = (
+        found[key] for key in ("people_in_both", "people_of_test_alone", "people")
+    )
     return (
-        "calibration and test follow each other in the same recordings: "
-        f"{share(both, people)} people are in both"
+        "calibration and test follow each other in the same recordings: under atlas-paper "
+        f"{share(both, people)} people are in both, under the other protocols nobody: "
+        f"{share(lacking, people)}, who are there at the cut, are left out of the calibration"
     )
 
 

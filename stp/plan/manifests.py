@@ -159,7 +159,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
     for name in datasets:
         if plan.recipes.samples(name).has_steps:
             options = plan.recipes.prepare(name)["options"]
-            step = options["dt"] if options.get("dt") else 1 / options["fps"]
+            step = options.get("dt") or options.get("step", 1) / options["fps"]
             steps[name] = round(step * options.get("decimate", 1), 6)
     return steps
 

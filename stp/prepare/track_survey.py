@@ -29,10 +29,11 @@ def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
         in a scenario, each time), and left_out: reason -> moments. A moment has the first reason
         of `REASONS` that holds.
     """
-    some = len(place.tracks.part(0, place.about["calibration"])) > 0  # of very few, a share is none
-    parts = ("calibration", "test") if some else ("test",)
     return {
-        protocol: {part: _part(place, part, protocol, observe, predict) for part in parts}
+        protocol: {
+            part: _part(place, part, protocol, observe, predict)
+            for part in place.filled_parts(protocol)
+        }
         for protocol in PROTOCOLS
     }
 

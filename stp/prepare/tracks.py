@@ -1,7 +1,8 @@
 """Tracks of people: detections in any of their formats, and what is around them, to Parquet."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,23 @@ from stp.data.raw_files import RawFiles
 from stp.prepare import track_maps as maps
 from stp.prepare import track_variants as variants
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
+from stp.prepare.track_readers.detections import Recording
 from stp.prepare.track_survey import survey
 from stp.tracks import prepared
+from stp.tracks.gaps import missing
 from stp.tracks.obstacles import Obstacles
-from stp.tracks.tracks import FASTEST, Tracks, check_detections, check_speed, joined, jumps, without
+from stp.tracks.tracks import (
+    FASTEST,
+    Tracks,
+    check_detections,
+    check_speed,
+    joined,
+    jumps,
+    together,
+    without,
+)
 
+RECORDINGS = ("file", "folder", "all")
 FORMATS = ("trajnetpp", "ewap", "columns", "atc", "thor", "qualisys")
 MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0, "ft": 0.3048, "in": 0.0254}
@@ -37,7 +50,11 @@ class TracksOptions:
         step: frames between two annotations.
         decimate: scenarios keep every so many annotations; all of them are stored, since a dataset
             is split before, as in the released code of Atlas.
-        columns: of the format ``columns``: {frame or time, person, x, y}, names or numbers.
+        columns: of the format ``columns``: {frame or time, person, x, y, lost}, names or numbers.
+            Without ``person`` each file is one person; rows in which ``lost`` is set are left out.
+        time_unit: of times that are numbers: s, ms, us, ns, or the seconds in another unit.
+        recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
+            Those of one recording share a clock and the numbers of people.
         units: of x and y, for ``columns``, ``atc`` and ``thor``; or
         metres: in one of their units.
         variant: {rows, people, step} of all files together; others of the same name are refused.
@@ -58,6 +75,8 @@ class TracksOptions:
     step: int = 1
     decimate: int = 1
     columns: dict[str, Any] | None = None
+    time_unit: str | float = "s"
+    recording: str = "file"
     units: str | None = None
     metres: float | None = None
     variant: dict[str, int] | None = None
@@ -79,6 +98,11 @@ class TracksOptions:
             value = getattr(self, name)
             ok = value is None or (number(value) and value > 0)
             require(ok, name, value, "a number, more than 0")
+        unit = self.time_unit
+        ok = unit in detections.TIME_UNITS or (number(unit) and unit > 0)
+        units = f"{', '.join(detections.TIME_UNITS)}, or a number of seconds, more than 0"
+        require(ok, "time_unit", unit, units)
+        require(self.recording in RECORDINGS, "recording", self.recording, " or ".join(RECORDINGS))
         for name in ("step", "decimate", "fewest"):
             require(whole(getattr(self, name), 1), name, getattr(self, name), "a number from 1")
         ok = number(self.calibration) and 0 <= self.calibration < 1
@@ -101,7 +125,7 @@ class TracksOptions:
         wants_columns = self.format == "columns"
         require(
             wants_columns == (self.columns is not None), "columns", self.columns,
-            "{person, x, y} and frame or time, for the format columns only",
+            "{frame or time, person, x, y}, for the format columns only",
         )  # fmt: skip
 
     @property
@@ -130,13 +154,22 @@ def run(job: Job) -> Extras:
     options = build(TracksOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     names = options.recordings(raw.names)
-    parts, excluded = [], []
-    for number_of, name in enumerate(names, start=1):
-        part, people = _checked(_read(raw.find(name), options), options, name, raw)
+    parts, read, excluded = [], [], []
+    recordings = grouped(names, options.recording)
+    for number_of, (title, members) in enumerate(recordings.items(), start=1):
+        recording = read_recording([raw.find(name) for name in members], options)
+        sha256 = raw.checksums()[members[0]] if len(members) == 1 else ""
+        part, people = _checked(recording.tracks, options, title, sha256)
         parts.append(part)
+        read.append(recording)
         excluded += people
-        job.report("recordings read", number_of, len(names))
+        job.report("recordings read", number_of, len(recordings))
     tracks = joined(parts)
+    sparse = [
+        f"{title}: {who}"
+        for title, recording in zip(recordings, read, strict=True)
+        for who in recording.left_out
+    ]
     if options.variant is not None:
         expected = build(variants.Variant, options.variant, "prepare options: variant")
         sha256 = raw.checksums()[names[0]] if len(names) == 1 else ""
@@ -155,31 +188,33 @@ def run(job: Job) -> Extras:
         map_names = ", ".join((options.map or {}).values())
         covered = maps.check_covered(obstacles, tracks.position, map_names)
     place = prepared.Place(tracks, obstacles, about, goals, surface)
-    found = survey(place, observe=recipe["context"], predict=recipe["horizon"])
+    scenarios = survey(place, observe=recipe["context"], predict=recipe["horizon"])
+    in_both, of_test = place.shared_people()
     prepared.write(job.out, tracks, obstacles, about, goals, surface)
     return {
+        "rows": sum(recording.rows for recording in read),
+        "lost_rows": sum(recording.lost for recording in read),
         "detections": len(tracks),
+        "interpolated": sum(recording.interpolated for recording in read),
+        "filled": missing(tracks.decimated(options.decimate)),
         "people": len(tracks.people()),
-        "people_in_both": _in_both(tracks, options.calibration),
+        "people_in_both": in_both,
+        "people_of_test_alone": of_test,
         "seconds": round(float(tracks.frame.max() - tracks.frame.min()) / tracks.step * tracks.dt),
         "excluded_people": excluded,
+        "sparse_people": len(sparse),
+        "some_sparse_people": sparse[:MOST_NAMED],
         "obstacles": len(obstacles.position) if obstacles else 0,
         "on_obstacles": covered,
         "goals": 0 if goals is None else len(goals),
         "absurd_goals": absurd,
         "cells": 0 if surface is None else len(surface.position),
-        "scenarios": found,
+        "scenarios": scenarios,
     }
 
 
-def _in_both(tracks: Tracks, calibration: float) -> int:
-    """People of whom the cut between calibration and test leaves detections on both sides."""
-    before, after = tracks.part(0, calibration), tracks.part(calibration, 1)
-    return len(np.intersect1d(before.person, after.person))
-
-
 def _checked(
-    tracks: Tracks, options: TracksOptions, name: str, raw: RawFiles
+    tracks: Tracks, options: TracksOptions, name: str, sha256: str
 ) -> tuple[Tracks, list[str]]:
     """The detections that can be used, and who was left out, with the reason."""
     try:
@@ -190,7 +225,7 @@ def _checked(
             check_speed(kept, name, options.fastest)
             return tracks, []
     except StpError as error:
-        known = variants.named(variants.of(tracks), raw.checksums()[name])
+        known = variants.named(variants.of(tracks), sha256)
         if not known:
             raise
         raise StpError(
@@ -208,19 +243,48 @@ def _checked(
     return slow, [f"{name}: {found.of(person)}" for person in people]
 
 
-def _read(path: Path, options: TracksOptions) -> Tracks:
+MOST_NAMED = 100
+"""People who are named in a receipt; all are counted."""
+
+
+def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
+    """The files of each recording, in their order, by what messages call it."""
+    if recording == "file":
+        return {name: [name] for name in names}
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        folder = PurePosixPath(name).parent.as_posix() if recording == "folder" else "all files"
+        groups.setdefault(folder, []).append(name)
+    return {
+        members[0] if len(members) == 1 else f"{title} ({len(members)} files)": members
+        for title, members in groups.items()
+    }
+
+
+def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
+    """Read the files of one recording.
+
+    Raises:
+        StpError: a file cannot be read, or is not what the options say.
+    """
     step, dt = options.step, options.seconds
-    if options.format == "trajnetpp":
-        return trajnetpp.read(path, step=step, dt=dt)
-    if options.format == "ewap":
-        return ewap.read(path, step=step, dt=dt)
-    if options.format == "qualisys":
-        return qualisys.read(path, dt=dt)
+    readers: dict[str, Callable[[Path], Tracks]] = {
+        "trajnetpp": lambda path: trajnetpp.read(path, step=step, dt=dt),
+        "ewap": lambda path: ewap.read(path, step=step, dt=dt),
+        "qualisys": lambda path: qualisys.read(path, dt=dt),
+    }
+    if options.format in readers:
+        tracks = together([readers[options.format](path) for path in paths])
+        return Recording(tracks, len(tracks))
     known = {"atc": detections.ATC, "thor": detections.THOR}
     columns = known.get(options.format)
     if columns is None:
         columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
-    return detections.read(path, columns, metres=options.scale, step=step, dt=dt)
+    unit = options.time_unit
+    return detections.read(
+        paths, columns, metres=options.scale, step=step, dt=dt,
+        time_unit=detections.TIME_UNITS[unit] if isinstance(unit, str) else unit,
+    )  # fmt: skip
 
 
 def _map(

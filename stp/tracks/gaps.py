@@ -26,6 +26,15 @@ def unlike(frames: np.ndarray) -> np.ndarray:
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
 
 
+def missing(tracks: Tracks) -> int:
+    """How many positions within gaps of up to `LONGEST_GAP` scenarios may have to fill."""
+    order = np.lexsort((tracks.frame, tracks.person))
+    steps = np.diff(tracks.frame[order]) / tracks.step
+    own = np.diff(tracks.person[order]) == 0
+    gaps = steps[own & (steps > 1) & (steps * tracks.dt <= LONGEST_GAP + 1e-9)]
+    return int(np.floor(gaps - 1).sum())
+
+
 def filled(tracks: Tracks) -> Tracks:
     """Fill gaps of up to `LONGEST_GAP` linearly (Atlas, released code).
 

@@ -15,11 +15,12 @@ from stp.tracks import tables
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Protocol, Scenarios, extract
 from stp.tracks.surface import Surface
-from stp.tracks.tracks import Tracks, released_clock
+from stp.tracks.tracks import Tracks, released_clock, split_in_time
 
 TRACKS, OBSTACLES = "tracks.parquet", "obstacles.parquet"
 GOALS, SURFACE = "goals.parquet", "surface.parquet"
 T = TypeVar("T")
+PARTS = ("calibration", "test")
 PROTOCOLS: tuple[Protocol, ...] = ("atlas-paper", "strict", "strict-relaxed")
 """Names of subsets: how scenarios are cut is the protocol of a test, and of a calibration."""
 
@@ -96,25 +97,42 @@ class Place:
         Raises:
             StpError: there is no such part or protocol.
         """
-        share = self.about["calibration"]
-        parts = {"calibration": (0.0, share), "test": (share, 1.0)}
-        if part not in parts or protocol not in PROTOCOLS:
+        if part not in PARTS or protocol not in PROTOCOLS:
             raise StpError(
                 f"no scenarios of {part!r} by {protocol!r}",
-                expected=f"{' or '.join(parts)}, by {' or '.join(PROTOCOLS)}",
+                expected=f"{' or '.join(PARTS)}, by {' or '.join(PROTOCOLS)}",
                 remedy="name a protocol as the subset",
             )
-        tracks = self.tracks
-        if protocol == "atlas-paper":
-            tracks = released_clock(tracks, self.about.get("recordings", [len(tracks)]))
-        chosen = tracks.part(*parts[part])
+        chosen = self._parts(protocol)[part]
         if not len(chosen):
             raise StpError(
                 f"{self.about['dataset']}: no detections are for {part}",
-                expected=f"a share of them; that for calibration is {share:g}",
+                expected=f"a share of them, that for calibration is {self.about['calibration']:g}"
+                "; under other protocols than atlas-paper, of people who are not in the test",
                 remedy="calibrate on another dataset, or set `calibration` in its configuration",
             )
         return chosen
+
+    def _parts(self, protocol: str) -> dict[str, Tracks]:
+        """Both parts, which may be empty."""
+        share = self.about["calibration"]
+        recordings = self.about.get("recordings", [len(self.tracks)])
+        if protocol == "atlas-paper":
+            moved = released_clock(self.tracks, recordings)
+            return dict(zip(PARTS, (moved.part(0, share), moved.part(share, 1)), strict=True))
+        return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
+
+    def filled_parts(self, protocol: str) -> list[str]:
+        """The parts that have detections under a protocol: of very few, a share is none."""
+        return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
+
+    def shared_people(self) -> tuple[int, int]:
+        """People who are in both parts under ``atlas-paper``, and those whom the calibration lacks
+        under the other protocols since they are in the test."""
+        before, after = self._parts("atlas-paper").values()
+        recordings = self.about.get("recordings", [len(self.tracks)])
+        lacking = split_in_time(self.tracks, self.about["calibration"], recordings)[2]
+        return len(np.intersect1d(before.person, after.person)), lacking
 
     def rules(self, protocol: str, fewest: int | None = None) -> dict[str, Any]:
         """How `stp.tracks.scenarios.extract` cuts scenarios of this dataset."""

@@ -20,7 +20,7 @@ RELEASED_APART = 1.01
 
 @dataclass(frozen=True)
 class Tracks:
-    """Detections, in the order of their file.
+    """Detections, in the order of their file, which `atlas-paper` alone depends on.
 
     Attributes:
         frame: float64 (R,): whole numbers; float because filled gaps may lie between, and because
@@ -49,10 +49,15 @@ class Tracks:
             position=self.position[chosen],
         )
 
+    def ordered(self) -> "Tracks":
+        """The detections by frame, and by person in each frame, whatever their order was."""
+        return self.rows(np.lexsort((self.person, self.frame)))
+
     def part(self, begin: float, end: float) -> "Tracks":
         """The detections between two shares of the rows, as Atlas splits calibration and test.
 
-        A track that straddles a cut is cut: it is rows that are counted, not people or seconds.
+        It is rows of the file that are counted, not people or seconds: where they are not in the
+        order of time, both parts are of the same time, and a track that straddles a cut is cut.
 
         Args:
             begin, end: shares, from 0 to 1.
@@ -77,6 +82,33 @@ class Tracks:
         return replace(self.rows(ahead % kept == 0), step=kept, dt=self.dt * rate)
 
 
+def split_in_time(
+    tracks: Tracks, share: float, recordings: Sequence[int]
+) -> tuple[Tracks, Tracks, int]:
+    """Split detections at a moment, so that no moment and nobody is on both sides.
+
+    The order of the rows does not matter. Who is there on both sides of the cut is left out of the
+    first part, since the second one, the test, is to have everybody who is there.
+
+    Args:
+        tracks: made by `joined`.
+        share: of the detections, in the order of time, that are before the cut; less than 1.
+        recordings: detections of each, in their order; numbers of people hold within one.
+
+    Returns:
+        both parts, ordered by frame and person, and how many people the first one lacks.
+    """
+    order = np.lexsort((tracks.person, tracks.frame))
+    recording = np.repeat(np.arange(len(recordings)), recordings)[order]
+    tracks = tracks.rows(order)
+    row = int(len(tracks) * share)
+    later = tracks.frame >= tracks.frame[row]
+    here = recording == recording[row]
+    stays = here & np.isin(tracks.person, tracks.person[here & later])
+    straddling = len(np.unique(tracks.person[stays & ~later]))
+    return tracks.rows(~later & ~stays), tracks.rows(later), straddling
+
+
 def joined(parts: Sequence[Tracks]) -> Tracks:
     """Put recordings behind each other, far enough apart that none meets another.
 
@@ -96,11 +128,16 @@ def joined(parts: Sequence[Tracks]) -> Tracks:
     for part in parts:
         shifted.append(replace(part, frame=part.frame + behind))
         behind = _after(shifted[-1])
+    return together(shifted)
+
+
+def together(parts: Sequence[Tracks]) -> Tracks:
+    """The detections of parts of one recording, with their frames and people as they are."""
     return replace(
         parts[0],
-        frame=np.concatenate([part.frame for part in shifted]),
-        person=np.concatenate([part.person for part in shifted]),
-        position=np.concatenate([part.position for part in shifted]),
+        frame=np.concatenate([part.frame for part in parts]),
+        person=np.concatenate([part.person for part in parts]),
+        position=np.concatenate([part.position for part in parts]),
     )
 
 
@@ -286,7 +323,8 @@ def _check_clock(tracks: Tracks, name: str) -> None:
             expected=f"annotations every {tracks.step} frames, {1 / tracks.dt:g} a second",
             remedy="declare the step of this file, or its two rates as two datasets",
         )
-    if usual != tracks.step:
+    shared = int(np.gcd.reduce(intervals.astype(np.int64)))
+    if usual > 2 * tracks.step or (usual != tracks.step and shared != tracks.step):
         raise StpError(
             f"{name}: most people are annotated every {usual:g} frames",
             expected=f"every {tracks.step} frames, {1 / tracks.dt:g} times a second",

@@ -68,16 +68,23 @@ class Learned:
     told: dict[str, Any]
 
 
-def split(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
+def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of scenarios to learn from, and of those to validate on: the last fifth of episodes.
 
-    Episodes do not overlap, so nothing of the one is in the other. Of a single episode nothing is
-    kept for validation.
+    Episodes do not overlap, so no moment of the one is in the other. Except under ``atlas-paper``,
+    scenarios of people who are in validation, too, are in neither. Nothing is kept for validation
+    of a single episode, or where nothing would be left to learn from.
     """
     episodes = np.unique(scenarios.episode)
     kept = max(1, round(len(episodes) / 5)) if len(episodes) > 1 else 0
     last = np.isin(scenarios.episode, episodes[len(episodes) - kept :])
-    return np.flatnonzero(~last), np.flatnonzero(last)
+    learnt = ~last
+    if protocol != "atlas-paper":
+        shared = np.isin(scenarios.person, scenarios.person[last]) & scenarios.present
+        learnt &= ~shared.any(axis=1)
+    if not learnt.any():
+        return np.arange(len(scenarios)), np.empty(0, np.int64)
+    return np.flatnonzero(learnt), np.flatnonzero(last)
 
 
 def learn(
@@ -117,7 +124,7 @@ def learn(
             expected="at least one in the part of the dataset that calibration may see",
             remedy="ask for fewer people, or for shorter observation and prediction",
         )
-    learnt, validated = split(scenarios)
+    learnt, validated = split(scenarios, recipe["train_subset"])
     rows = objective.rows(scenarios.chosen(learnt))
     kept = objective.rows(scenarios.chosen(validated)) if len(validated) else None
     with torch.random.fork_rng(devices=[]):

@@ -13,8 +13,8 @@ NEEDS = {
 }
 OF_OTHERS = (
     "fetch/generators",  # imitate the files of others
+    "inspect/track_columns.py",
     "prepare/track_readers/detections.py",
-    "inspect/new_tracks.py",
     "export/checking.py",  # of a bundle whose members have checksums
 )
 

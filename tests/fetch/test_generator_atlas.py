@@ -15,7 +15,7 @@ from stp.plan.strict import merge
 from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_survey import survey
-from stp.prepare.tracks import TracksOptions, _read
+from stp.prepare.tracks import TracksOptions, read_recording
 from stp.tracks.prepared import Place
 from stp.tracks.tracks import check_detections, check_speed, joined
 
@@ -49,7 +49,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
     run_generator(release.generator, release.options, tmp_path / "raw")
     given = merge(dataset.prepare, release.prepare)
     options = build(TracksOptions, given, name)
-    parts = [_read(tmp_path / "raw" / file, options) for file in options.files]
+    parts = [read_recording([tmp_path / "raw" / file], options).tracks for file in options.files]
     for part, file in zip(parts, options.files, strict=True):
         check_detections(part, file)
         check_speed(part.decimated(options.decimate), file)
@@ -88,7 +88,7 @@ def test_people_walk_as_people_do_and_keep_apart(tmp_path):
 READERS = {
     "ewap": lambda path: ewap.read(path, step=10, dt=0.4),
     "trajnetpp": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-    "atc": lambda path: detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4),
+    "atc": lambda path: detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4).tracks,
     "qualisys": lambda path: qualisys.read(path).decimated(40),
 }
 

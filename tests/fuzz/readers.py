@@ -298,7 +298,7 @@ def write_tracks(path: Path) -> None:
 def read_tracks(path: Path) -> None:
     names = ("time", "person", "x", "y") if path.suffix == ".parquet" else (0, 1, 2, 3)
     columns = detections.Columns(**dict(zip(("time", "person", "x", "y"), names, strict=True)))
-    found = detections.read(path, columns, metres=1.0, step=1, dt=0.1)
+    found = detections.read(path, columns, metres=1.0, step=1, dt=0.1).tracks
     assert all(np.isfinite(one).all() for one in vars(found).values() if isinstance(one, np.ndarray)
                and one.dtype.kind == "f")  # fmt: skip
 

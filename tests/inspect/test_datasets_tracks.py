@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.inspect.report import as_json, describe, lines, prepared_text
 from stp.plan.cells import Plan
+from stp.plan.manifests import _steps
 from stp.run import runner
 
 SCALE = {
@@ -62,6 +63,23 @@ def run(*words: str) -> tuple[int, str]:
     return found.exit_code, found.output
 
 
+@pytest.mark.parametrize(
+    ("rate", "seconds"),
+    [
+        ({"dt": 0.4}, 0.4),
+        ({"fps": 25, "step": 10}, 0.4),
+        ({"fps": 25, "step": 5, "decimate": 4}, 0.8),
+        ({"dt": 0.4, "step": 10}, 0.4),
+    ],
+)
+def test_seconds_of_a_step_are_those_of_the_scenarios(rate, seconds):
+    given = yaml.safe_load(yaml.safe_dump(SCALE))
+    options = given["datasets"]["hall"]["prepare"]
+    del options["dt"]
+    options |= rate
+    assert _steps(Plan.load(given), ["hall"]) == {"hall": seconds}
+
+
 def test_before_it_is_prepared(scale):
     code, text = run("data", "hall", "--configfile", str(scale))
     assert code == 0 and "known when it is prepared" in text and "stp prepare hall" in text
@@ -79,14 +97,16 @@ def test_what_is_in_it_and_what_is_left_out(scale, tmp_path, monkeypatch):
         "0 obstacles, which 0 detections are on; 1 goals",
         "left out: a person, for a teleport (hall.csv: person 5 moves at 101.0 m/s from frame 70",
         "left out: 1 goal more than a kilometre from everybody: (0, 152397)",
-        "calibration and test follow each other in the same recordings: 2 (50.0 %) people are in",
+        "calibration and test follow each other in the same recordings: under atlas-paper "
+        "2 (50.0 %) people are in both, under the other protocols nobody: 2 (50.0 %), who are",
     ):
         assert said in text
     code, text = run("data", "hall", "--configfile", str(scale), "--json")
     told = json.loads(text)
     by_split = {row["split"]: row["prepared"] for row in told["counts"]}
     # 60 rows are for calibration: 30 steps of two people; then 10 steps, and 20 steps of two others
-    assert by_split["strict-train"] == 30 - 8 + 1
+    assert by_split["atlas-paper-train"] == 30 - 8 + 1
+    assert "strict-train" not in by_split  # the two are in the test
     assert by_split["strict"] == (10 - 8 + 1) + (20 - 8 + 1)
     for about in told["tracks"]["hall"]["scenarios"]["atlas-paper"].values():
         assert about["scenarios"] + sum(about["left_out"].values()) == about["moments"]

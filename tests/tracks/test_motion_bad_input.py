@@ -56,10 +56,12 @@ def good(tmp_path_factory):
     readers = {
         "obsmat.txt": lambda path: ewap.read(path, step=10, dt=0.4),
         "eth.ndjson": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-        "atc.csv": lambda path: detections.read(path, detections.ATC, metres=1, step=1, dt=0.4),
+        "atc.csv": lambda path: (
+            detections.read(path, detections.ATC, metres=1, step=1, dt=0.4).tracks
+        ),
         "thor.tsv": qualisys.read,
-        "hall.csv": lambda path: detections.read(path, NAMED, **own),
-        "hall.parquet": lambda path: detections.read(path, NAMED, **own),
+        "hall.csv": lambda path: detections.read(path, NAMED, **own).tracks,
+        "hall.parquet": lambda path: detections.read(path, NAMED, **own).tracks,
         "map.png": lambda path: maps.read_picture(path, folder / "H.txt"),
         "H.txt": lambda path: maps.read_picture(folder / "map.png", path),
         "grid.ndjson": maps.read_surface,
@@ -339,3 +341,74 @@ def test_a_picture_without_white_and_a_flat_homography(tmp_path):
     np.savetxt(tmp_path / "H.txt", [[1, 0, 0], [2, 0, 0], [0, 0, 1]])
     with pytest.raises(StpError, match=r"H.txt: pixels have no place"):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
+
+
+TIMED = {"time": "time", "person": "id", "x": "x", "y": "y"}
+
+
+def write_times(path, *people):
+    """Of each person how many detections there are, how far apart, and from when on; seconds."""
+    parts = [
+        pd.DataFrame({"time": begin + every * np.arange(count), "id": f"p{number}"})
+        for number, (count, every, begin) in enumerate(people)
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table.assign(x=table.time, y=0.0).sample(frac=1, random_state=0).to_csv(path, index=False)
+
+
+def test_what_a_clock_makes_up_or_leaves_out_is_in_the_receipt(tmp_path):
+    """Three at 0.4 s, one of them between the moments of the others; one every second."""
+    write_times(tmp_path / "a.csv", (40, 0.4, 0), (40, 0.4, 0.2), (40, 0.4, 4), (20, 1.0, 0))
+    stages = Stages(tmp_path / "store", tmp_path)
+    data, told = stages.prepare(["a.csv"], columns=TIMED, dt=0.4)
+    assert (told["rows"], told["detections"], told["people"]) == (140, 119, 3)
+    assert told["interpolated"] == 39
+    assert told["sparse_people"] == 1
+    assert told["some_sparse_people"] == ["a.csv: person p3, seen every 1 s"]
+    assert prepared.read(data).tracks.person.max() == 3
+
+
+@pytest.mark.parametrize(("every", "dt"), [(1.0, 0.4), (400.0, 0.4), (0.8, 0.1)])
+def test_a_clock_that_is_too_fine_is_refused_with_the_step_of_the_data(tmp_path, every, dt):
+    write_times(tmp_path / "a.csv", (40, every, 0), (40, every, 0))
+    with pytest.raises(StpError, match=f"seen every {every:g} s") as e:
+        Stages(tmp_path / "store", tmp_path).prepare(["a.csv"], columns=TIMED, dt=dt)
+    assert f"dt: {every:g}" in e.value.remedy
+
+
+def test_interpolated_positions_are_counted_where_a_clock_is_finer_than_the_data(tmp_path):
+    write_times(tmp_path / "a.csv", (40, 0.8, 0), (40, 0.8, 0.1))
+    told = Stages(tmp_path / "store", tmp_path).prepare(["a.csv"], columns=TIMED, dt=0.4)[1]
+    assert told["detections"] > 1.9 * told["rows"] and told["interpolated"] > told["rows"]
+
+
+def test_prepared_scenarios_do_not_depend_on_the_order_of_lines(tmp_path):
+    """People with names, who are numbered; lines by time, and in any order."""
+    here = tracks(*[(p, 60 * (p // 2), line(24, wobble=p) + p % 2) for p in range(20)])
+    frame, x, y = here.frame, *here.position.T
+    table = pd.DataFrame({"frame": frame, "id": [f"w{p}" for p in here.person], "x": x, "y": y})
+    columns = {"frame": "frame", "person": "id", "x": "x", "y": "y"}
+    stages, cut = Stages(tmp_path / "store", tmp_path, 4, 4), []
+    for seed in range(2):
+        table.sample(frac=1, random_state=seed).to_csv(tmp_path / f"{seed}.csv", index=False)
+        data, told = stages.prepare([f"{seed}.csv"], columns=columns, step=6, dt=0.4)
+        place = prepared.read(data)
+        cut.append((place.scenarios("test", "strict-relaxed", 4, 4, noise=0.1), told))
+    for name, value in vars(cut[0][0]).items():
+        np.testing.assert_array_equal(value, getattr(cut[1][0], name), err_msg=name)
+    assert cut[0][1]["scenarios"]["strict"] == cut[1][1]["scenarios"]["strict"]
+
+
+def test_files_of_one_recording_share_clock_and_people(tmp_path):
+    for number in range(3):
+        write_times(tmp_path / f"{number}.csv", (20, 0.4, 4 * number))
+    names = [f"{number}.csv" for number in range(3)]
+    columns = {key: name for key, name in TIMED.items() if key != "person"}
+    stages = Stages(tmp_path / "store", tmp_path, 4, 4)
+    data, told = stages.prepare(names, columns=columns, dt=0.4, recording="all")
+    here = prepared.read(data)
+    assert told["people"] == 3 and here.about["recordings"] == [60]
+    assert sorted(np.unique(here.tracks.frame[here.tracks.person == 3])) == list(range(20, 40))
+    for wrong in ({"recording": "day"}, {"time_unit": "h"}, {"time_unit": 0}):
+        with pytest.raises(StpError, match=next(iter(wrong))):
+            stages.prepare(names, columns=columns, dt=0.4, **wrong)

@@ -16,6 +16,7 @@ from stp.tracks.scenarios import Scenarios
 from stp.train import learning
 
 OWN = trajectory_cvae.Parameters(hidden=16, latents=3, mirrored=False)
+RECIPE = {"train_subset": "atlas-paper"}
 OPTIONS = FittingOptions(steps=160, batch_size=40, lr=0.01)
 
 
@@ -39,7 +40,7 @@ def crossing(scenes: int, seed: int) -> Scenarios:
 
 
 def fit(folder: Path, people: Scenarios, seed: int = 0, **more) -> learning.Learned:
-    about = {"seed": seed, "recipe": {"seed": seed}, "folder": folder}
+    about = {"seed": seed, "recipe": {"seed": seed, **RECIPE}, "folder": folder}
     return learning.learn(
         lambda: trajectory_cvae.network(OWN, people.dt),
         trajectory_cvae.Objective(OWN),
@@ -114,7 +115,7 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(tmp_path):
     def run(folder: str, stop_at: int | None = None) -> learning.Learned:
         asked: list[int] = []
         return fit(
-            tmp_path / folder, people, seed=1, recipe={}, options=options,
+            tmp_path / folder, people, seed=1, recipe=RECIPE, options=options,
             interrupted=lambda: asked.append(0) or len(asked) == stop_at,
         )  # fmt: skip
 
@@ -124,18 +125,31 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(tmp_path):
     later = run("twice")
     assert later.history == whole.history and later.told == whole.told
     assert all(torch.equal(later.weights[name], value) for name, value in whole.weights.items())
-    other = fit(tmp_path / "other", people, seed=2, recipe={}, options=options)
+    other = fit(tmp_path / "other", people, seed=2, recipe=RECIPE, options=options)
     assert other.history != whole.history
 
 
 def test_the_last_fifth_of_episodes_is_kept_for_validation():
     people = replace(crossing(12, seed=5), episode=np.repeat(np.arange(6), 2))
-    learnt, validated = learning.split(people)
+    learnt, validated = learning.split(people, "atlas-paper")
     assert validated.tolist() == [10, 11] and learnt.tolist() == list(range(10))
     many = replace(crossing(20, seed=5), episode=np.arange(20))
-    assert learning.split(many)[1].tolist() == [16, 17, 18, 19]
+    assert learning.split(many, "atlas-paper")[1].tolist() == [16, 17, 18, 19]
     alone = replace(people, episode=np.zeros(12))
-    assert learning.split(alone)[1].size == 0
+    assert learning.split(alone, "atlas-paper")[1].size == 0
+
+
+def test_nobody_is_in_training_and_validation_except_as_the_released_code_has_it():
+    people = replace(crossing(12, seed=5), episode=np.repeat(np.arange(6), 2))
+    for scene in range(12):
+        people.person[scene] = np.where(people.present[scene], 100 * scene + people.person[0], -1)
+    people.person[3] = people.person[11]
+    assert learning.split(people, "atlas-paper")[0].tolist() == list(range(10))
+    learnt, validated = learning.split(people, "strict")
+    assert validated.tolist() == [10, 11] and 3 not in learnt and len(learnt) == 9
+    people.person[:] = people.person[0]
+    learnt, validated = learning.split(people, "strict")
+    assert len(learnt) == 12 and not len(validated)
 
 
 def test_turning_people_turns_what_is_predicted(trained):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stp.tracks import prepared
 from stp.tracks.scenarios import extract
-from stp.tracks.tracks import Tracks, joined, released_clock
+from stp.tracks.tracks import Tracks, joined, released_clock, split_in_time
 
 
 @st.composite
@@ -152,3 +152,55 @@ def test_a_crowd_has_relaxed_scenarios(raw_mirror):
     assert counts == (521, 14046, 4475, 5329)
     assert found.followed.sum(axis=1).min() >= 2
     assert set(found.episode) == {0}, "all of them overlap: no interval can be had from them"
+
+
+def hall(share: float = 0.2) -> prepared.Place:
+    """Ten pairs who walk for 24 steps; the next pair comes six steps before one leaves."""
+    people = [
+        (2 * pair + one, 6 * 18 * pair, line(24, (0.5, 0.1), wobble=2 * pair + one) + 2 * one)
+        for pair in range(10)
+        for one in (0, 1)
+    ]
+    about = {"dataset": "hall", "calibration": share, "smooth": 5, "fewest": 2}
+    return prepared.Place(tracks(*people), None, about)
+
+
+@pytest.mark.parametrize("protocol", ["strict", "strict-relaxed"])
+@pytest.mark.parametrize("part", ["calibration", "test"])
+def test_scenarios_do_not_depend_on_the_order_of_lines(protocol, part):
+    """By frame, by person, or shuffled: the same, except under atlas-paper."""
+    here = hall()
+    orders = [
+        np.lexsort((here.tracks.frame, here.tracks.person)),
+        np.random.default_rng(0).permutation(len(here.tracks)),
+    ]
+    expected = here.scenarios(part, protocol, 4, 4)
+    for order in orders:
+        other = replace(here, tracks=here.tracks.rows(order))
+        for name, value in vars(other.scenarios(part, protocol, 4, 4)).items():
+            np.testing.assert_array_equal(value, getattr(expected, name), err_msg=name)
+    by_person = replace(here, tracks=here.tracks.rows(orders[0]))
+    released = [one.scenarios("test", "atlas-paper", 4, 4) for one in (here, by_person)]
+    assert released[0].start.tolist() != released[1].start.tolist()
+
+
+@pytest.mark.parametrize("share", [0.16, 0.2, 0.37, 0.5])
+def test_nobody_and_no_moment_is_in_both_parts(share):
+    here = hall(share)
+    before, after, lacking = split_in_time(here.tracks, share, [len(here.tracks)])
+    assert before.frame.max() < after.frame.min()
+    assert not set(before.person) & set(after.person)
+    cut = after.frame.min()
+    there = set(here.tracks.person[here.tracks.frame < cut]) & set(after.person)
+    assert lacking == len(there) and here.shared_people()[1] == lacking
+    # The test has everybody who is there.
+    assert len(after) == (here.tracks.frame >= cut).sum()
+    assert abs(len(after) / len(here.tracks) - (1 - share)) < 0.01
+
+
+def test_the_same_number_in_another_recording_is_somebody_else():
+    """A person of the first recording, all before the cut, has the number of one of the second."""
+    one = tracks((1, 0, line(10)), (2, 0, line(10)))
+    two = tracks((1, 0, line(30)), (2, 0, line(30)))
+    before, _, lacking = split_in_time(joined([one, two]), 0.4, [len(one), len(two)])
+    assert len(before) == len(one) and lacking == 2

@@ -65,7 +65,7 @@ def test_own_detections_with_named_columns(tmp_path, suffix):
     else:
         table.to_parquet(path)
     columns = detections.Columns(frame="t", person="who", x="x_mm", y="y_mm")
-    tracks = detections.read(path, columns, metres=0.001, step=1, dt=0.04)
+    tracks = detections.read(path, columns, metres=0.001, step=1, dt=0.04).tracks
     assert tracks.position.tolist() == [[1, 0.5], [0, 0.5], [1.1, 0.5]]
     wrong = detections.Columns(frame="t", person="whom", x="x_mm", y="y_mm")
     with pytest.raises(StpError, match=r"no column whom(.|\n)*who"):
@@ -89,7 +89,7 @@ def test_atc_in_millimetres_and_with_a_clock_of_each_person(tmp_path):
         for t in np.arange(40) / 10 + shift
     ]
     np.savetxt(path, rows, delimiter=",", fmt="%.3f")
-    tracks = detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4)
+    tracks = detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4).tracks
     seconds = 0.4 * tracks.frame
     np.testing.assert_allclose(tracks.position[:, 0], seconds, atol=1e-5)
     assert set(tracks.person) == {9, 10}
@@ -102,7 +102,7 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
     path.write_text(f"s,who,x,y\n0.0,7,0,0\n0.4,7,1,0\n0.4,7,{place},0\n0.8,7,2,0\n")
     columns = detections.Columns(time="s", person="who", x="x", y="y")
     if place == 1:  # a line that stands there twice
-        tracks = detections.read(path, columns, metres=1, step=1, dt=0.4)
+        tracks = detections.read(path, columns, metres=1, step=1, dt=0.4).tracks
         assert tracks.position[:, 0].tolist() == [0, 1, 2]
     else:
         with pytest.raises(StpError, match=r"person 7 is in two places at 0\.4 s"):
@@ -112,7 +112,7 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
 def test_a_clock_bridges_no_pause():
     time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
     position = np.column_stack([time, time])
-    tracks = detections.on_one_clock(time, np.ones(len(time), int), position, 0.4)
+    tracks, _ = detections.on_one_clock(time, np.ones(len(time), int), position, 0.4)
     assert not ((tracks.frame > 9) & (tracks.frame < 25)).any()
 
 
@@ -197,7 +197,7 @@ def test_discs(tmp_path):
 def test_the_real_fragments_of_thor(raw_mirror: Path):
     folder = raw_mirror / "atlas"
     path = folder / "cliff_lhmp/dataset/thor1/exp-1-run-2.csv"
-    tracks = detections.read(path, detections.THOR, metres=1, step=1, dt=0.4)
+    tracks = detections.read(path, detections.THOR, metres=1, step=1, dt=0.4).tracks
     assert len(extract(tracks, observe=4, predict=4, protocol="strict", fewest=1)) > 0
     path = folder / "atlas_dataset/thor_data/thor_Ex_1-f_s.ndjson"
     grid = maps.of_surface(maps.read_surface(path), path)

@@ -6,10 +6,11 @@
     step: 1
     dt: 0.04
 
-A time in seconds serves where there is no frame: rows are brought to a common clock, since such
-files have a clock of their own for each person.
+A time serves where there is no frame: rows are brought to a common clock, since such files may have
+a clock of their own for each person. What that makes up or leaves out is counted.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +19,12 @@ import pandas as pd
 import pyarrow as pa
 
 from stp.core.errors import StpError, nearest
+from stp.prepare.track_readers import text
 from stp.prepare.track_readers.numbers import whole
 from stp.tracks.tracks import Tracks
+
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Seconds in one of them."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +32,19 @@ class Columns:
     """Where a file has what; numbers for files without a header.
 
     Attributes:
-        person, x, y: names or numbers of columns.
+        x, y: names or numbers of columns.
+        person: likewise; None: each file is one person.
         frame: whole numbers; or
-        time: seconds.
+        time: seconds or another unit, or dates.
+        lost: not 0 (false) in rows that are no detections.
     """
 
-    person: str | int
     x: str | int
     y: str | int
+    person: str | int | None = None
     frame: str | int | None = None
     time: str | int | None = None
+    lost: str | int | None = None
 
 
 ATC = Columns(time=0, person=1, x=2, y=3)
@@ -45,28 +53,137 @@ THOR = Columns(time=0, person=1, x=2, y=3)
 """Of the resampled THÖR files of CLiFF-LHMP: seconds, person, and metres."""
 
 
-def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -> Tracks:
-    """Read a CSV or Parquet file.
+@dataclass(frozen=True)
+class Rows:
+    """The detections of files, as they are there.
+
+    Attributes:
+        when: float64 (R,), frames or seconds.
+        person: int64 (R,).
+        position: float64 (R, 2), in the unit of the files.
+        names: of people, by number - 1, where they are no numbers.
+        lost: rows that are marked as no detections; they are not among these.
+    """
+
+    when: np.ndarray
+    person: np.ndarray
+    position: np.ndarray
+    names: list[str] | None
+    lost: int
+
+    def name(self, person: int) -> str:
+        """What the files call somebody."""
+        return f"person {person if self.names is None else self.names[person - 1]}"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The detections of a recording, and what was made of its rows.
+
+    Attributes:
+        tracks: the detections.
+        rows: in its files.
+        lost: rows that are marked as no detections.
+        interpolated: detections that lie between two rows of a person.
+        left_out: people who are not seen often enough, with the reason.
+    """
+
+    tracks: Tracks
+    rows: int
+    lost: int = 0
+    interpolated: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+def read(
+    paths: Path | Sequence[Path],
+    columns: Columns,
+    *,
+    metres: float,
+    step: int,
+    dt: float,
+    time_unit: float = 1.0,
+) -> Recording:
+    """Read the CSV or Parquet files of one recording.
 
     Args:
-        path: of the file; ``.parquet``, or text with commas.
-        columns: where it has what.
+        paths: of the file, or files; ``.parquet``, or tables in text.
+        columns: where they have what.
         metres: in one unit of x and y.
         step: frames between two annotations; with times, 1.
         dt: seconds between two annotations: with times, those of the common clock.
+        time_unit: seconds in one unit of times that are numbers.
 
     Raises:
-        StpError: the file cannot be read, lacks a column, holds what is no finite number, or
-            has a person in two places at once.
+        StpError: a file cannot be read, lacks a column, holds what is no finite number, has a
+            person in two places at once, or is of people who are seen too seldom.
+    """
+    paths = [paths] if isinstance(paths, Path) else list(paths)
+    detected = rows(paths, columns, time_unit)
+    position = detected.position * metres
+    count = len(detected.when) + detected.lost
+    if columns.frame is not None:
+        tracks = Tracks(detected.when, detected.person, position, step, dt)
+        return Recording(tracks, count, detected.lost)
+    title = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    time, person, position = _once(detected, position, title)
+    _check_length(time, person, dt, title)
+    tracks, interpolated = on_one_clock(time, person, position, dt)
+    usual, of_people = intervals(time, person)
+    lacking = np.setdiff1d(person, tracks.person)
+    if not len(tracks) or usual > (LONGEST + ROUNDING) * dt:
+        seldom = f"every {usual:.4g} s" if usual else "once each"
+        raise StpError(
+            f"{title}: people are seen {seldom}, and the clock is of {dt:g} s",
+            expected=f"detections of a person that are at most {LONGEST:g} steps of dt apart",
+            remedy=f"set `dt: {usual:.4g}`, or correct time_unit" if usual else "check the columns",
+        )
+    left_out = tuple(
+        f"{detected.name(who)}, seen every {every:.3g} s"
+        if (every := of_people.get(who))
+        else f"{detected.name(who)}, seen once"
+        for who in lacking.tolist()
+    )
+    return Recording(tracks, count, detected.lost, interpolated, left_out)
+
+
+def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Rows:
+    """Read the detections of the files of one recording, as they are there.
+
+    Raises:
+        StpError: as `read` says.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
-            f"{path}: neither or both of frame and time are declared",
+            f"{paths[0]}: neither or both of frame and time are declared",
             expected="one of them",
             remedy="change columns in the configuration",
         )
+    parts = [_one_file(path, columns, time_unit) for path in paths]
+    table = pd.concat([part for part, _ in parts], ignore_index=True)
+    lost = sum(lost for _, lost in parts)
+    if not len(table):
+        raise StpError(
+            f"{paths[0]}: no detections" + (f"; {lost} rows are marked as lost" if lost else ""),
+            expected="at least one row",
+            remedy="fetch the file again, or correct columns",
+        )
+    names = None
+    if pd.api.types.is_numeric_dtype(table["person"]):
+        person = whole(table["person"].to_numpy(np.float64), paths[0], "person")
+    else:  # numbered by name, so that the order of rows does not matter
+        numbers, labels = pd.factorize(table["person"].astype(str), sort=True)
+        person, names = np.asarray(numbers, np.int64) + 1, [str(label) for label in labels]
+    position = table[["x", "y"]].to_numpy(np.float64)
+    return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
+
+
+def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFrame, int]:
+    """When (frames or seconds), person, x and y of each row, and how many rows are lost."""
     named = [name for name in vars(columns).values() if name is not None]
-    table = _table(path, named)
+    by_number = all(isinstance(name, int) for name in named)
+    form = None if path.suffix.lower() == ".parquet" else text.layout(path)
+    table = _parquet(path) if form is None else text.table(path, form, by_number)
     lacking = [str(name) for name in named if name not in table.columns]
     if lacking:
         known = [str(name) for name in table.columns]
@@ -75,86 +192,141 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
             expected=f"the declared columns among {', '.join(known)}",
             remedy=nearest(lacking[0], known),
         )
-    place = [name for name in named if name != columns.person]
-    numbers = table[place].apply(pd.to_numeric, errors="coerce")
-    bad = np.flatnonzero(~np.isfinite(numbers.to_numpy(np.float64)).all(axis=1))
-    bad = bad if len(bad) else np.flatnonzero(table[columns.person].isna())
+    if columns.time is not None:
+        when = seconds(table[columns.time], time_unit)
+    else:
+        when = pd.to_numeric(table[columns.frame], errors="coerce")
+    part = pd.DataFrame({"when": when.astype(np.float64)})
+    for axis, name in (("x", columns.x), ("y", columns.y)):
+        part[axis] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
+    part["person"] = str(path) if columns.person is None else table[columns.person]
+    lost = np.zeros(len(table), bool) if columns.lost is None else is_set(table[columns.lost])
+    bad = ~np.isfinite(part[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
+    bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)
     if len(bad):
-        # a header is the first line of a text
-        line = f"row {bad[0] + 1}"
-        if path.suffix != ".parquet":
-            line = f"line {bad[0] + (1 if _without_header(named) else 2)}"
+        row = int(bad[0])
+        where = f"row {row + 1}" if form is None else (
+            f"line {text.line_of(path, form, row, by_number)}"
+        )  # fmt: skip
         raise StpError(
-            f"{path}: {line} holds what is no finite number, and so do {len(bad) - 1} more",
-            expected="numbers in all declared columns",
+            f"{path}: {where} holds what is no finite number, and so do {len(bad) - 1} more",
+            expected="numbers in all declared columns; times may be dates (2024-05-01 10:00:40.4)",
             remedy="leave such rows out: gaps are filled when scenarios are made",
         )
-    position = numbers[[columns.x, columns.y]].to_numpy(np.float64) * metres
-    person = _people(table[columns.person], path)
-    if columns.frame is not None:
-        return Tracks(numbers[columns.frame].to_numpy(np.float64), person, position, step, dt)
-    time = numbers[columns.time].to_numpy(np.float64)
-    seen = pd.Series(time).groupby(person).agg(["min", "max"])
-    steps = float((seen["max"] - seen["min"]).max() / dt)
-    if steps > MOST_STEPS:
-        raise StpError(
-            f"{path}: somebody is seen for {steps:.3g} moments of {dt} s",
-            expected=f"at most {MOST_STEPS:,}",
-            remedy="correct the times, or the unit that the configuration declares",
-        )
-    rows = pd.DataFrame({"person": person, "time": time, "x": position[:, 0], "y": position[:, 1]})
-    rows = rows.drop_duplicates()  # the same line twice says nothing else
-    if (twice := rows.duplicated(["person", "time"])).any():
-        first = rows[twice].iloc[0]
-        raise StpError(
-            f"{path}: person {first.person:.0f} is in two places at {first.time:g} s, and so are "
-            f"{twice.sum() - 1} more",
-            expected="one detection of each person and time",
-            remedy="keep one of them, or give the two people different names",
-        )
-    return on_one_clock(time, person, position, dt)
+    return part[~lost], int(lost.sum())
 
 
-def _people(names: pd.Series, path: Path) -> np.ndarray:
-    """Whole numbers as they are; other names are numbered as they come, from 1."""
-    if pd.api.types.is_numeric_dtype(names):
-        return whole(names.to_numpy(np.float64), path, "person")
-    return np.asarray(pd.factorize(names)[0], np.int64) + 1
+def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
+    """Times as seconds: numbers of a unit, dates (ISO 8601, without a zone UTC), or times of day.
+
+    Args:
+        column: of a table.
+        unit: seconds in one unit of numbers.
+
+    Returns:
+        NaN where there is none of these.
+    """
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _of_dates(column)
+    if pd.api.types.is_timedelta64_dtype(column):
+        return column.dt.total_seconds()
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().any() or not len(column):
+        return numbers * unit
+    words = column.astype(str).str.strip().str.replace(",", ".", regex=False)
+    dates = pd.to_datetime(
+        words.str.replace("/", "-", regex=False), format="ISO8601", utc=True, errors="coerce"
+    )
+    if dates.notna().any():
+        return _of_dates(dates)
+    return pd.to_timedelta(words, errors="coerce").dt.total_seconds()
 
 
-def _without_header(named: list[str | int]) -> bool:
-    return all(isinstance(name, int) for name in named)
+def _of_dates(dates: pd.Series) -> pd.Series:
+    zone = dates.dt.tz
+    start = pd.Timestamp(0, tz="UTC") if zone is not None else pd.Timestamp(0)
+    return (dates - start).dt.total_seconds()
 
 
-def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
+def is_set(column: pd.Series) -> np.ndarray:
+    """Whether a mark such as ``lost`` is set, (R,)."""
+    words = column.astype(str).str.strip().str.lower()
+    return ~words.isin(["0", "0.0", "false", "no", "", "nan", "none"]).to_numpy()
+
+
+def _parquet(path: Path) -> pd.DataFrame:
     try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        header = None if _without_header(named) else 0
-        table = pd.read_csv(path, header=header, skipinitialspace=True, low_memory=False)
+        return pd.read_parquet(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="detections in a CSV or Parquet file",
             remedy="fetch the file again",
         ) from None
-    if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first column for an index
+
+
+def _once(
+    detected: Rows, position: np.ndarray, title: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, people and positions without repeated rows; nobody is in two places at once."""
+    table = pd.DataFrame(
+        {"person": detected.person, "time": detected.when, "x": position[:, 0], "y": position[:, 1]}
+    )
+    table = table.drop_duplicates()  # the same line twice says nothing else
+    if (twice := table.duplicated(["person", "time"])).any():
+        first = table[twice].iloc[0]
         raise StpError(
-            f"{path}: lines have more values than there are names in the first one",
-            expected="a name for each column",
-            remedy="complete the first line, or take the commas at the ends of lines out",
+            f"{title}: {detected.name(int(first.person))} is in two places at {first.time:.12g} s, "
+            f"and so are {twice.sum() - 1} more",
+            expected="one detection of each person and time",
+            remedy="keep one of them, or give the two people different names",
         )
-    return table
+    numbers = table["person"].to_numpy(), table[["x", "y"]].to_numpy()
+    return table["time"].to_numpy(), *numbers
+
+
+def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -> None:
+    seen = pd.Series(time).groupby(person).agg(["min", "max"])
+    steps = float((seen["max"] - seen["min"]).max() / dt)
+    if steps > MOST_STEPS:
+        raise StpError(
+            f"{title}: somebody is seen for {steps:.3g} moments of {dt} s",
+            expected=f"at most {MOST_STEPS:,}",
+            remedy="correct the times, or the unit that the configuration declares (time_unit)",
+        )
+
+
+def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
+    """The usual time between two detections of a person, of everybody and of each; medians.
+
+    Returns:
+        0 if everybody is seen once; the others lack who is seen once.
+    """
+    order = np.lexsort((time, person))
+    passed, who = np.diff(time[order]), person[order][1:]
+    same = (np.diff(person[order]) == 0) & (passed > 0)
+    if not same.any():
+        return 0.0, {}
+    of_people = pd.Series(passed[same]).groupby(who[same]).median()
+    return float(np.median(passed[same])), {int(k): float(v) for k, v in of_people.items()}
 
 
 MOST_STEPS = 10_000_000
 """From the first to the last moment of one person: 11 days at 0.1 s."""
 LONGEST = 2.0
 """Steps that a clock bridges: a pause of more is a gap, which stays."""
+ROUNDING = 1e-6
+"""Steps by which a pause may be longer, as 1.6 - 0.8 is not 0.8."""
+AT_A_ROW = 0.05
+"""Steps within which a moment of the clock is that of a row: nothing is made up there."""
 
 
-def on_one_clock(time: np.ndarray, person: np.ndarray, position: np.ndarray, dt: float) -> Tracks:
+def on_one_clock(
+    time: np.ndarray, person: np.ndarray, position: np.ndarray, dt: float
+) -> tuple[Tracks, int]:
     """Interpolate all people at the same moments, ``dt`` seconds apart; gaps stay gaps.
+
+    Where all of them are seen at such moments anyhow, they are where they were seen.
 
     Args:
         time: seconds, (R,); each person has moments of its own.
@@ -163,23 +335,35 @@ def on_one_clock(time: np.ndarray, person: np.ndarray, position: np.ndarray, dt:
         dt: seconds.
 
     Returns:
-        detections by moment, in frames of ``dt``.
+        detections by moment, in frames of ``dt``, and how many of them are at no row.
     """
     begin = time.min()
-    found = []
+    # times since 1970 are exact to 2.4e-7 s only
+    near = max(1e-9, 4 * float(np.spacing(np.abs(time).max())) / dt)
+    order = np.lexsort((person, time))
+    moments = (time[order] - begin) / dt
+    frames = np.rint(moments)
+    if (np.abs(moments - frames) <= AT_A_ROW).all():
+        return Tracks(frames, person[order].astype(np.int64), position[order], 1, dt), 0
+    found, interpolated = [], 0
     order = np.lexsort((time, person))
     names, first = np.unique(person[order], return_index=True)
     for number, rows in zip(names, np.split(order, first[1:]), strict=True):
         own = (time[rows] - begin) / dt
-        frames = np.arange(np.ceil(own[0] - 1e-9), np.floor(own[-1] + 1e-9) + 1)
+        frames = np.arange(np.ceil(own[0] - near), np.floor(own[-1] + near) + 1)
         if not len(frames):
             continue
-        after = np.searchsorted(own, frames - 1e-9).clip(1, max(1, len(own) - 1))
+        after = np.searchsorted(own, frames - near).clip(1, max(1, len(own) - 1))
         if len(own) > 1:
-            bridged = own[after] - own[after - 1] <= LONGEST
-            frames = frames[bridged]
+            bridged = own[after] - own[after - 1] <= LONGEST + ROUNDING
+            if not bridged.any():
+                continue
+            away = np.minimum(np.abs(own[after] - frames), np.abs(own[after - 1] - frames))
+            kept = bridged | (away <= near)  # after a pause there is no interval to bridge
+            frames = frames[kept]
+            interpolated += int((away[kept] > AT_A_ROW).sum())
         x, y = (np.interp(frames, own, position[rows, axis]) for axis in (0, 1))
         found.append(np.column_stack([frames, np.full(len(frames), number), x, y]))
     table = np.concatenate(found) if found else np.empty((0, 4))
     table = table[np.argsort(table[:, 0], kind="stable")]
-    return Tracks(table[:, 0], table[:, 1].astype(np.int64), table[:, 2:], 1, dt)
+    return Tracks(table[:, 0], table[:, 1].astype(np.int64), table[:, 2:], 1, dt), interpolated

@@ -56,6 +56,20 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
     )
 
 
+def positions_per_second(path: Path) -> float | None:
+    """What the scenes of a file say (``fps``); None if they do not, or differ."""
+    said = set()
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if '"scene"' in line:
+                try:
+                    said.add(float(json.loads(line)["scene"]["fps"]))
+                except (ValueError, KeyError, TypeError):
+                    return None
+    value = said.pop() if len(said) == 1 else 0.0
+    return value if math.isfinite(value) and value > 0 else None
+
+
 def _finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):

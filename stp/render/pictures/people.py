@@ -495,7 +495,7 @@ def _people_over_time(axes: Axes, place: Place) -> None:
     minutes = seconds / 60
     axes.fill_between(minutes, people, step="post", color=OBSERVED, alpha=0.5, lw=0)
     share = place.about["calibration"]
-    cut = tracks.frame[min(len(tracks) - 1, int(len(tracks) * share))]
+    cut = np.sort(tracks.frame)[min(len(tracks) - 1, int(len(tracks) * share))]
     at = (cut - frames[0]) / tracks.step * tracks.dt / 60
     axes.axvline(at, color=TRUTH, lw=1, ls="--")
     for text, side in (("calibration ", "right"), (" test", "left")):

@@ -1,0 +1,418 @@
+"""What files of detections are: their columns, units and rate, guessed and tried at once.
+
+A file with frame numbers alone does not say how many of them there are a second: that is what
+`--fps` says, or else 25, or the usual rate at which people would walk at a usual speed. Times, and
+scenes of TrajNet++, say it. Everything is tried with the reader's own code.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.options import build
+from stp.inspect.track_clock import (
+    RATES,
+    SMALL_LENGTHS,
+    STEP,
+    WALKING,
+    clock,
+    frames_per_second,
+    speed,
+    time_unit,
+)
+from stp.inspect.track_columns import Guessed, guess_columns
+from stp.prepare.track_readers import text, trajnetpp
+from stp.prepare.track_readers.detections import (
+    LONGEST,
+    TIME_UNITS,
+    Columns,
+    Recording,
+    Rows,
+    rows,
+)
+from stp.prepare.track_survey import survey
+from stp.prepare.tracks import UNITS, TracksOptions, grouped, read_recording
+from stp.score.jackknife import FEWEST_CLUSTERS
+from stp.tracks.gaps import LONGEST_GAP, missing
+from stp.tracks.prepared import Place
+from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
+
+TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
+SUFFIXES = (*TEXT, ".parquet", ".ndjson")
+NOT_DETECTIONS = re.compile(r"goals|destinations|h(-\w+)?|obstacles|groups|info|readme|licen[cs]e")
+"""What lies beside detections in text, without its ending."""
+FPS = 25.0
+"""Of most cameras."""
+USUAL = 1.3
+"""Metres per second of most people who walk."""
+LENGTHS = ((8, 12), (6, 10), (4, 8), (4, 4), (3, 2), (2, 1))
+"""Observed and predicted positions, from what is usual to what the shortest tracks allow."""
+RULES = {"dataset": "", "calibration": 0.2, "smooth": 5}
+"""What a draft leaves as it is."""
+PROTOCOLS = ("strict", "strict-relaxed")
+"""How scenarios of a draft are cut: the second where the first leaves none."""
+NONE = {"scenarios": 0}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a draft says.
+
+    Attributes:
+        prepare: options of the reader.
+        notes: remarks beside them.
+        context, horizon: positions.
+        protocol: how scenarios are cut.
+        scenarios: of calibration and test, with their episodes, under this protocol.
+        shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
+            a confidence interval and those of the draft are not.
+        detections, people: how many.
+        told: what was left out or made up.
+    """
+
+    prepare: dict[str, Any]
+    notes: dict[str, str]
+    context: int
+    horizon: int
+    protocol: str
+    scenarios: Mapping[str, Mapping[str, int]]
+    shorter: tuple[int, int, int] | None
+    detections: int
+    people: int
+    told: list[str]
+
+
+def members(path: Path) -> list[Path]:
+    """The files of detections that are meant by a path; none if it is something else."""
+    if path.is_file():
+        return [path] if path.name.lower().endswith(SUFFIXES) else []
+    return [
+        inside
+        for inside in sorted(path.rglob("*"))
+        if inside.is_file()
+        and inside.name.lower().endswith(SUFFIXES)
+        and not any(part.startswith(".") for part in inside.relative_to(path).parts)
+        and not NOT_DETECTIONS.fullmatch(inside.stem.lower())
+        and (inside.suffix.lower() != ".txt" or _is_table(inside))
+    ]
+
+
+def _is_table(path: Path) -> bool:
+    """Are there columns, most of them of numbers?"""
+    try:
+        form = text.layout(path)
+    except StpError:
+        return False
+    return form.width >= text.FEWEST_COLUMNS and form.numeric >= 0.5
+
+
+def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
+    """Guess the options of the reader, and try them.
+
+    Args:
+        root: the folder that names are relative to.
+        names: of the files.
+        fps: frames per second, if somebody knows.
+
+    Raises:
+        StpError: a file cannot be read, or lacks a column; or it has times, and a rate is given.
+    """
+    suffixes = {Path(name).suffix.lower() for name in names}
+    if len(suffixes) > 1:
+        raise StpError(
+            f"{root}: detections in files of {' and '.join(sorted(suffixes))}",
+            expected="files of one kind",
+            remedy="name one of them",
+        )
+    of_kind = _trajnetpp if suffixes == {".ndjson"} else _in_columns
+    prepare, notes = of_kind(root, names, fps)
+    options = build(TracksOptions, prepare, "prepare options of tracks")
+    recordings: list[Recording] = []
+    for title, files in grouped(names, options.recording).items():
+        recordings.append(read_recording([root / name for name in files], options))
+        check_detections(recordings[-1].tracks, title)
+    tracks = joined([recording.tracks for recording in recordings])
+    teleports = jumps(tracks.decimated(options.decimate))
+    if len(teleports):
+        prepare["teleports"] = "exclude"
+        notes["teleports"] = (
+            f"CHECK: {len(np.unique(teleports.person))} people move faster than {FASTEST:g} m/s"
+        )
+    return _tried(tracks, recordings, prepare, notes)
+
+
+_Draft = tuple[dict[str, Any], dict[str, str]]
+"""Options of the reader, and remarks beside them."""
+
+
+def _trajnetpp(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
+    parts = []
+    for name in names:
+        tracks = trajnetpp.read(root / name, step=1, dt=1)
+        if not len(tracks):
+            check_detections(tracks, name)
+        parts.append(Rows(tracks.frame, tracks.person, tracks.position, None, 0))
+    said = {trajnetpp.positions_per_second(root / name) for name in names}
+    rate = said.pop() if len(said) == 1 else None
+    step = _step(parts) or 1
+    if fps is not None or rate is None:
+        options, notes = _of_frames(step, *_rate(parts, fps, 1.0))
+    else:
+        told = f"frames a second: the scenes of the file say {rate:g} positions a second"
+        options, notes = _of_frames(step, float(f"{rate * step:.6g}"), told)
+    return {"format": "trajnetpp", **options}, notes
+
+
+def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
+    guessed = guess_columns(root / names[0], alone=len(names) == 1)
+    columns, notes = guessed.columns, {}
+    if "time" in columns and fps is not None:
+        raise StpError(
+            f"{names[0]} has times, in the column {columns['time']}, and --fps is given",
+            expected="a rate for files with frame numbers only",
+            remedy="leave out --fps",
+        )
+    recording, note = _recording(root, names, guessed)
+    if note:
+        notes["recording"] = note
+    groups = [[root / name for name in group] for group in grouped(names, recording).values()]
+
+    def read(but: str = "") -> list[Rows]:
+        used = Columns(**{key: name for key, name in columns.items() if key != but})
+        return [rows(group, used, 1.0) for group in groups]
+
+    rate, told = fps, ""
+    if {"frame", "time"} <= set(columns):
+        rate = _rate_of_times(read("time"), read("frame"), guessed)
+        told = f"frames a second, as the column {columns['time']} says"
+        guessed.left_out.append(columns.pop("time" if rate else "frame"))
+    parts = read()
+    _note_columns(guessed, parts, notes)
+    if "time" in columns:
+        unit = guessed.duration or time_unit(parts, guessed.length)
+        options, of_clock = _of_times(parts, TIME_UNITS[unit])
+        if unit != "s":
+            options["time_unit"] = unit
+            if guessed.duration is None:
+                notes["time_unit"] = "CHECK: guessed from how often people would be seen"
+        length = guessed.length or _unit(speed(parts) / TIME_UNITS[unit])
+    else:
+        length = guessed.length or _unit(speed(parts) * (rate or FPS))
+        rate, guess_told = _rate(parts, rate, UNITS[length])
+        told, step = told or guess_told, _step(parts)
+        if step:
+            options, of_clock = _of_frames(step, rate, told)
+        else:
+            columns["time"] = columns.pop("frame")
+            options, of_clock = _of_times(parts, 1 / rate)
+            options["time_unit"] = float(f"{1 / rate:.9g}")
+            notes["time_unit"] = (
+                f"{told + ', ' if told else ''}{rate:g} a second; people are annotated at uneven "
+                "frames, which are taken for times"
+            )
+    if guessed.length is None:
+        notes["units"] = "CHECK: guessed from how fast people would walk"
+    shared = {"recording": recording} if recording != "file" else {}
+    return {"columns": columns, "units": length, **shared, **options}, {**notes, **of_clock}
+
+
+def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
+    """Whether files are recordings, or people of one crowd, and what to say of it.
+
+    Where the numbers of people are the same in several files, the files tell them apart.
+    """
+    columns = guessed.columns
+    if len(names) == 1:
+        return "file", ""
+    used = Columns(**{k: v for k, v in columns.items() if k != "time" or "frame" not in columns})
+    files = [rows([root / name], used) for name in names]
+    if not _are_people(files):
+        if "person" not in columns:
+            guess_columns(root / names[0])  # which complains well
+        return "file", ""
+    people = {part.name(int(part.person[0])) for part in files}
+    if "person" in columns and len(people) < len(names):
+        guessed.left_out.append(columns.pop("person"))
+    folders = {PurePosixPath(name).parent for name in names}
+    recording = "all" if len(folders) in (1, len(names)) else "folder"
+    return recording, (
+        f"CHECK: {len(names)} files of one person each, most of whom are there together, are "
+        "taken for one crowd" + (" in each folder" if recording == "folder" else "")
+    )
+
+
+def _are_people(files: Sequence[Rows]) -> bool:
+    """Is each file one person, most of whom are there together with others?"""
+    if any(len(np.unique(part.person)) != 1 for part in files):
+        return False
+    spans = np.array([(part.when.min(), part.when.max()) for part in files])
+    meet = (spans[:, None, 0] <= spans[:, 1]) & (spans[:, 0] <= spans[:, None, 1])
+    return bool((meet.sum(axis=1) > 1).mean() > 0.5)
+
+
+def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guessed) -> float | None:
+    """Frames a second, of recordings that have both; None where they are uneven."""
+    unit = guessed.duration or time_unit(times, guessed.length)
+    rates = {
+        frames_per_second(of_frames.when, of_times.when * TIME_UNITS[unit])
+        for of_frames, of_times in zip(frames, times, strict=True)
+    }
+    return rates.pop() if len(rates) == 1 else None
+
+
+def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]) -> None:
+    """Say which columns and rows are left out."""
+    told = []
+    if guessed.by_values:
+        told.append("CHECK: the file has no names, so these numbers of columns are guesses")
+    lost = sum(part.lost for part in parts)
+    if lost:
+        told.append(f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set")
+    if guessed.left_out:
+        told.append(f"left out: {', '.join(map(str, guessed.left_out))}")
+    if told:
+        notes["columns"] = "; ".join(told)
+
+
+def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
+    """The step of the common clock: that of the data, unless there is none.
+
+    Args:
+        parts: recordings.
+        unit: seconds in one unit of their times.
+    """
+    ticks = clock([replace(part, when=part.when * unit) for part in parts])
+    dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
+    note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
+    if not ticks.is_common:
+        note = f"CHECK: {note}, {ticks.others} times at moments of their own"
+    options, notes = _decimated(dt)
+    return {"dt": dt, **options}, {"dt": note, **notes}
+
+
+def _of_frames(step: int, rate: float, told: str) -> _Draft:
+    options, notes = _decimated(step / rate)
+    of_step = {"step": step} if step > 1 else {}
+    notes |= {"fps": told} if told else {}
+    notes["step"] = "frames from one annotation to the next"
+    return {"fps": rate, **of_step, **options}, notes
+
+
+def _decimated(dt: float) -> _Draft:
+    rate = max(1, round(STEP / dt))
+    if rate == 1:
+        return {}, {}
+    return {"decimate": rate}, {"decimate": f"so that {rate * dt:.4g} s lie between two positions"}
+
+
+def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[float, str]:
+    """Frames per second, and what to say of them; at which people walk unless given."""
+    if fps is not None:
+        return fps, ""
+    pace = speed(parts) * metres
+    rate = FPS
+    if pace and not WALKING[0] <= pace * FPS <= WALKING[1]:
+        rate = float(min(RATES, key=lambda rate: abs(np.log(pace * rate / USUAL))))
+    return rate, (
+        f"CHECK: frames a second; the file does not say, and people would walk at "
+        f"{pace * rate:.1f} m/s"
+    )
+
+
+def _step(parts: Iterable[Rows]) -> int:
+    """Frames from one annotation to the next; 0 where they are uneven.
+
+    They are even where all intervals of people are multiples of the most frequent one.
+    """
+    passed = []
+    for part in parts:
+        order = np.lexsort((part.when, part.person))
+        same = np.diff(part.person[order]) == 0
+        passed.append(np.diff(part.when[order])[same])
+    intervals, counts = np.unique(np.concatenate(passed), return_counts=True)
+    counts, intervals = counts[intervals > 0], intervals[intervals > 0]
+    if not len(intervals):
+        return 1
+    usual = intervals[np.argmax(counts)]
+    return int(usual) if not (intervals % usual).any() else 0
+
+
+def _unit(speed: float) -> str:
+    """The unit in which people walk at a speed."""
+    for unit, metres in SMALL_LENGTHS.items():
+        if WALKING[0] <= speed * metres <= WALKING[1]:
+            return unit
+    return "m"
+
+
+def _tried(
+    tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
+) -> Looked:
+    """Choose the lengths: the first that leave scenarios in both parts, or in the test."""
+    told: dict[tuple[int, int, int], Any] = {}
+
+    def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
+        key = (context, horizon, fewest)
+        if key not in told:
+            about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
+            sizes = [len(one.tracks) for one in recordings]
+            place = Place(tracks, None, {**about, "recordings": sizes})
+            told[key] = survey(place, observe=context, predict=horizon)
+        return told[key][protocol]
+
+    choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
+    for protocol, wanted, fewest, (context, horizon) in choices:
+        found = counted(context, horizon, fewest, protocol)
+        if not all(found.get(part, NONE)["scenarios"] for part in wanted):
+            continue
+        if fewest == 1:
+            prepare["fewest"] = 1
+            notes["fewest"] = "people that a scenario has at least"
+        episodes = [
+            (seen, predicted, counted(seen, predicted, fewest, protocol)["test"]["episodes"])
+            for seen, predicted in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
+            if found["test"]["episodes"] < FEWEST_CLUSTERS
+        ]
+        enough = (one for one in episodes if one[2] >= FEWEST_CLUSTERS)
+        return Looked(
+            prepare, notes, context, horizon, protocol, found, next(enough, None),
+            len(tracks), len(tracks.people()), list(_told(tracks, recordings, prepare)),
+        )  # fmt: skip
+    raise StpError(
+        f"{len(tracks)} detections of {len(tracks.people())} people give no scenario, under "
+        f"{' or '.join(PROTOCOLS)}",
+        expected="somebody who is seen at three positions in a row at least",
+        remedy="check the columns and the frames per second (--fps), or write the YAML by hand "
+        "(docs/own_data.md)",
+    )
+
+
+def _told(
+    tracks: Tracks, recordings: Sequence[Recording], prepare: Mapping[str, Any]
+) -> Iterator[str]:
+    """What reading has left out or made up; nothing where it has not."""
+    count, lost = sum(one.rows for one in recordings), sum(one.lost for one in recordings)
+    if lost:
+        yield f"{lost} of {count} rows are marked as lost and left out"
+    made_up = sum(one.interpolated for one in recordings)
+    if made_up:
+        yield (
+            f"CHECK: {made_up} of {len(tracks)} positions are interpolated between two rows, at "
+            f"moments {tracks.dt:g} s apart"
+        )
+    away = [who for one in recordings for who in one.left_out]
+    if away:
+        more = f", and {len(away) - 3} more" if len(away) > 3 else ""
+        yield (
+            f"CHECK: {len(away)} people are left out, who are seen less often than every "
+            f"{LONGEST * tracks.dt:g} s: {'; '.join(away[:3])}{more}"
+        )
+    filled = missing(tracks.decimated(prepare.get("decimate", 1)))
+    if filled:
+        yield f"scenarios fill gaps of up to {LONGEST_GAP:g} s: {filled} positions are missing"

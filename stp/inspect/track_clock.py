@@ -1,0 +1,126 @@
+"""How often people are seen: the rate of detections, from their frames or times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows
+
+RATES = (1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10, 12, 12.5, 15, 20, 24, 25, 30, 50, 60, 100, 120)
+"""Detections or frames per second that are usual."""
+STEP = 0.4
+"""Seconds between two positions of most evaluations."""
+SEEN = (0.004, 5.0)
+"""Seconds that usually lie between two detections of a person."""
+WALKING = (0.2, 3.0)
+"""Metres per second that people walk at, on the median."""
+SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+"""Units in which positions of people are given, in metres."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The rate of detections.
+
+    Attributes:
+        every: between two detections of a person, in frames or seconds.
+        is_common: all detections are at multiples of it, so that nothing need be interpolated.
+        others: detections that are not.
+    """
+
+    every: float
+    is_common: bool
+    others: int
+
+
+def clock(recordings: Sequence[Rows]) -> Clock:
+    """Find the usual interval of all people, and whether they share moments.
+
+    Args:
+        recordings: each has a clock of its own.
+    """
+    usual = np.median(
+        np.concatenate([_intervals(recording) for recording in recordings] or [np.ones(1)])
+    )
+    if not usual > 0:
+        return Clock(1.0, True, 0)
+    every = _precise(recordings, float(usual))
+    away = []
+    for recording in recordings:
+        moments = (recording.when - recording.when.min()) / every
+        away.append(np.abs(moments - np.rint(moments)))
+    others = int((np.concatenate(away) > AT_A_ROW).sum())
+    return Clock(every if others == 0 else float(f"{usual:.6g}"), others == 0, others)
+
+
+def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
+    """The rate of frames, where a file has the time of each frame.
+
+    Args:
+        frames: (R,).
+        times: of the same rows, seconds.
+
+    Returns:
+        None where the times do not follow the frames evenly.
+    """
+    order = np.argsort(frames, kind="stable")
+    first, last = order[0], order[-1]
+    if frames[last] == frames[first] or times[last] == times[first]:
+        return None
+    measured = float((frames[last] - frames[first]) / (times[last] - times[first]))
+    near = float(min(RATES, key=lambda rate: abs(rate - measured)))
+    # times of 50 frames a second that are rounded to 0.01 s are off by a quarter of a frame
+    for rate, most in ((near, 0.26), (float(f"{measured:.6g}"), 0.5)):
+        away = np.abs((times - times[first]) * rate - (frames - frames[first]))
+        if rate > 0 and away.max() < most:
+            return rate
+    return None
+
+
+def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
+    """The unit of times in which people are seen as often, and walk as fast, as they do.
+
+    Args:
+        recordings: their times are numbers of that unit.
+        length: unit of positions, if known.
+    """
+    passed = np.concatenate([_intervals(recording) for recording in recordings])
+    usual = float(np.median(passed)) if len(passed) else 0.0
+    plausible = [
+        unit for unit, seconds in TIME_UNITS.items() if SEEN[0] <= usual * seconds <= SEEN[1]
+    ]
+    lengths = [SMALL_LENGTHS[length]] if length in SMALL_LENGTHS else SMALL_LENGTHS.values()
+    pace = speed(recordings)
+    for unit in plausible:
+        if any(WALKING[0] <= pace / TIME_UNITS[unit] * metres <= WALKING[1] for metres in lengths):
+            return unit
+    return plausible[0] if plausible else "s"
+
+
+def speed(recordings: Sequence[Rows]) -> float:
+    """The median speed of people, in their units of length and time; 0 if nobody moves."""
+    speeds = []
+    for recording in recordings:
+        order = np.lexsort((recording.when, recording.person))
+        passed = np.diff(recording.when[order])
+        same = (np.diff(recording.person[order]) == 0) & (passed > 0)
+        way = np.linalg.norm(np.diff(recording.position[order], axis=0), axis=1)
+        speeds.append(way[same] / passed[same])
+    return float(np.median(np.concatenate(speeds))) if any(map(len, speeds)) else 0.0
+
+
+def _intervals(recording: Rows) -> np.ndarray:
+    order = np.lexsort((recording.when, recording.person))
+    passed = np.diff(recording.when[order])
+    return np.asarray(passed[(np.diff(recording.person[order]) == 0) & (passed > 0)])
+
+
+def _precise(recordings: Sequence[Rows], usual: float) -> float:
+    """An interval without the rounding of single times: a mean over many of them."""
+    passed = np.concatenate([_intervals(one) for one in recordings])
+    steps = np.rint(passed / usual)
+    near = (steps >= 1) & (np.abs(passed / usual - steps) < 0.2)
+    mean = float(passed[near].sum() / steps[near].sum())
+    near = min(RATES, key=lambda one: abs(one * mean - 1))
+    return float(f"{1 / near if abs(near * mean - 1) < 2e-4 else mean:.6g}")

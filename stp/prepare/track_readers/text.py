@@ -1,0 +1,215 @@
+"""Tables in text: what separates their columns, and whether the first line names them.
+
+The usual public forms are told apart by themselves: commas, semicolons, tabs or blanks between
+columns, points or commas in numbers, names in the first line, in a comment above it, or nowhere.
+"""
+
+import codecs
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from stp.core.errors import StpError
+
+BLANKS = r"\s+"
+SEPARATORS = ("\t", ";", ",", BLANKS)
+COMMENTS = ("#", "%", "//")
+"""How lines begin that are no rows."""
+HEAD_BYTES = 65_536
+MOST_LINES = 200
+FEWEST_COLUMNS = 3
+"""Of a table of detections: a moment, x and y."""
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*|,\d+)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The form of a table in text.
+
+    Attributes:
+        separator: of columns, as pandas wants it.
+        decimal: sign in numbers.
+        encoding: of the text.
+        names: of the columns; None if no line has them.
+        in_comment: the names are in the last comment before the first row.
+        skipped: lines before the first row.
+        width: columns of most rows.
+        numeric: share of their values that are numbers.
+        comment: sign with which comments between rows begin; None if there are none.
+    """
+
+    separator: str
+    decimal: str
+    encoding: str
+    names: list[str] | None
+    in_comment: bool
+    skipped: int
+    width: int
+    numeric: float
+    comment: str | None
+
+
+def layout(path: Path) -> Layout:
+    """Find the form of a table from its first lines.
+
+    Raises:
+        StpError: the file cannot be read, or has no rows.
+    """
+    encoding, lines = _head(path)
+    comments = [(number, line) for number, line in lines if line.startswith(COMMENTS)]
+    rows = [(number, line) for number, line in lines if not line.startswith(COMMENTS)]
+    if not rows:
+        raise StpError(
+            f"{path}: no rows",
+            expected="detections in a CSV or Parquet file",
+            remedy="fetch the file again",
+        )
+    texts = [line for _, line in rows]
+    fits = {separator: _fit(texts[1:] or texts, separator) for separator in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda separator: fits[separator][0])  # the first of the best
+    if not fits[separator][0]:
+        separator = ","
+    _, width, numeric, decimal = fits[separator]
+    first = split(texts[0], separator)
+    names, skipped, in_comment = None, rows[0][0], False
+    if not any(map(NUMBER.fullmatch, first)):
+        names, skipped = _named(texts[0], separator), rows[0][0] + 1
+    else:
+        above = [line for number, line in comments if number < rows[0][0]]
+        told = _named(above[-1].lstrip("#%/").strip(), separator) if above else []
+        if len(told) == width and not any(map(NUMBER.fullmatch, told)):
+            names, in_comment = told, True
+    between = any(number >= skipped and line.startswith("#") for number, line in comments)
+    return Layout(
+        separator, decimal, encoding, names, in_comment, skipped, width, numeric,
+        "#" if between else None,
+    )  # fmt: skip
+
+
+def table(path: Path, form: Layout, by_number: bool, most: int | None = None) -> pd.DataFrame:
+    """Read the rows of a table.
+
+    Args:
+        path: of the file.
+        form: of the table.
+        by_number: columns are numbered, whether or not there are names.
+        most: rows that are read; all unless given.
+
+    Raises:
+        StpError: the file cannot be read, or rows have more values than there are names.
+    """
+    names, skipped = form.names, form.skipped
+    if by_number:  # a line of names is then a row without numbers, which is told
+        names, skipped = None, skipped - (form.names is not None and not form.in_comment)
+    try:
+        read = pd.read_csv(
+            path,
+            sep=form.separator,
+            decimal=form.decimal,
+            encoding=form.encoding,
+            comment=form.comment,
+            header=None,
+            names=None if names is None else _once(names),
+            skiprows=skipped,
+            skipinitialspace=True,
+            low_memory=False,
+            nrows=most,
+        )
+    except (OSError, ValueError, OverflowError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="detections in a CSV or Parquet file",
+            remedy="fetch the file again",
+        ) from None
+    if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first column for an index
+        raise StpError(
+            f"{path}: lines have more values than there are names in the first one",
+            expected="a name for each column",
+            remedy="complete the first line, or take the separators at the ends of lines out",
+        )
+    return read
+
+
+def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
+    """The number of the line in which a row is, from 1."""
+    skipped = form.skipped - (by_number and form.names is not None and not form.in_comment)
+    with path.open(encoding=form.encoding, errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.strip()
+            is_row = number > skipped and text and not (form.comment and text.startswith("#"))
+            row -= bool(is_row)
+            if row < 0:
+                return number
+    return 0
+
+
+def split(line: str, separator: str) -> list[str]:
+    """The values of a line."""
+    if separator == BLANKS:
+        return line.split()
+    try:
+        words = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    except csv.Error:
+        return [line]
+    return [word.strip() for word in words]
+
+
+def _head(path: Path) -> tuple[str, list[tuple[int, str]]]:
+    """Encoding of a file, and its first lines that are not blank, with their numbers from 0."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(HEAD_BYTES)
+        wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        encoding = "utf-16" if wide else "utf-8-sig"
+        text = codecs.getincrementaldecoder(encoding)().decode(start)
+    except (OSError, UnicodeError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="detections in a CSV or Parquet file",
+            remedy="fetch the file again",
+        ) from None
+    lines = text.splitlines()
+    if len(start) == HEAD_BYTES:  # the last line goes on
+        lines = lines[:-1]
+    numbered = [(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
+    return encoding, numbered[:MOST_LINES]
+
+
+def _fit(lines: list[str], separator: str) -> tuple[float, int, float, str]:
+    """How well a separator divides lines (0: not at all), columns, share of numbers, decimal."""
+    rows = [split(line, separator) for line in lines]
+    widths = [len(row) for row in rows]
+    width = max(set(widths), key=widths.count)
+    words = [word for row in rows if len(row) == width for word in row]
+    numbers = [word for word in words if NUMBER.fullmatch(word)]
+    share = len(numbers) / max(1, len(words))
+    decimal = "," if any("," in word for word in numbers) else "."
+    even = widths.count(width) / len(widths)
+    return (even * share if width >= FEWEST_COLUMNS else 0.0), width, share, decimal
+
+
+def _named(line: str, separator: str) -> list[str]:
+    """The names in a line; between blanks, a unit in brackets belongs to the name before it."""
+    if separator == BLANKS:
+        line = re.sub(r"\s+([\[(])", r"\1", line)
+    names = split(line, separator)
+    if len(names) == 1 and separator != BLANKS:  # a comment may have blanks or commas
+        names = re.split(r"[\s,]+", line)
+    return names
+
+
+def _once(names: list[str]) -> list[str]:
+    """Names that are there once each."""
+    return list(_numbered(names))
+
+
+def _numbered(names: list[str]) -> Iterator[str]:
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        name = name or f"Unnamed: {place}"
+        seen[name] = seen.get(name, -1) + 1
+        yield f"{name}.{seen[name]}" if seen[name] else name
