@@ -51,6 +51,30 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
     return place
 
 
+def require_regular(path: Path) -> Path:
+    """Refuse what is neither a file nor a folder: a pipe or a device may never end.
+
+    Returns:
+        the path; one that does not exist is left to whoever opens it.
+
+    Raises:
+        StpError: it is a named pipe, a socket, a device, or a link to something that is missing.
+    """
+    if path.is_file() or path.is_dir():
+        return path
+    if path.exists():
+        what = "a named pipe" if path.is_fifo() else "a socket" if path.is_socket() else "a device"
+    elif path.is_symlink():
+        what = "a link to a file that is missing"
+    else:
+        return path
+    raise StpError(
+        f"{path} is {what}",
+        expected="a regular file",
+        remedy="write its content to a file, or take it out of the folder",
+    )
+
+
 def is_read_only(error: OSError) -> bool:
     """Did the system refuse because nothing may be written there?"""
     return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)

@@ -32,10 +32,11 @@ from stp.prepare.own.calendar import DAY
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
+from stp.prepare.video import SUFFIXES as FILMS
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SUFFIXES = {
-    "videos": videos.SUFFIXES,
+    "videos": FILMS,
     "pictures": pictures.SUFFIXES,
     "arrays": arrays.SUFFIXES,
     "grids": grids.SUFFIXES,
@@ -217,7 +218,7 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
 
 
 def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
-    path = raw.find(videos.files_of(raw.names, "videos", videos.SUFFIXES)[0])
+    path = raw.find(videos.files_of(raw.names, "videos", FILMS)[0])
     videos.probe(path)  # which complains well
     height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
