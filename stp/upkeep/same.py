@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from stp.core.receipts import RECEIPT, SEALED, checksum
+from stp.data.zarr_read import array_names, read_array
+from stp.data.zarr_rows import MappedRows, is_mapped, read_metadata
 
 NO_RESULT = {"history.parquet": ("seconds", "resumed")}
 """Columns that tell of the run, not of its result."""
@@ -82,25 +84,28 @@ def _parquet(a: Path, b: Path) -> str | None:
 
 
 def _zarr(a: Path, b: Path) -> str | None:
-    import zarr
-
-    old, new = (zarr.open_group(str(path), mode="r", zarr_format=3) for path in (a, b))
-    found = _tree(dict(old.attrs), dict(new.attrs), "attributes")
-    names = sorted({*old.array_keys(), *new.array_keys()})
-    for name in names if found is None else []:
+    attributes = [read_metadata(path, "group").get("attributes", {}) for path in (a, b)]
+    found = _tree(*attributes, "attributes")
+    old, new = array_names(a), array_names(b)
+    for name in sorted({*old, *new}) if found is None else []:
         if name not in old or name not in new:
             return f"array {name} is only in the {'old' if name in old else 'new'} one"
-        x, y = old[name], new[name]
-        assert isinstance(x, zarr.Array) and isinstance(y, zarr.Array)
-        if x.shape != y.shape or x.dtype != y.dtype:
-            return f"array {name}: {x.shape} {x.dtype}, now {y.shape} {y.dtype}"
-        rows = max(1, BLOCK // max(1, int(np.prod(x.shape[1:]))))
-        for start in range(0, x.shape[0] if x.shape else 1, rows):
-            part = slice(start, start + rows) if x.shape else ()
-            found = _array(np.asarray(x[part]), np.asarray(y[part]), f"array {name}")
-            if found:
-                return found
+        metadata = [read_metadata(path / name, "array") for path in (a, b)]
+        if not all(map(is_mapped, metadata)):  # small
+            found = _array(read_array(a / name), read_array(b / name), f"array {name}")
+        else:
+            found = _rows(MappedRows(a / name), MappedRows(b / name), f"array {name}")
+        if found:
+            return found
     return found
+
+
+def _rows(x: MappedRows, y: MappedRows, name: str) -> str | None:
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return f"{name}: {x.shape} {x.dtype}, now {y.shape} {y.dtype}"
+    rows = max(1, BLOCK // max(1, int(np.prod(x.shape[1:]))))
+    parts = ((start, min(start + rows, len(x))) for start in range(0, len(x), rows))
+    return next(filter(None, (_array(x.read(*at), y.read(*at), name) for at in parts)), None)
 
 
 def _tree(x: Any, y: Any, name: str) -> str | None:
