@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError, nearest
 from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, trajnetpp
@@ -82,7 +83,8 @@ class Looked:
 def members(path: Path) -> list[Path]:
     """The files of detections that are meant by a path; none if it is something else."""
     inside = [path] if path.is_file() else sorted(path.glob("*"))
-    return [one for one in inside if one.is_file() and one.name.lower().endswith(SUFFIXES)]
+    files = [require_regular(one) for one in inside if one.name.lower().endswith(SUFFIXES)]
+    return [one for one in files if one.is_file()]
 
 
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
