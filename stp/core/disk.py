@@ -1,6 +1,7 @@
 """Writing to disk: whole files or none, and one readable error where the disk refuses."""
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -49,6 +50,43 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
             remedy="get it again from where it was made",
         )
     return place
+
+
+def require_regular(path: Path) -> Path:
+    """Refuse what is neither a file nor a folder: reading a pipe or a device may never end.
+
+    Returns:
+        the path; one that does not exist is left to whoever opens it.
+
+    Raises:
+        StpError: it is a named pipe, a socket or a device.
+    """
+    if path.is_file() or path.is_dir() or not path.exists():
+        return path
+    what = "a named pipe" if path.is_fifo() else "a socket" if path.is_socket() else "a device"
+    raise StpError(
+        f"{path} is {what}",
+        expected="a regular file",
+        remedy="write its content to a file, or take it out of the folder",
+    )
+
+
+def require_regular_tree(folder: Path) -> None:
+    """Refuse a folder, such as a Zarr store, with anything below it but files and folders.
+
+    Links to folders are not followed.
+
+    Raises:
+        StpError: see `require_regular`.
+    """
+    folders = [str(folder)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif not entry.is_file():
+                    require_regular(Path(entry.path))
 
 
 def is_read_only(error: OSError) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.disk import require_regular_tree
 from stp.core.errors import StpError
 from stp.core.limits import require
 
@@ -42,8 +43,9 @@ def check_codecs(store: Path) -> None:
 
     Raises:
         StpError: an array asks for another codec, its chunks are larger than what may be read into
-            memory, or its metadata cannot be read.
+            memory, its metadata cannot be read, or a named pipe or device is in the store.
     """
+    require_regular_tree(store)
     seen: set[str] = set()  # links may go in circles
     for folder, inner, names in os.walk(store, followlinks=True):
         place = os.path.realpath(folder)

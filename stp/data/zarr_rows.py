@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.receipts import check_recorded
 from stp.data import chunk_sums
 
 REMEDY = "make the artefact again: remove its folder and run the command once more"
@@ -38,21 +39,15 @@ class MappedRows:
         meta = read_metadata(self.folder, "array")
         self.shape: tuple[int, ...] = tuple(meta["shape"])
         self.dims: tuple[str, ...] = tuple(meta.get("dimension_names") or ())
-        shard = tuple(meta["chunk_grid"]["configuration"]["chunk_shape"])
-        codec = meta["codecs"][0]
-        inner = tuple(codec.get("configuration", {}).get("chunk_shape", ()))
-        if (
-            codec["name"] != "sharding_indexed"
-            or [c["name"] for c in codec["configuration"]["codecs"]] != ["bytes"]
-            or inner[1:] != tuple(max(1, n) for n in self.shape[1:])
-        ):
+        if not is_mapped(meta):
             raise StpError(
                 f"{self.folder}: the array is stored in another layout",
                 expected="uncompressed shards, divided along the first axis only",
                 remedy=REMEDY,
             )
         self.dtype = np.dtype(meta["data_type"])
-        self._shard_rows, self._chunk_rows = shard[0], inner[0]
+        self._shard_rows = meta["chunk_grid"]["configuration"]["chunk_shape"][0]
+        self._chunk_rows = meta["codecs"][0]["configuration"]["chunk_shape"][0]
         self._row_bytes = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
         self._check_files()
         self._maps: list[np.ndarray] | None = None
@@ -179,6 +174,21 @@ class MappedRows:
         return {**self.__dict__, "_maps": None, "_sums": None, "_unchecked": bytearray()}
 
 
+def is_mapped(meta: dict[str, Any]) -> bool:
+    """Whether the rows of an array can be mapped: `stp.data.zarr_write` wrote it.
+
+    Args:
+        meta: its ``zarr.json``.
+    """
+    codec = meta["codecs"][0]
+    inner = codec.get("configuration", {}).get("chunk_shape", ())
+    return (
+        codec["name"] == "sharding_indexed"
+        and [inside["name"] for inside in codec["configuration"]["codecs"]] == ["bytes"]
+        and list(inner[1:]) == [max(1, n) for n in meta["shape"][1:]]
+    )
+
+
 def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
     """The ``zarr.json`` of a group or an array.
 
@@ -190,6 +200,7 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
         StpError: there is none, or it is damaged, or it describes something else.
     """
     path = folder / "zarr.json"
+    check_recorded(path)
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import zarr
 
 from stp.core import store
 from stp.core.disk import writing
@@ -17,6 +16,13 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_read import (
+    array_attributes,
+    array_dims,
+    array_names,
+    read_array,
+    read_decoded,
+)
 from stp.external.evaluation import Evaluation
 from stp.external.formats import FORMATS, Coordinate, Mp4Windows, NpzWindows, Writer, ZarrWindows
 from stp.external.readme import readme
@@ -249,11 +255,8 @@ def index_table(data: Prepared, clips: Clips, seen: list[str]) -> pd.DataFrame:
     table.insert(0, "sample", np.arange(len(table)))
     folder = data.folder / "frames.zarr"
     if (folder / "time").is_dir():
-        import xarray as xr
-
         latest = table["start"] + (data.context - 1) * table["stride"]
-        with xr.open_zarr(folder, consolidated=False, zarr_format=3) as frames:
-            table["time"] = frames["time"][latest.to_numpy()].to_numpy()
+        table["time"] = read_decoded(folder / "time")[latest.to_numpy()]
     table["window"] = seen
     return table
 
@@ -263,11 +266,12 @@ def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordina
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
     found = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}
-    group = zarr.open_group(str(data.folder / "frames.zarr"), mode="r", zarr_format=3)
-    for name, array in group.arrays():
-        dims = getattr(array.metadata, "dimension_names", None) or ()
+    store_folder = data.folder / "frames.zarr"
+    for name in array_names(store_folder):
+        dims = array_dims(store_folder / name)
         if dims and set(dims) <= {"channel", "y", "x"} and name not in found:
-            found[name] = Coordinate(tuple(map(str, dims)), np.asarray(array[...]), array.attrs)
+            values = read_array(store_folder / name)
+            found[name] = Coordinate(dims, values, array_attributes(store_folder / name))
     return found
 
 

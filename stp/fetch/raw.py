@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import stp.fetch.generators
-from stp.core.disk import write_text_once, writing
+from stp.core.disk import require_regular, write_text_once, writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
 from stp.core.lock import (
@@ -475,7 +475,7 @@ def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
         path.relative_to(root).as_posix()
         for root in roots
         for path in root.glob(pattern)
-        if not path.name.endswith(OWN) and path.is_file()
+        if not path.name.endswith(OWN) and require_regular(path).is_file()
     }
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.human_study.key import NONE, kept_path
 from stp.opinions.raters import identical, identical_text
@@ -264,7 +265,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
                     expected="files that the questionnaire saved, *.csv",
                     remedy="put the files of raters there",
                 )
-            found |= dict.fromkeys(inside)
+            found |= dict.fromkeys(map(require_regular, inside))
         elif path.is_file():
             found[path] = None
         else:

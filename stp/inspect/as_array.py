@@ -9,6 +9,7 @@ import xarray as xr
 from stp.core import store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.data.zarr_read import array_dims, has_array, read_array
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, check_known
@@ -33,11 +34,11 @@ def clips(
         coordinates["clip"] = ("sample", found.index["clip"].iloc[rows].astype(str).to_numpy())
     if names := data.attrs.get("variables"):
         coordinates["channel"] = list(names)
-    arrays = xr.open_zarr(folder / "frames.zarr", consolidated=False, zarr_format=3)
+    frames = folder / "frames.zarr"
     coordinates |= {
-        axis: (axis, arrays[place].to_numpy())
+        axis: (axis, read_array(frames / place))
         for axis, place in (("y", "lat"), ("x", "lon"))
-        if place in arrays and arrays[place].ndim == 1
+        if has_array(frames, place) and len(array_dims(frames / place)) == 1
     }
     attrs = {key: data.attrs[key] for key in KEPT if data.attrs.get(key) is not None}
     strides: set[int] = set() if found.virtual else set(found.index["stride"].iloc[rows].tolist())

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.track_clock import (
@@ -90,13 +91,13 @@ class Looked:
 
 def members(path: Path) -> list[Path]:
     """The files of detections that are meant by a path; none if it is something else."""
-    if path.is_file():
-        return [path] if path.name.lower().endswith(SUFFIXES) else []
+    if not path.is_dir():
+        return [require_regular(path)] if path.name.lower().endswith(SUFFIXES) else []
     return [
-        inside
+        require_regular(inside)
         for inside in sorted(path.rglob("*"))
-        if inside.is_file()
-        and inside.name.lower().endswith(SUFFIXES)
+        if inside.name.lower().endswith(SUFFIXES)
+        and not inside.is_dir()
         and not any(part.startswith(".") for part in inside.relative_to(path).parts)
         and not NOT_DETECTIONS.fullmatch(inside.stem.lower())
         and (inside.suffix.lower() != ".txt" or _is_table(inside))

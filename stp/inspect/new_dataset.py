@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from stp.core.disk import write_text, writing
+from stp.core.disk import require_regular, write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks
@@ -33,10 +33,11 @@ from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, PIECE_BYTES, VALUES, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
+from stp.prepare.video import SUFFIXES as FILMS
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SUFFIXES = {
-    "videos": videos.SUFFIXES,
+    "videos": FILMS,
     "pictures": pictures.SUFFIXES,
     "arrays": arrays.SUFFIXES,
     "grids": grids.SUFFIXES,
@@ -155,11 +156,12 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
     """The kind of input that a file or folder holds, and its files.
 
     Raises:
-        StpError: there is none, or there are several kinds.
+        StpError: there is none, there are several kinds, or one is a named pipe or device.
     """
     if not path.exists():
         raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
-    inside = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    inside = [require_regular(path)] if not path.is_dir() else sorted(path.rglob("*"))
+    inside = [p for p in inside if p.exists() and not p.is_dir()]
     inside = [p for p in inside if not p.name.startswith(".") or ".zarr/" in p.as_posix()]
     found: dict[str, list[Path]] = {}
     for member in inside:
@@ -167,7 +169,7 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
         for kind, suffixes in SUFFIXES.items():
             is_own = in_store if kind == "grids" and in_store else not in_store
             if is_own and (in_store or member.name.lower().endswith(suffixes)):
-                found.setdefault(kind, []).append(member)
+                found.setdefault(kind, []).append(require_regular(member))
         if member.name.lower().endswith(grids.GRIB):
             raise StpError(
                 f"{member} is a GRIB file",
@@ -218,7 +220,7 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
 
 
 def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
-    path = raw.find(videos.files_of(raw.names, "videos", videos.SUFFIXES)[0])
+    path = raw.find(videos.files_of(raw.names, "videos", FILMS)[0])
     videos.probe(path)  # which complains well
     height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}

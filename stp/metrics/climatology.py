@@ -1,8 +1,8 @@
 """The climatology of the calendar day, which anomalies and skill are measured against."""
 
 import numpy as np
-import zarr
 
+from stp.data.zarr_read import array_attributes, read_array
 from stp.data.zarr_rows import MappedRows
 from stp.metrics.comparison import ComparedData
 from stp.metrics.latitude import coordinate
@@ -34,12 +34,11 @@ class Climatology:
         else:
             self._means = MappedRows(store / kind)
             self._channels = data.channels
-            found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
-            self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
+            days = read_array(store / "day").tolist()
+            self._row = {str(day): i for i, day in enumerate(days)}
             self._stamps = hours.astype("datetime64[h]")
-            attrs = zarr.open_array(str(store / kind), mode="r", zarr_format=3).attrs
             # Rows are of the n-th day of a year, not of dates (stp.prepare.climatology).
-            self._by_number = bool(attrs.get("by_number"))
+            self._by_number = bool(array_attributes(store / kind).get("by_number"))
 
     def day(self, frame: int) -> str:
         """Calendar day of a frame of the prepared data: "02-29"."""

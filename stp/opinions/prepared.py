@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zarr
 
 from stp.core.errors import StpError
+from stp.data.zarr_rows import MappedRows
 
 VIDEOS, OPINIONS, RATINGS = "videos.zarr", "opinions.parquet", "ratings.parquet"
 SPLITS = "splits.parquet"
@@ -118,24 +118,18 @@ class Database:
         Raises:
             StpError: the arrays are damaged.
         """
-        path = self.folder / VIDEOS
         columns = ("height", "width", "row", "has_truth")
-        try:
-            arrays = dict(zarr.open_group(str(path), mode="r").arrays())
-            for height, width, row, known in zip(
-                *(self.table[name].to_pylist() for name in columns), strict=True
-            ):
-                predicted, truth = (
-                    np.asarray(arrays[f"{of}_{height}x{width}"][row])
-                    for of in ("predicted", "true")
-                )
-                yield Video(predicted, truth if known else None)
-        except (OSError, KeyError, ValueError) as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected="the arrays of all sizes",
-                remedy=REMEDY,
-            ) from None
+        arrays: dict[str, MappedRows] = {}
+        for height, width, row, known in zip(
+            *(self.table[name].to_pylist() for name in columns), strict=True
+        ):
+            both = []
+            for of in ("predicted", "true") if known else ("predicted",):
+                name = f"{of}_{height}x{width}"
+                if name not in arrays:
+                    arrays[name] = MappedRows(self.folder / VIDEOS / name)
+                both.append(np.array(arrays[name].read(row, row + 1)[0]))
+            yield Video(both[0], both[1] if known else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
         """The splits of a family; there may be none, see `FAMILIES`.

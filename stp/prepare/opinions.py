@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
-import av
 import numpy as np
 
 from stp.core.errors import StpError, nearest
 from stp.core.job import Extras, Job
-from stp.core.limits import require_pixels
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -27,7 +25,7 @@ from stp.opinions.raters import identical
 from stp.opinions.ratings import Opinions, Ratings, Rescaling, opinions, split_half
 from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
-from stp.prepare.video import open_film
+from stp.prepare.video import decode_film
 
 NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
 RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
@@ -319,38 +317,9 @@ class Source:
             StpError: it cannot be decoded.
         """
         file = f"{folder}/{name}.mp4"
-        return decode(self.raw.find(self.at(file)), self.at(file)) if self.has(file) else None
-
-
-def decode(path: Path, name: str) -> np.ndarray:
-    """Decode the frames of a video as RGB.
-
-    Args:
-        path: of the file.
-        name: what to call it in an error.
-
-    Returns:
-        uint8 (T, H, W, 3).
-
-    Raises:
-        StpError: it cannot be decoded or has no frames.
-    """
-    try:
-        with open_film(path) as container:
-            stream = container.streams.video[0]
-            if stream.codec_context is None:
-                raise ValueError("an unknown codec")
-            require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [f.to_ndarray(format="rgb24") for f in container.decode(stream)]
-        if not frames:
-            raise ValueError("no frames")
-        return np.stack(frames)  # of one size, or it is refused
-    except (av.FFmpegError, ValueError, IndexError, OSError) as error:
-        raise StpError(
-            f"{name}: cannot be decoded ({error})",
-            expected="a complete video file",
-            remedy="fetch it again",
-        ) from error
+        if not self.has(file):
+            return None
+        return np.stack(list(decode_film(self.raw.find(self.at(file)))))
 
 
 def _scores(made: Opinions | None, source: Source) -> dict[str, float]:

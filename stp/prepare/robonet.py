@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-import av
 import h5py
 import numpy as np
 
@@ -34,6 +33,7 @@ from stp.prepare.pictures import decode_picture
 from stp.prepare.planned import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, number_by_name
+from stp.prepare.video import open_film, upright, video_stream
 
 LISTS = {
     "val": "predbench_annotations/robonet/robonet_val.json",
@@ -287,14 +287,14 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
     """The first frames of a video, RGB (H, W, 3), one after the other."""
     number = 0
     try:
-        with av.open(io.BytesIO(content), "r", format="mp4") as container:
-            stream = container.streams.video[0]
+        with open_film(io.BytesIO(content)) as container:
+            stream = video_stream(container, name)
             if stream.width * stream.height > MOST_PIXELS:
                 raise ValueError(f"{stream.width} x {stream.height} pixels")
             for frame in container.decode(stream):
                 if number == frames:
                     return
-                yield frame.to_ndarray(format="rgb24")
+                yield upright(frame, frame.to_ndarray(format="rgb24"))
                 number += 1
     # For damaged videos PyAV raises its own errors, but others as well: a stream without a codec
     # has no width (AttributeError).

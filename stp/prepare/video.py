@@ -1,17 +1,35 @@
-"""Decoding of video files."""
+"""Decoding of video files: every reader of films sees the same frames, turned as they are shown.
 
+The frames of a video are counted by its packets, without decoding, and a file that is cut off is
+noticed on the way wherever its format tells.
+"""
+
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import av
 import numpy as np
 from av.container import InputContainer
+from av.sidedata.sidedata import Type
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels
 
+SUFFIXES = (
+    *(".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg"),
+    *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
+)
 DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
 """Names of FFmpeg. Others open whatever further files or addresses a file names: concat, sdp."""
+TRANSPORT = (188, 192, 204)
+"""Bytes of the packets of MPEG-TS: plain, with times, with checksums."""
+EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
+"""What the two parts of a Matroska file begin with."""
+GIF_END = b";"
+DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
+"""What PyAV raises of a damaged video."""
 
 
 def open_film(file: Path | BinaryIO) -> InputContainer:
@@ -22,10 +40,146 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
 
     Raises:
         av.FFmpegError: it is damaged, or something else.
+        StpError: the path is that of a pipe, a socket or a device.
     """
+    if isinstance(file, Path):
+        require_regular(file)
     named = str(file) if isinstance(file, Path) else file
     options = {"format_whitelist": DEMUXERS, "protocol_whitelist": "file"}
     return av.open(named, "r", options=options)
+
+
+def video_stream(container: InputContainer, name: object) -> av.VideoStream:
+    """The first video of a file; one thread, because a job has a process for each processor.
+
+    Args:
+        name: what to call the file in an error.
+
+    Raises:
+        IndexError: there is none.
+        ValueError: no decoder is known for it.
+        StpError: its frames are too large.
+    """
+    stream = container.streams.video[0]
+    if stream.codec_context is None:
+        raise ValueError("an unknown codec")
+    require_pixels(name, stream.codec_context.width, stream.codec_context.height)
+    stream.codec_context.thread_count = 1
+    return stream
+
+
+def packets(path: Path, container: InputContainer, stream: av.VideoStream) -> Iterator[av.Packet]:
+    """All packets of a video, in the order of the file; the last one is empty.
+
+    Raises:
+        ValueError: after the packets that are there: the file is cut off, or has none.
+    """
+    count = 0
+    for packet in container.demux(stream):
+        if packet.is_corrupt:
+            raise ValueError(f"cut off after {count} frames")
+        count += bool(packet.size)
+        yield packet
+    if not count:
+        raise ValueError("no frames")
+    if _is_cut_off(path, container):
+        raise ValueError(f"cut off after {count} frames")
+    # Other containers may have more frames than they show.
+    if container.format.name == "avi" and count < stream.frames:
+        raise ValueError(f"{count} of {stream.frames} frames")
+
+
+def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[np.ndarray]:
+    """Decode a video in colour, frame by frame, turned as it is shown.
+
+    The rest of the file is looked at without decoding, and all of it in one pass.
+
+    Args:
+        path: of the file.
+        stop: number of the frame before which it ends; all frames unless given.
+        step: every which frame.
+
+    Yields:
+        uint8 (H, W, 3), all of one size.
+
+    Raises:
+        StpError: the file is damaged, cut off, or no video, or its frames differ in size.
+    """
+    number, first = 0, None
+    try:
+        with open_film(path) as container:
+            stream = video_stream(container, path)
+            for packet in packets(path, container, stream):
+                if stop is not None and number >= stop:
+                    continue
+                for frame in packet.decode():
+                    check_frame(path, frame, number, first)
+                    first = first or frame
+                    if number % step == 0 and (stop is None or number < stop):
+                        yield upright(frame, frame.to_ndarray(format="rgb24"))
+                    number += 1
+            if not number:
+                raise ValueError("no frames")
+    except DAMAGE as error:
+        raise damaged(path, error) from error
+
+
+def check_frame(
+    path: Path, frame: av.VideoFrame, number: int, first: av.VideoFrame | None = None
+) -> None:
+    """Refuse a frame that was not stored whole, or is too large.
+
+    Args:
+        number: of the frame in the video.
+        first: an earlier frame, whose size it must have.
+
+    Raises:
+        ValueError: a part of it is lost, or it has another size.
+        StpError: it is too large.
+    """
+    if frame.is_corrupt:  # FFmpeg painted over what it lost
+        raise ValueError(f"a part of frame {number} is lost")
+    require_pixels(path, frame.width, frame.height)  # the file itself may promise fewer
+    if first is not None and size_of(frame) != size_of(first):
+        (height, width), (first_height, first_width) = size_of(frame), size_of(first)
+        raise ValueError(
+            f"frame {number} has {width} x {height} pixels, "
+            f"those before {first_width} x {first_height}"
+        )
+
+
+def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
+    """Turn and mirror a decoded frame as the file asks for: telephones store what they see.
+
+    Args:
+        frame: as it was decoded.
+        picture: its pixels, (H, W, ...).
+
+    Returns:
+        a view of the same pixels, the axes H and W exchanged after a quarter turn.
+    """
+    across, down, is_turned = _orientation(frame)
+    picture = picture.swapaxes(0, 1) if is_turned else picture
+    return picture[:: -1 if down else 1, :: -1 if across else 1]
+
+
+def size_of(frame: av.VideoFrame) -> tuple[int, int]:
+    """Height and width of a frame, as it is shown."""
+    is_turned = _orientation(frame)[2]
+    return (frame.width, frame.height) if is_turned else (frame.height, frame.width)
+
+
+def _orientation(frame: av.VideoFrame) -> tuple[bool, bool, bool]:
+    """Whether a frame is mirrored across and down, after rows and columns were exchanged or not.
+
+    The display matrix takes (x, y) of what is stored to (a x + c y, b x + d y) of what is shown;
+    it is stored as the 32-bit integers a, b, u, c, d, v, ...
+    """
+    stored = frame.side_data.get(Type.DISPLAYMATRIX)
+    if stored is None:
+        return False, False, False
+    a, b, _, c, d = np.frombuffer(bytes(stored)[:20], np.int32).tolist()
+    return (c < 0, b < 0, True) if abs(b) > abs(a) else (a < 0, d < 0, False)
 
 
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
@@ -46,20 +200,13 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
     """
     try:
         with open_film(file) as container:
-            stream = container.streams.video[0]
-            if stream.codec_context is None:
-                raise ValueError("an unknown codec")
-            require_pixels(name, stream.codec_context.width, stream.codec_context.height)
-            frames = [_grey(frame) for frame in container.decode(stream)]
+            stream = video_stream(container, name)
+            frames = [upright(frame, _grey(frame)) for frame in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
         return np.stack(frames)  # of one size, or it is refused
-    except (av.FFmpegError, ValueError, IndexError) as error:
-        raise StpError(
-            f"{name}: cannot be decoded ({error})",
-            expected="a complete video file",
-            remedy="fetch it again, or leave it out of the raw files",
-        ) from error
+    except DAMAGE as error:
+        raise damaged(name, error) from error
 
 
 _STRETCH = np.clip(np.rint((np.arange(256) - 16) * (255 / 219)), 0, 255).astype(np.uint8)
@@ -73,3 +220,42 @@ def _grey(frame: av.VideoFrame) -> np.ndarray:
     luma = luma[: frame.height, : frame.width]
     is_full_range = frame.format.name.startswith("yuvj") or int(frame.color_range) == 2
     return luma.copy() if is_full_range else _STRETCH[luma]
+
+
+def _is_cut_off(path: Path, container: InputContainer) -> bool:
+    """Whether a file ends early, where FFmpeg says nothing and the format does."""
+    size, name = path.stat().st_size, container.format.name
+    if name == "mpegts":  # packets of one size
+        return all(size % packet for packet in TRANSPORT)
+    if name == "asf":  # FFmpeg believes the duration of a whole file only
+        return container.duration is None
+    if name == "gif":
+        with path.open("rb") as file:
+            file.seek(max(0, size - 1024))
+            return not file.read().rstrip(b"\0").endswith(GIF_END)
+    return name == "matroska,webm" and size < _matroska_bytes(path)
+
+
+def _matroska_bytes(path: Path) -> int:
+    """How large a Matroska file says that it is; 0 where it does not, as in live recordings."""
+    with path.open("rb") as file:
+        while (kind := file.read(4)) in (EBML, SEGMENT):
+            first = file.read(1)
+            if not any(first):
+                return 0
+            more = 8 - first[0].bit_length()  # bytes, as many as there are zeros in front
+            bits = 7 * (more + 1)
+            size = int.from_bytes(first + file.read(more), "big") % (1 << bits)
+            if kind == SEGMENT:
+                return 0 if size == (1 << bits) - 1 else file.tell() + size
+            file.seek(size, 1)
+    return 0
+
+
+def damaged(name: object, error: BaseException) -> StpError:
+    """The error of a video that cannot be decoded."""
+    return StpError(
+        f"{name}: cannot be decoded ({error})",
+        expected="a complete video",
+        remedy="replace it, leave it out, or write it anew: ffmpeg -i OLD NEW.mp4",
+    )

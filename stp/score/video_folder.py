@@ -1,31 +1,29 @@
 """Folders of videos from anywhere: films, pictures or arrays, a clip at a time.
 
-A clip is a film (.mp4, .avi, .mov, .mkv, .webm, .gif), an array file (.npy, or .npz with one
-array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their names. An
-array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or one axis
-more in front for several clips; integers are 0..255, floating-point numbers 0..1. Integers are
-black and white, 0 and 1, if all integers of a folder are (masks).
+A clip is a film (.mp4, .gif, .webm, ...: `stp.prepare.video.SUFFIXES`), an array file (.npy, or
+.npz with one array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their
+names. An array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or
+one axis more in front for several clips; integers are 0..255, floating-point numbers 0..1. Integers
+are black and white, 0 and 1, if all integers of a folder are (masks).
 """
 
 import zipfile
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import av
 import numpy as np
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError
-from stp.core.limits import require_pixels, require_zip
+from stp.core.limits import require_zip
 from stp.prepare.own.arrays import DAMAGE
 from stp.prepare.own.pictures import in_order
-from stp.prepare.own.videos import probe
 from stp.prepare.pictures import decode_picture
-from stp.prepare.video import open_film
+from stp.prepare.video import SUFFIXES as FILMS
+from stp.prepare.video import decode_film
 
-FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")
 PICTURES = (".png", ".jpg", ".jpeg")
 _KINDS = "films (.mp4, .gif, ...), arrays (.npy, .npz) or folders of pictures (.png, .jpg)"
@@ -57,6 +55,8 @@ def find_clips(folder: Path) -> list[Clip]:
     found: list[Clip] = []
     for path in sorted(folder.iterdir()):
         suffix = path.suffix.lower()
+        if suffix in (*FILMS, *ARRAYS):
+            require_regular(path)
         if (path.is_dir() and _pictures(path)) or suffix in FILMS:
             found.append(Clip(path))
         elif suffix in ARRAYS:
@@ -99,7 +99,8 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
 
 
 def _pictures(folder: Path) -> list[str]:
-    return [str(path) for path in folder.iterdir() if path.suffix.lower() in PICTURES]
+    inside = (path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
+    return [str(require_regular(path)) for path in inside]
 
 
 def _unit(frames: np.ndarray) -> np.ndarray:
@@ -122,22 +123,7 @@ def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
 
 
 def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
-    try:
-        with open_film(path) as container:
-            stream = container.streams.video[0]
-            require_pixels(path, stream.codec_context.width, stream.codec_context.height)
-            probe(path)  # which says whether it is cut off
-            frames = []
-            for number, frame in enumerate(islice(container.decode(stream), 0, stop)):
-                if frame.is_corrupt:  # FFmpeg painted over what it lost
-                    raise ValueError(f"a part of frame {number} is lost")
-                require_pixels(path, frame.width, frame.height)  # the file may promise fewer
-                if number % interval == 0:
-                    frames.append(frame.to_ndarray(format="rgb24"))
-            return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
-    # PyAV has no codec context where it knows no decoder, and numpy stacks one size alone.
-    except (av.FFmpegError, ValueError, IndexError, AttributeError) as error:
-        raise _damaged(path, error) from error
+    return _unit(np.stack(list(decode_film(path, stop, interval))))
 
 
 def _from_array(clip: Clip, wanted: slice) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Arrays written by `zarr_write` are plain Zarr v3, and `zarr_rows` reads the same rows."""
 
+import ast
 import pickle
 from pathlib import Path
 
@@ -11,8 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stp.core.errors import StpError
-from stp.data.zarr_rows import MappedRows
+from stp.core.receipts import RECEIPT, Receipt, RecordedFile, checksum, receipt_text
+from stp.data.prepared import Prepared
+from stp.data.zarr_read import array_attributes, array_names, read_array, read_decoded
+from stp.data.zarr_rows import MappedRows, seal_arrays
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.prepare.output import write_coordinate
 
 
 def write(path: Path, rows: np.ndarray, *, chunk: int = 3, max_files: int = 4, block: int = 2):
@@ -170,3 +175,88 @@ def test_checksums_of_another_number_of_chunks_are_refused(tmp_path):
     (folder / "crc32c").write_bytes(bytes(8))
     with pytest.raises(StpError, match=r"crc32c: 2 checksums\nexpected: 14"):
         MappedRows(folder).read(0, 1)
+
+
+@pytest.fixture
+def artefact(tmp_path) -> Path:
+    """A finished artefact with coordinates of numbers, of times and of text."""
+    store = tmp_path / "frames.zarr"
+    write(store, numbers(40))
+    group = zarr.open_group(str(store), mode="r+")
+    write_coordinate(group, "lat", "y", np.array([60.0, -60.0]))
+    write_coordinate(group, "time", "frame", np.arange(40), units="days since 2000-01-01")
+    write_coordinate(group, "channel_units", "channel", np.array(["m s-1"], object))
+    seal_arrays(tmp_path)
+    files = {
+        path.relative_to(tmp_path).as_posix(): RecordedFile(path.stat().st_size, checksum(path))
+        for path in sorted(tmp_path.rglob("*"))
+        if path.is_file()
+    }
+    (tmp_path / RECEIPT).write_text(receipt_text(Receipt(fingerprint="f", files=files)))
+    return tmp_path
+
+
+def test_coordinates_are_read_whole(artefact):
+    store = artefact / "frames.zarr"
+    assert array_names(store) == ["channel_units", "frames", "lat", "time"]
+    assert read_array(store / "lat").tolist() == [60.0, -60.0]
+    assert read_array(store / "channel_units").tolist() == ["m s-1"]
+    assert array_attributes(store / "time") == {"units": "days since 2000-01-01"}
+    with xr.open_zarr(store, consolidated=False) as opened:
+        np.testing.assert_array_equal(read_decoded(store / "time"), opened["time"])
+
+
+@pytest.mark.parametrize("name", ["lat", "time", "channel_units"])
+@pytest.mark.parametrize("what", ["c", "zarr.json"])
+def test_a_flipped_bit_of_a_coordinate_is_an_error(artefact, name, what):
+    folder = artefact / "frames.zarr" / name
+    (path,) = [p for p in folder.rglob("*") if p.is_file() and what in p.relative_to(folder).parts]
+    flip_a_bit(path, 1 if what == "c" else path.read_bytes().index(b"[") + 1)
+    with pytest.raises(StpError, match=rf"{path}: damaged"):
+        read_array(folder)
+
+
+def test_a_chunk_that_is_lost_is_an_error(artefact):
+    folder = artefact / "frames.zarr" / "channel_units"
+    (path,) = [p for p in folder.rglob("*") if p.is_file() and p.name != "zarr.json"]
+    path.unlink()
+    with pytest.raises(StpError, match=f"{path}: missing"):
+        read_array(folder)
+
+
+def test_flipped_attributes_are_an_error(artefact):
+    """Such as the factor from stored values to units."""
+    path = artefact / "frames.zarr" / "zarr.json"
+    flip_a_bit(path, path.read_bytes().index(b'"1"') + 1)
+    with pytest.raises(StpError, match=rf"{path}: damaged"):
+        Prepared(artefact)
+
+
+OPENERS = {"open", "open_array", "open_group", "open_consolidated", "open_zarr", "load"}
+OPEN_ELSEWHERE = {
+    "data/zarr_read.py": "the way to open an array of ours",
+    "prepare/frames.py": "opens what it is writing",
+    "fetch/generators/chaosbench.py": "writes",
+    "data/daily_fields.py": "raw files, which the lock verifies",
+    "prepare/chaosbench_levels.py": "raw files, which the lock verifies",
+    "prepare/own/grids.py": "raw files, which the lock verifies",
+    "external/submitted.py": "a store of somebody else, without checksums",
+}
+
+
+def test_no_other_module_opens_arrays():
+    """Zarr and xarray compare no checksums of ours."""
+    package = Path(__file__).parents[2] / "stp"
+    found = set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("zarr"):
+                opens = bool(OPENERS & {alias.name for alias in node.names})
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                of_zarr = node.value.id == "zarr" and node.attr in OPENERS
+                opens = of_zarr or (node.value.id in ("xr", "xarray") and node.attr == "open_zarr")
+            else:
+                opens = False
+            if opens:
+                found.add(path.relative_to(package).as_posix())
+    assert found == set(OPEN_ELSEWHERE)

@@ -316,7 +316,7 @@ def test_features_that_are_not_finite_are_refused(tmp_path: Path) -> None:
         ("a.npy", np.full((10, 8, 8), -1, np.int16), "from -1 to -1"),
         ("a.npy", np.full((10, 8, 8), np.nan), "from nan"),
         ("a.npy", np.zeros((3, 10, 8, 8, 5)), "C = 1 or 3"),
-        ("a.mp4", b"no film", "cannot be read"),
+        ("a.mp4", b"no film", "cannot be decoded"),
         ("a.npy", b"no array", "cannot be read"),
         ("a.txt", b"", "no videos"),
     ],

@@ -18,6 +18,7 @@ from scipy.stats import spearmanr
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.data.zarr_rows import seal_arrays
 from stp.fetch.generators.pvqa import COUNTS
 from stp.opinions import prepared, quality
 from stp.plan.cells import Plan
@@ -82,6 +83,21 @@ def test_videos_keep_their_frames_and_context_is_not_damaged(raw: Path, data: Pa
         np.testing.assert_array_equal(video.predicted[:4], video.truth[:4])
         is_damaged = known[name]["Tags"] != "natural"
         assert (video.predicted[4:] != video.truth[4:]).any() == is_damaged
+
+
+def test_a_flipped_bit_of_a_video_is_an_error(data: Path, tmp_path: Path):
+    """Whoever reads the videos compares them: the runner leaves large arrays out of its check."""
+    folder = tmp_path / "data"
+    shutil.copytree(data, folder)
+    seal_arrays(folder)
+    assert len(list(prepared.open_database(folder, 4).videos())) == 60
+    shard = next(path for path in (folder / prepared.VIDEOS).glob("predicted_*/c/0/**/*"))
+    shard = next(path for path in shard.rglob("*") if path.is_file()) if shard.is_dir() else shard
+    content = bytearray(shard.read_bytes())
+    content[1000] ^= 4
+    shard.write_bytes(content)
+    with pytest.raises(StpError, match=f"{shard}: damaged"):
+        list(prepared.open_database(folder, 4).videos())
 
 
 def test_families_of_splits(data: Path):

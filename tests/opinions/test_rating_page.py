@@ -12,7 +12,7 @@ from rating_study import Study
 
 from stp.human_study.rating_answers import read_ratings
 from stp.human_study.rating_pages import page_path
-from stp.prepare.opinions import decode
+from stp.prepare.video import decode_film
 
 pytestmark = [
     pytest.mark.long(part="browser"),
@@ -112,7 +112,7 @@ def test_videos_are_enlarged_bicubically_in_the_page(browser: Browser, study: St
         frame = browser.run("return Number(document.getElementById('seek').value)")
         files = asked.natural, f"Predicted_Videos/{asked.video}.mp4"
         for found, file in zip(shown(browser), files, strict=True):
-            pixels = decode(study.raw / "pvqa" / file, file)[frame]
+            pixels = list(decode_film(study.raw / "pvqa" / file))[frame]
             heights.add(len(pixels))
             if len(pixels) < 40:
                 assert found.shape == (40, 48, 3)

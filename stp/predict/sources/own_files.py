@@ -17,6 +17,7 @@ from stp.core.errors import StpError, nearest
 from stp.core.options import check_keys
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, check_units, orientation
 from stp.data.raw_files import RawFiles
+from stp.data.zarr_read import has_array, read_array
 from stp.metrics.latitude import coordinate
 from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecasts, own_levels
 from stp.predict.source import Given, Source
@@ -365,8 +366,10 @@ def _levels(opened: xr.Dataset, name: str) -> np.ndarray | None:
 
 def _units_of(data: Path) -> list[str] | None:
     """Units of the channels of prepared data; None if nothing says what they are."""
-    with xr.open_zarr(data / "frames.zarr", consolidated=False, zarr_format=3) as opened:
-        return list(map(str, opened["channel_units"].values)) if "channel_units" in opened else None
+    store = data / "frames.zarr"
+    if not has_array(store, "channel_units"):
+        return None
+    return list(map(str, read_array(store / "channel_units")))
 
 
 def _plain(units: str) -> str:

@@ -209,7 +209,7 @@ def raw_path(raw: RawFiles, name: str) -> Path:
     paths = [raw.find(one) for one in inside]
     depth = len(PurePosixPath(inside[0]).parts) - len(PurePosixPath(name).parts)
     root = paths[0].parents[depth - 1]
-    strangers = sorted({p for p in root.rglob("*") if p.is_file()} ^ set(paths))
+    strangers = sorted({p for p in root.rglob("*") if not p.is_dir()} ^ set(paths))
     if strangers:
         raise StpError(
             f"{root}: {strangers[0]} does not belong to what was locked of this store",

@@ -1,7 +1,6 @@
-"""Video files of any format that FFmpeg reads.
+"""Video files of any format that `stp.prepare.video` opens.
 
-The frames of a video are counted by its packets, without decoding. Long videos are decoded in
-parts, from the key frame before each.
+Long videos are decoded in parts, from the key frame before each.
 """
 
 from collections.abc import Iterator
@@ -13,30 +12,28 @@ from typing import Any, NamedTuple
 
 import av
 import numpy as np
-from av.container import InputContainer
 
-from stp.core.errors import StpError
-from stp.core.limits import require_pixels
 from stp.core.options import require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
 from stp.prepare.own.options import Common, RawContents, Recording, files_of
 from stp.prepare.own.size import check_crop, fit
-from stp.prepare.video import open_film
-
-SUFFIXES = (
-    *(".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"),
-    *(".ogv", ".ts", ".webm", ".wmv"),
+from stp.prepare.video import (
+    DAMAGE,
+    SUFFIXES,
+    check_frame,
+    damaged,
+    open_film,
+    packets,
+    size_of,
+    upright,
+    video_stream,
 )
+
 FORMATS = {1: "gray", 3: "rgb24"}
 UNEVEN = "videos with frames at uneven times"
 """In the receipt."""
-TRANSPORT = (188, 192, 204)
-"""Bytes of the packets of MPEG-TS: plain, with times, with checksums."""
-EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
-"""What the two parts of a Matroska file begin with."""
-DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,24 +147,11 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
     """
     try:
         with open_film(path) as container:
-            stream = _stream(container)
-            require_pixels(path, stream.codec_context.width, stream.codec_context.height)
-            stamps: list[int | None] = []
-            for packet in container.demux(stream):
-                if packet.is_corrupt:
-                    raise ValueError(f"cut off after {len(stamps)} frames")
-                if packet.size:  # the last one is empty
-                    stamps.append(packet.pts)
-            if not stamps:
-                raise ValueError("no frames")
-            if _is_cut_off(path, container):
-                raise ValueError(f"cut off after {len(stamps)} frames")
-            # Other containers may have more frames than they show.
-            if container.format.name == "avi" and len(stamps) < stream.frames:
-                raise ValueError(f"{len(stamps)} of {stream.frames} frames")
+            stream = video_stream(container, path)
+            stamps = [packet.pts for packet in packets(path, container, stream) if packet.size]
             return stamps, stream.average_rate
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -178,13 +162,12 @@ def size(path: Path) -> tuple[int, int]:
     """
     try:
         with open_film(path) as container:
-            frame = next(container.decode(_stream(container)), None)
+            frame = next(container.decode(video_stream(container, path)), None)
             if frame is None:
                 raise ValueError("no frames")
-            turned = _quarters(frame.rotation) % 2
-            return (frame.width, frame.height) if turned else (frame.height, frame.width)
+            return size_of(frame)
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
@@ -198,30 +181,21 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
     """
     path = raw.find(task.name)
     frames = np.empty((task.frames, task.channels, task.height, task.width), np.uint8)
-    found, size = 0, (0, 0)
+    found, first = 0, None
     try:
         for frame in _frames(path, task):
             if found == task.frames:
                 raise ValueError("more frames than packets")
-            if frame.is_corrupt:
-                raise ValueError(f"a part of frame {task.first + found} is lost")
-            now = frame.width, frame.height
-            require_pixels(path, *now)  # the file itself may promise fewer
-            size = size if found else now
-            if now != size:
-                raise ValueError(
-                    f"frame {task.first + found} has {now[0]} x {now[1]} pixels, "
-                    f"those before {size[0]} x {size[1]}"
-                )
-            picture = frame.to_ndarray(format=FORMATS[task.channels])
-            picture = np.rot90(picture, _quarters(frame.rotation))
+            check_frame(path, frame, task.first + found, first)
+            first = first or frame
+            picture = upright(frame, frame.to_ndarray(format=FORMATS[task.channels]))
             picture = picture.reshape(*picture.shape[:2], task.channels)
             frames[found] = fit(picture, task.height, task.width, task.crop, str(path))
             found += 1
         if not found:
             raise ValueError(f"no frame from number {task.first} on")
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     frames[found:] = frames[found - 1]
     return Decoded(frames, found)
 
@@ -230,14 +204,14 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
     """The frames of a task, in the order in which they are shown."""
     if task.begins is None:  # count them
         with open_film(path) as container:
-            for number, frame in enumerate(container.decode(_stream(container))):
+            for number, frame in enumerate(container.decode(video_stream(container, path))):
                 if number >= task.first + task.frames:
                     return
                 if number >= task.first:
                     yield frame
         return
     with open_film(path) as container:
-        stream = _stream(container)
+        stream = video_stream(container, path)
         shown: Iterator[av.VideoFrame] = container.decode(stream)
         if task.first and _can_seek(path, task.begins):
             container.seek(task.begins, stream=stream)
@@ -251,62 +225,14 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
                 yield frame
 
 
-def _stream(container: Any) -> av.VideoStream:
-    """The first video of a file; one thread, because the job has a process for each processor."""
-    stream: av.VideoStream = container.streams.video[0]
-    if stream.codec_context is None:
-        raise ValueError("an unknown codec")
-    stream.codec_context.thread_count = 1
-    return stream
-
-
-def _is_cut_off(path: Path, container: InputContainer) -> bool:
-    """Whether a file ends early, where FFmpeg says nothing and the format does."""
-    size, name = path.stat().st_size, container.format.name
-    if name == "mpegts":  # packets of one size
-        return all(size % packet for packet in TRANSPORT)
-    if name == "asf":  # FFmpeg believes the duration of a whole file only
-        return container.duration is None
-    return name == "matroska,webm" and size < _matroska_bytes(path)
-
-
-def _matroska_bytes(path: Path) -> int:
-    """How large a Matroska file says that it is; 0 where it does not, as in live recordings."""
-    with path.open("rb") as file:
-        while (kind := file.read(4)) in (EBML, SEGMENT):
-            first = file.read(1)
-            if not any(first):
-                return 0
-            more = 8 - first[0].bit_length()  # bytes, as many as there are zeros in front
-            bits = 7 * (more + 1)
-            size = int.from_bytes(first + file.read(more), "big") % (1 << bits)
-            if kind == SEGMENT:
-                return 0 if size == (1 << bits) - 1 else file.tell() + size
-            file.seek(size, 1)
-    return 0
-
-
 @cache
 def _can_seek(path: Path, time: int) -> bool:
     """Whether a jump to a time ends at a frame before it, or just at it."""
     try:
         with open_film(path) as container:
-            stream = container.streams.video[0]
+            stream = video_stream(container, path)
             container.seek(time, stream=stream)
             first = next(container.decode(stream), None)
             return first is not None and first.pts is not None and first.pts <= time
-    except av.FFmpegError:
+    except DAMAGE:
         return False
-
-
-def _quarters(degrees: int) -> int:
-    """Quarter turns against the clock, as telephones ask for."""
-    return round(degrees / 90) % 4
-
-
-def _damaged(path: Path, error: BaseException) -> StpError:
-    return StpError(
-        f"{path}: cannot be decoded ({error})",
-        expected="a complete video",
-        remedy="replace it, leave it out of the raw files, or write it anew: ffmpeg -i OLD NEW.mp4",
-    )

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import zarr
 
 from stp.data.prepared import Prepared
+from stp.data.zarr_read import array_attributes, read_array
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 
@@ -41,9 +41,9 @@ def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
         return None
     start, stride, length = (int(clips.index[name].iloc[0]) for name in _FRAMES)
     if (folder / "frames.zarr" / "time").is_dir():
-        time = zarr.open_array(folder / "frames.zarr" / "time", mode="r", zarr_format=3)
-        unit = SECONDS.get(str(time.attrs.get("units", "")).partition(" ")[0])
-        moments = np.asarray(time[start : start + length * stride : stride], np.float64)
+        time = folder / "frames.zarr" / "time"
+        unit = SECONDS.get(str(array_attributes(time).get("units", "")).partition(" ")[0])
+        moments = read_array(time)[start : start + length * stride : stride].astype(np.float64)
         steps = set(np.diff(moments).tolist())
         if unit and len(steps) == 1 and min(steps) > 0:
             return steps.pop() * unit

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_read import read_decoded
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.page.figure_style import whose
 from stp.plan.manifest import Manifest, title_of, variable_of
@@ -482,7 +482,7 @@ def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | 
         return seconds
     start, stride = (int(clips.index[key].iloc[sample]) for key in ("start", "stride"))
     at = start + stride * np.arange(length)
-    times = xr.open_zarr(store, consolidated=False, zarr_format=3)["time"][at].to_numpy()
+    times = read_decoded(store / "time")[at]
     if not np.issubdtype(times.dtype, np.datetime64):
         return None  # a calendar of its own, such as one without leap years
     steps = np.unique(np.diff(times) / np.timedelta64(1, "s"))

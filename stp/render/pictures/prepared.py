@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import zarr
 
 from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_read import has_array, read_array, read_decoded
 from stp.plan.strict import check_known
 from stp.render.pictures.sheet import Group, Panel, Sheet
 
@@ -196,9 +196,9 @@ def units_of(prepared: Prepared) -> list[str]:
     """Units of each channel: as the data say of their variables, or one text for all."""
     if named := prepared.attrs.get("variable_units"):
         return [str(text) for text in named]
-    group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r", zarr_format=3)
-    if "channel_units" in group:
-        return [str(text) for text in np.asarray(group["channel_units"])]
+    store = prepared.folder / "frames.zarr"
+    if has_array(store, "channel_units"):
+        return [str(text) for text in read_array(store / "channel_units")]
     return [str(prepared.attrs.get("units", ""))] * prepared.shape[0]
 
 
@@ -212,12 +212,8 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
     store_folder = prepared.folder / "frames.zarr"
     if is_random or not (store_folder / "time").is_dir():
         return names
-    import xarray as xr
-
     at = chosen["start"] + (prepared.context - 1) * chosen["stride"]
-    times = xr.open_zarr(store_folder, consolidated=False, zarr_format=3)["time"][
-        at.to_numpy()
-    ].to_numpy()
+    times = read_decoded(store_folder / "time")[at.to_numpy()]
     stamps = [str(moment)[:16].replace("T", " ") for moment in times]
     return [f"{name}\n{stamp}" for name, stamp in zip(names, stamps, strict=True)]
 
@@ -236,12 +232,7 @@ def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
     store_folder = prepared.folder / "frames.zarr"
     if not all((store_folder / name).is_dir() for name in ("lat", "lon")):
         return None, None
-    import zarr
-
-    lat, lon = (
-        np.asarray(zarr.open_array(store_folder / name, mode="r", zarr_format=3)[...], np.float64)
-        for name in ("lat", "lon")
-    )
+    lat, lon = (read_array(store_folder / name).astype(np.float64) for name in ("lat", "lon"))
     if lat.shape != prepared.shape[1:2] or lon.shape != prepared.shape[2:]:
         return None, None
     return lat, lon

@@ -1,0 +1,80 @@
+"""Reading of arrays of the store: nothing is returned that was not compared with its checksum.
+
+Large arrays are read a part at a time by ``stp.data.zarr_rows.MappedRows``, which compares each
+chunk; this module reads small ones whole, such as coordinates, also those of text. No other module
+opens arrays of ours (``tests/data/test_data_zarr.py`` looks), since Zarr compares nothing and shows
+a lost chunk as zeros.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.receipts import check_recorded
+from stp.data.zarr_rows import REMEDY, MappedRows, is_mapped, read_metadata
+
+
+def has_array(store: Path, name: str) -> bool:
+    """Whether a group has an array of this name."""
+    return (store / name / "zarr.json").is_file()
+
+
+def array_names(store: Path) -> list[str]:
+    """The names of the arrays of a group, sorted."""
+    return sorted(path.parent.name for path in store.glob("*/zarr.json"))
+
+
+def array_attributes(folder: Path) -> dict[str, Any]:
+    """The attributes of an array.
+
+    Raises:
+        StpError: its metadata are missing or damaged.
+    """
+    return dict(read_metadata(folder, "array").get("attributes") or {})
+
+
+def array_dims(folder: Path) -> tuple[str, ...]:
+    """The names of the axes of an array; empty where it has none.
+
+    Raises:
+        StpError: its metadata are missing or damaged.
+    """
+    return tuple(read_metadata(folder, "array").get("dimension_names") or ())
+
+
+def read_array(folder: Path) -> np.ndarray:
+    """Read a whole array.
+
+    Args:
+        folder: the array inside its group, e.g. ``frames.zarr/time``.
+
+    Raises:
+        StpError: it is missing, or its content is not what was written.
+    """
+    if is_mapped(read_metadata(folder, "array")):
+        rows = MappedRows(folder)
+        return np.array(rows.read(0, len(rows)))
+    import zarr
+
+    check_recorded(folder)
+    try:
+        return np.asarray(zarr.open_array(str(folder), mode="r", zarr_format=3)[...])
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise StpError(
+            f"{folder}: cannot be read ({error})", expected="a Zarr v3 array", remedy=REMEDY
+        ) from error
+
+
+def read_decoded(folder: Path) -> np.ndarray:
+    """Read a coordinate as the CF conventions describe it: times become datetime64.
+
+    Raises:
+        StpError: see `read_array`.
+    """
+    import xarray as xr
+
+    variable = xr.Variable(array_dims(folder), read_array(folder), array_attributes(folder))
+    decoded: np.ndarray = xr.decode_cf(xr.Dataset({"decoded": variable}))["decoded"].to_numpy()
+    return decoded
