@@ -21,6 +21,7 @@ from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
 from stp.plan.dataset import Release
 from stp.plan.manifests import manifest
+from stp.plan.strict import in_order
 from stp.prepare.chaosbench import SEASONS, ChaosbenchOptions, count
 from stp.prepare.planned import Lists
 from stp.render.figures.planned import figures
@@ -472,7 +473,11 @@ def test_other_data_as_the_page_says() -> None:
         block = page.split(heading)[1].split("```yaml\n")[1].split("```")[0]
         made = config.load({**scale, **yaml.safe_load(block)}).datasets["chaosbench"]
         release = made.releases["official"]
-        return release, build(ChaosbenchOptions, release.prepare, "options"), made.shape[0]
+        return (
+            release,
+            build(ChaosbenchOptions, in_order(release.prepare), "options"),
+            made.shape[0],
+        )
 
     page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
     scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())

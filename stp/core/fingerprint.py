@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def digest(value: Any) -> str:
-    """Hash a JSON value: 16 hex digits, independent of the order of keys.
+    """Hash a JSON value: 16 hex digits, independent of the order of keys, not of that of lists.
 
     Raises:
         TypeError: the value holds something that JSON does not know.

@@ -6,7 +6,7 @@ Defaults live in the dataclass of the stage; a recipe holds only the keys that w
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stp.core.errors import StpError, nearest
 
@@ -65,6 +65,29 @@ def require(ok: bool, where: str, value: object, expected: str) -> None:
         raise StpError(
             f"{where} is {value!r}", expected=expected, remedy="change it in the configuration"
         )
+
+
+def levels_by_name(variables: object) -> dict[str, list[Any]]:
+    """The levels of each variable, in the order of the channels.
+
+    Args:
+        variables: as recipes have them: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
+
+    Raises:
+        StpError: they are something else, or a variable comes twice.
+    """
+    records = variables if isinstance(variables, list) else []
+    ok = bool(records) and all(
+        isinstance(record, dict)
+        and set(record) <= {"name", "levels"}
+        and isinstance(record.get("name"), str)
+        and isinstance(record.get("levels", []), list)
+        for record in records
+    )
+    require(ok, "variables", variables, "{name: [levels], name without levels: }, one at least")
+    names = [record["name"] for record in records]
+    require(len(set(names)) == len(names), "variables", names, "every variable once")
+    return {record["name"]: record.get("levels", []) for record in records}
 
 
 def whole(value: object, least: int, most: int | None = None) -> bool:

@@ -14,6 +14,7 @@ from stp.inspect.new_dataset import LOOKS, Files, members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.plan.strict import in_order
 from stp.prepare.frames import Decoded
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
@@ -191,7 +192,7 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     # How frames are normalised is the model's to say, and splits are of no use here.
     given = {**(guessed if options is None else options), "kind": kind, "splits": by}
     given.pop("normalisation", None)
-    made = build_options(given)
+    made = build_options(in_order(given))
     channels, height, width = model.shape or tuple(shape)
     with tempfile.TemporaryDirectory() as folder:
         found = KINDS[kind].raw_contents(raw, made, (channels, height, width), Path(folder))

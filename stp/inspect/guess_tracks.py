@@ -100,7 +100,7 @@ def members(path: Path) -> list[Path]:
         and not inside.is_dir()
         and not any(part.startswith(".") for part in inside.relative_to(path).parts)
         and not NOT_DETECTIONS.fullmatch(inside.stem.lower())
-        and (inside.suffix.lower() != ".txt" or _is_table(inside))
+        and (inside.suffix.lower() != ".txt" or _is_table(require_regular(inside)))
     ]
 
 

@@ -25,7 +25,7 @@ from stp.inspect import new_tracks as inspect_tracks
 from stp.plan import config
 from stp.plan.model import Size
 from stp.plan.scale import Paths, folders
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER, in_order
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.calendar import DAY
@@ -341,7 +341,8 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         notes["variables"] += f"; left out: {', '.join(left_out)}"
     metrics = FIELD_METRICS
     if is_weighed:
-        named = grids.GridOptions(kind="grids", splits={}, variables=variables).channels()
+        given = in_order({"kind": "grids", "splits": {}, "variables": variables})
+        named = grids.GridOptions(**given).channels()
         metrics = [f"{name} {GLOBE_METRIC}" for name in named[:MOST_COLUMNS]]
         notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
             ", ".join(f"{name} {unit}" for name, unit in units.items())
@@ -370,7 +371,7 @@ def _try(draft: Draft, raw: Files) -> None:
     options["splits"] = {"by": "time" if by_time else "file", **FRACTIONS}
     with tempfile.TemporaryDirectory() as folder:  # for compressed arrays
         found = KINDS[draft.kind].raw_contents(
-            raw, build_options(options), (channels, height, width), Path(folder)
+            raw, build_options(in_order(options)), (channels, height, width), Path(folder)
         )
         if draft.kind in VALUES:
             _look_at_values(draft, raw, found)
@@ -486,7 +487,7 @@ def _are_enough(clips: Sequence[Clip]) -> bool:
 
 def _windows(draft: Draft, found: RawContents, lengths: list[int]) -> list[Clip]:
     """Choose the lengths of windows for some splits, and cut them."""
-    built = build_options({"kind": draft.kind, **draft.options})
+    built = build_options(in_order({"kind": draft.kind, **draft.options}))
     parts = deal(found, built, lambda name: [])
     longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
     span = max(2, min(20, lengths[len(lengths) // 4], *longest))
@@ -497,7 +498,7 @@ def _windows(draft: Draft, found: RawContents, lengths: list[int]) -> list[Clip]
         draft.notes["cluster_frames"] = (
             "windows that start in the same block of frames count as one for confidence intervals"
         )
-    built = build_options({"kind": draft.kind, **draft.options})
+    built = build_options(in_order({"kind": draft.kind, **draft.options}))
     clips = cut(found, parts, built, span)
     require_windows(found, parts, clips, built, span)
     return list(clips)

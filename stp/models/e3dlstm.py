@@ -121,12 +121,17 @@ def tokens(film: Tensor, attention: str = "positions") -> Tensor:
     """
     if attention == "released":
         return film.reshape(len(film), -1, film.shape[1])
-    return film.flatten(2).transpose(1, 2)
+    return film.flatten(2).transpose(1, 2).contiguous()
 
 
 def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor:
-    """Softmax attention without scaling: query (B, C, frames, H, W), past (B, N, C)."""
-    found = F.scaled_dot_product_attention(tokens(query, attention), past, past, scale=1.0)
+    """Softmax attention without scaling: query (B, C, frames, H, W), past (B, N, C).
+
+    It has one head. Torch keeps the matrix of all pairs of tokens where there is no dimension of
+    heads, or where the channels of a token are not beside each other.
+    """
+    asked, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
+    found = F.scaled_dot_product_attention(asked, past, past, scale=1.0).squeeze(1)
     if attention == "released":
         return found.reshape(query.shape)
     return found.transpose(1, 2).reshape(query.shape)

@@ -201,7 +201,8 @@ class Dataset(Strict):
         homepage: the address of those who made it.
         citation: key of references.yaml, or the work to cite.
         licence: of its files, in the words of who gives it.
-        prepare: options of the reader.
+        prepare: options of the reader. Only the keys of `variables` have an order: that of the
+            channels.
         counts: clips of each split, for estimates.
         release: which of the releases is used.
         releases: raw bytes that it can be made from, by name.

@@ -18,7 +18,7 @@ from stp.plan.metric import Seen
 from stp.plan.model import Leads, Submission, Variant, Weights
 from stp.plan.scored import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
-from stp.plan.strict import Json, check_known, merge
+from stp.plan.strict import Json, check_known, in_order, merge
 
 
 class Recipes(ScoredConventions):
@@ -99,7 +99,7 @@ class Recipes(ScoredConventions):
                 "context": dataset.context,
                 "horizon": dataset.horizon,
                 "units": dataset.units,
-                "options": merge(dataset.prepare, release.prepare),
+                "options": in_order(merge(dataset.prepare, release.prepare)),
             }
         return self._prepare[name, chosen]
 

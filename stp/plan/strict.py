@@ -52,21 +52,40 @@ class Strict(BaseModel):
         return made
 
 
+ORDERED = ("variables",)
+"""Mappings whose keys have an order: that of the channels."""
 LONGEST = 120
 """Characters of a value in a message."""
 S = TypeVar("S", bound=Strict)
 
 
 def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
-    """Lay mappings over one another; nested mappings are merged, all else is replaced."""
+    """Lay mappings over one another; nested mappings are merged, all else is replaced.
+
+    `ORDERED` mappings are replaced as well: a merged one would have the order of neither.
+    """
     merged = dict(base)
     for layer in layers:
         for key, value in layer.items():
-            if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+            if nested and key not in ORDERED:
                 merged[key] = merge(merged[key], value)
             else:
                 merged[key] = value
     return merged
+
+
+def in_order(options: Json) -> Json:
+    """Write variables, if a mapping says what levels they have, as a list of records.
+
+    Their order is that of the channels, and a recipe knows no order of the keys of a mapping.
+    """
+    variables = options.get("variables")
+    is_mapping = isinstance(variables, Mapping) and bool(variables)
+    if not is_mapping or not all(of is None or isinstance(of, list) for of in variables.values()):
+        return options
+    records = [{"name": name, "levels": levels or []} for name, levels in variables.items()]
+    return {**options, "variables": records}
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:

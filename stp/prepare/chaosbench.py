@@ -18,7 +18,7 @@ import zarr
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys, levels_by_name, require, whole
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
@@ -63,7 +63,8 @@ class ChaosbenchOptions:
         parts: pattern of the parts of the stream, in the order of their names.
         store: pattern of the folder of a store of WeatherBench 2 (`stp.prepare.chaosbench_levels`)
             that variables on levels are read from instead; null: they are in the stream.
-        variables: name -> its pressure levels in hPa, in the order of the channels.
+        variables: with their pressure levels in hPa, in the order of the channels; see
+            `stp.core.options.levels_by_name`.
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
         subsets: further test windows: name -> first and last year, or ``{years: [first, last],
@@ -95,8 +96,8 @@ class ChaosbenchOptions:
 
     parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
     store: str | None = None
-    variables: dict[str, list[int]] = field(
-        default_factory=lambda: {name: list(LEVELS) for name in VARIABLES}
+    variables: list[dict[str, Any]] = field(
+        default_factory=lambda: [{"name": name, "levels": list(LEVELS)} for name in VARIABLES]
     )
     years: dict[str, list[int]] = field(
         default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
@@ -122,12 +123,11 @@ class ChaosbenchOptions:
     normalisation: str = "train"
 
     def __post_init__(self) -> None:
-        check_keys("variables", self.variables, VARIABLES)
-        for name, levels in self.variables.items():
-            ok = isinstance(levels, list) and all(whole(level, 1) for level in levels)
+        check_keys("variables", self.levels, VARIABLES)
+        for name, levels in self.levels.items():
+            ok = all(whole(level, 1) for level in levels)
             ok = ok and bool(levels) and len(set(levels)) == len(levels)
             require(ok, f"variables.{name}", levels, "different levels in hPa, one at least")
-        require(bool(self.variables), "variables", self.variables, "one at least")
         require(set(self.years) == set(SPLITS), "years", self.years, "train, val, test")
         per_year = self.days_per_year
         require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
@@ -170,6 +170,11 @@ class ChaosbenchOptions:
         require(ok, "normalisation", self.normalisation, "train or published")
 
     @property
+    def levels(self) -> dict[str, list[int]]:
+        """The levels of each variable, in the order of the channels."""
+        return levels_by_name(self.variables)
+
+    @property
     def channels(self) -> list[str]:
         """Names of the channels: "z_10", ..., "t2m", ..., "sosstsst", ..."""
         return [*self.on_levels, *self.surface]
@@ -177,7 +182,7 @@ class ChaosbenchOptions:
     @property
     def on_levels(self) -> list[str]:
         """Names of the channels that have a level: "z_10", ..."""
-        return [f"{name}_{level}" for name, levels in self.variables.items() for level in levels]
+        return [f"{name}_{level}" for name, levels in self.levels.items() for level in levels]
 
     @property
     def surface(self) -> list[str]:
@@ -271,10 +276,10 @@ def run(job: Job) -> Extras:
     clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
     levels: DaysOfStore | DaysOfStream
     if options.store is not None:
-        levels = DaysOfStore(raw, options.store, options.variables, grid)
+        levels = DaysOfStore(raw, options.store, options.levels, grid)
     else:
         names = _names(raw, options.parts)
-        levels = DaysOfStream(raw, names, options.variables, grid, options.gravity)
+        levels = DaysOfStream(raw, names, options.levels, grid, options.gravity)
     a_day = sum(map(raw.size, raw.names)) // len(days)
     pieces = [Piece(str(day), 1, None, a_day) for day in days.tolist()]
     surface = _surface(job, raw, options, grid, [piece.name for piece in pieces])
@@ -393,7 +398,7 @@ def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None
     write_coordinate(group, "lat", "y", grid.lat, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
     write_coordinate(group, "lon", "x", grid.lon, **lon)
-    of = [(name, level) for name, levels in options.variables.items() for level in levels]
+    of = [(name, level) for name, levels in options.levels.items() for level in levels]
     write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
     known = {**LAND, **OCEAN}
     units = [*(VARIABLES[name][0] for name, _ in of), *(known[name] for name in options.surface)]

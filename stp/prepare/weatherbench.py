@@ -16,7 +16,7 @@ import zarr
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys, levels_by_name, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.climatology import HOURS, Means, write_climatology
 from stp.prepare.frames import Piece, write_frames
@@ -62,8 +62,8 @@ class WeatherbenchOptions:
     Attributes:
         layout: "yearly" (WeatherBench) or "ensemble" (one file, its members dealt to splits).
         resolution: yearly: as the names of folders and files spell it.
-        variables: name -> its pressure levels in hPa (none at the surface), in the order of the
-            channels.
+        variables: with their pressure levels in hPa (none at the surface), in the order of the
+            channels; see `stp.core.options.levels_by_name`.
         years: yearly: first and last year of each split.
         first_hour: yearly: of a year whose files lack the first hours, the first one that is used.
             1979: accumulated fields begin at 07 UTC (WeatherBench issues 6 and 33).
@@ -82,8 +82,10 @@ class WeatherbenchOptions:
 
     layout: str = "yearly"
     resolution: str = "1.40625deg"
-    variables: dict[str, list[int]] = field(
-        default_factory=lambda: {n: [] if n in SURFACE else list(LEVELS) for n in VARIABLES}
+    variables: list[dict[str, Any]] = field(
+        default_factory=lambda: [
+            {"name": name, "levels": [] if name in SURFACE else list(LEVELS)} for name in VARIABLES
+        ]
     )
     years: dict[str, list[int]] = field(
         default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2016], "test": [2017, 2018]}
@@ -102,12 +104,11 @@ class WeatherbenchOptions:
 
     def __post_init__(self) -> None:
         require(self.layout in ("yearly", "ensemble"), "layout", self.layout, "yearly or ensemble")
-        check_keys("variables", self.variables, VARIABLES)
-        for name, levels in self.variables.items():
-            ok = isinstance(levels, list) and all(whole(level, 1) for level in levels)
+        check_keys("variables", self.levels, VARIABLES)
+        for name, levels in self.levels.items():
+            ok = all(whole(level, 1) for level in levels)
             ok = ok and len(set(levels)) == len(levels) and bool(levels) != (name in SURFACE)
             require(ok, f"variables.{name}", levels, "levels in hPa; [] for a surface field")
-        require(bool(self.variables), "variables", self.variables, "one at least")
         ok = set(self.years) == set(SPLITS) and all(_range(years) for years in self.years.values())
         require(ok, "years", self.years, "train, val, test: [first, last]")
         dealt = [year for split in SPLITS for year in self.years_of(split)]
@@ -144,6 +145,11 @@ class WeatherbenchOptions:
         require(ok, "climatology", self.climatology, "[first year, last year]")
 
     @property
+    def levels(self) -> dict[str, list[int]]:
+        """The levels of each variable, in the order of the channels."""
+        return levels_by_name(self.variables)
+
+    @property
     def channels(self) -> list[str]:
         """Names of the channels: "t2m", "z_500", ..."""
         return [name for name, _ in self.with_levels]
@@ -152,7 +158,7 @@ class WeatherbenchOptions:
     def with_levels(self) -> list[tuple[str, int | None]]:
         """Name and pressure level of each channel."""
         found: list[tuple[str, int | None]] = []
-        for name, levels in self.variables.items():
+        for name, levels in self.levels.items():
             found += [(f"{name}_{level}", level) for level in levels] or [(name, None)]
         return found
 
@@ -320,7 +326,7 @@ def _yearly(
     wanted = {
         (name, season.name): file_of(options, name, season.name)
         for season in seasons
-        for name in options.variables
+        for name in options.levels
     }
     missing = sorted(f for f in wanted.values() if f not in raw.names)
     if missing:
@@ -334,7 +340,7 @@ def _yearly(
     for season in seasons:
         begins = int(np.datetime64(season.name, "h").astype(np.int64))
         hours = np.arange(season.first, season.first + season.hours)
-        for name in options.variables:
+        for name in options.levels:
             one = _field(options, name, wanted[name, season.name])
             path = raw.find(one.file)
             _, axes = open_checked(path, one)
@@ -366,7 +372,7 @@ def _ensemble(
 ) -> PreparationPlan:
     """What is to be made of a file with members: windows of all its times, one after the other."""
     assert options.file is not None and options.members is not None
-    fields = [_field(options, name, options.file) for name in options.variables]
+    fields = [_field(options, name, options.file) for name in options.levels]
     path = raw.find(options.file)
     opened = [open_checked(path, one, ensemble=True) for one in fields]
     values, axes = opened[0]
@@ -429,7 +435,7 @@ def file_of(options: WeatherbenchOptions, name: str, year: str) -> str:
 
 
 def _field(options: WeatherbenchOptions, name: str, file: str) -> Field:
-    return Field(file, name, tuple(options.variables[name]), VARIABLES[name][1])
+    return Field(file, name, tuple(options.levels[name]), VARIABLES[name][1])
 
 
 def _range(years: Any) -> bool:

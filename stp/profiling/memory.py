@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.profiler import ProfilerActivity, profile
 
 from stp.core.errors import StpError
@@ -70,9 +72,29 @@ def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
         kept.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage())
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), _FusedAttention():
         loss()
     return sum(storage.nbytes() for key, storage in kept.items() if key not in own)
+
+
+class _FusedAttention(TorchFunctionMode):
+    """Attention of tensors without memory keeps what a fused kernel does, as on real devices.
+
+    Torch itself has a matrix of all pairs there. Fused kernels take four dimensions, and no mask.
+    """
+
+    def __torch_function__(
+        self, function: Any, types: Any, given: tuple[Any, ...] = (), named: Any = None
+    ) -> Any:
+        if function is F.scaled_dot_product_attention and set(named or {}) <= {"scale"}:
+            is_fused = len(given) == 3 and given[0].is_meta and given[0].ndim == 4
+            function = _fused_attention if is_fused else function
+        return function(*given, **(named or {}))
+
+
+def _fused_attention(*given: Tensor, scale: float | None = None) -> Tensor:
+    found, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, scale=scale)
+    return found
 
 
 def available(device: torch.device) -> int | None:

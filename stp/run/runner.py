@@ -330,8 +330,11 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """What a core is handed: what is hashed and recorded, keys in the receipt's order, but for what
-    is there for the identity alone."""
+    """What a core is handed: what is hashed and recorded, but for what is there for the identity
+    alone.
+
+    Keys are sorted, as no fingerprint knows their order: what has one is a list in the recipe.
+    """
     recipe: Recipe = json.loads(json.dumps(artefact.recipe, sort_keys=True))
     return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
@@ -461,9 +464,13 @@ def _manners(plan: Plan) -> Any:
 
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
-    """The arguments that describe a release to stp.fetch.raw."""
+    """The arguments that describe a release to stp.fetch.raw.
+
+    Keys are sorted, as the identity of what a generator makes of its options knows no order.
+    """
+    declared = raw.declared.model_dump(mode="json", exclude_none=True)
     return {
-        "release": raw.declared.model_dump(exclude_none=True),
+        "release": json.loads(json.dumps(declared, sort_keys=True)),
         "dataset": raw.dataset,
         "name": raw.release,
         "roots": plan.raw_roots(raw),

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from stp.core.errors import StpError
+from stp.models import e3dlstm
 from stp.models.e3dlstm import Eidetic3DLSTM, Model, tokens
+from stp.profiling.memory import kept_for_backward
 
 SMALL = {"num_hidden": [6, 6], "filter_size": 3, "patch_size": 2}
 
@@ -75,6 +77,47 @@ def test_what_is_recalled_is_what_is_most_alike():
     past = torch.tensor([[[50.0, 0.0], [0.0, 50.0]]])  # (B, 2 positions, 2 channels)
     query = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1, 1)
     torch.testing.assert_close(_recall(query, past).flatten(), torch.tensor([0.0, 50.0]))
+
+
+def recalled_by_matrix(query, past, attention="positions"):
+    """The formula, with the matrix of all pairs of tokens."""
+    found = (tokens(query, attention) @ past.transpose(1, 2)).softmax(dim=-1) @ past
+    return (found if attention == "released" else found.transpose(1, 2)).reshape(query.shape)
+
+
+def trained_once(attention):
+    """A loss and its gradients, double precision."""
+    model = small(num_hidden=[8, 8], attention=attention, l1_weight=1.0).double()
+    clip = torch.rand(2, 5, 1, 8, 8, generator=torch.Generator().manual_seed(1)).double()
+    loss = model.loss(clip, 0)
+    loss.backward()
+    return loss.item(), [p.grad for p in model.parameters()]
+
+
+@pytest.mark.parametrize("attention", ["positions", "released"])
+def test_recall_keeps_no_matrix_and_has_the_loss_and_gradients_of_the_formula(
+    attention, monkeypatch
+):
+    loss, gradients = trained_once(attention)
+    monkeypatch.setattr(e3dlstm, "_recall", recalled_by_matrix)
+    expected_loss, expected = trained_once(attention)
+    assert loss == pytest.approx(expected_loss, rel=1e-12)
+    for found, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=6e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("attention", ["positions", "released"])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_recall_keeps_its_tokens_and_no_matrix_of_their_pairs(attention, device):
+    """On a processor, and where plans count: on tensors without memory."""
+    with torch.device(device):
+        gate = torch.nn.Conv2d(16, 16, 1)
+        frames, past = torch.empty(1, 16, 16, 16).fill_(0.5), torch.empty(1, 2048, 16).fill_(0.5)
+        kept = kept_for_backward(
+            gate, lambda: e3dlstm._recall(gate(frames)[:, :, None], past, attention).sum()
+        )
+    matrix = 4 * 16 * 16 * past.shape[1]
+    assert kept < 2 * past.nbytes < matrix / 4
 
 
 def test_positions_are_tokens_and_channels_are_not_mixed():

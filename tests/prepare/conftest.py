@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stp.core.job import Job
+from stp.plan.strict import in_order
 
 
 def write_lock(path: Path, root: Path, names: list[str]) -> Path:
@@ -51,7 +52,12 @@ def make_job(tmp_path: Path) -> Callable[..., Job]:
             names = [p.relative_to(lock_root).as_posix() for p in files]
         recipe = {
             **{"dataset": reader, "reader": reader, "release": "tiny", "source": "synthetic"},
-            **{"shape": shape, "context": context, "horizon": horizon, "options": options},
+            **{
+                "shape": shape,
+                "context": context,
+                "horizon": horizon,
+                "options": in_order(options),
+            },
             "units": units,
         }
         out = tmp_path / f"out-{len(list(tmp_path.glob('out-*')))}"

@@ -21,6 +21,7 @@ from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.fetch.generators import chaosbench, chaosbench_centre, chaosbench_centres
 from stp.fetch.generators.chaosbench import Field
+from stp.plan.strict import in_order
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
 from stp.prepare import chaosbench as reader
@@ -73,7 +74,7 @@ def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any]) -> P
     }
     recipe = {
         **{"dataset": "d", "source": "synthetic", "release": "tiny", "shape": shape, "context": 1},
-        **{"horizon": HORIZON, "units": "physical", "options": options},
+        **{"horizon": HORIZON, "units": "physical", "options": in_order(options)},
     }
     out = folder / "prepared"
     out.mkdir()
@@ -256,7 +257,7 @@ def test_centres_together_are_all_their_members_or_their_mean(
         np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
     wrong = make("multi_model", archive, samples=3)
     wrong.recipe["rollout"]["options"] = of
-    with pytest.raises(StpError, match="3 members of a forecast, and 2 of ukmo, ecmwf"):
+    with pytest.raises(StpError, match="3 members of a forecast, and 2 of ecmwf, ukmo"):
         run(wrong)
 
 

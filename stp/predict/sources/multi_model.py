@@ -23,7 +23,8 @@ class MultiModel(Source):
 
     Args:
         given: what forecasts are read for; ``members`` is the number of all members, 1 of a mean.
-        centres: name of the folder of an archive -> its members.
+        centres: name of the folder of an archive -> its members, which follow one another in the
+            order of these names.
         ensemble: whether groups have members.
         mean: the mean of all is the one forecast.
         gravity: m s-2, by which the archives divided geopotential.
@@ -35,6 +36,7 @@ class MultiModel(Source):
     def __init__(
         self, given: Given, centres: Mapping[str, int], ensemble: bool, mean: bool, gravity: float
     ) -> None:
+        centres = dict(sorted(centres.items()))
         total = sum(centres.values())
         if given.members != (1 if mean else total):
             raise StpError(

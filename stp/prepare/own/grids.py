@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from stp.core.errors import StpError, nearest
-from stp.core.options import require
+from stp.core.options import levels_by_name, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import as_stated
 from stp.prepare.own.calendar import Clock, read_times
@@ -47,8 +47,8 @@ class GridOptions(Common):
     """Options for grids.
 
     Attributes:
-        variables: by name, in the order of the channels: {t2m: , z: [500, 850]} are three, t2m and
-            two levels of z.
+        variables: in the order of the channels: {t2m: , z: [500, 850]} are three, t2m and two
+            levels of z. A recipe has them as a list: [{name: t2m, levels: []}, ...].
         time: name of the dimension of time; likewise y, x and level. Usual names are known.
         y: rows.
         x: columns.
@@ -63,7 +63,7 @@ class GridOptions(Common):
             set.
     """
 
-    variables: dict[str, Any]
+    variables: list[dict[str, Any]]
     time: str | None = None
     y: str | None = None
     x: str | None = None
@@ -76,13 +76,9 @@ class GridOptions(Common):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ok = isinstance(self.variables, dict) and bool(self.variables)
-        ok = ok and all(
-            levels is None
-            or (isinstance(levels, list) and all(isinstance(p, int | float) for p in levels))
-            for levels in self.variables.values()
-        )
-        require(ok, "variables", self.variables, "{name: [levels], name without levels: }")
+        for name, levels in self.levels.items():
+            ok = all(isinstance(level, int | float) for level in levels)
+            require(ok, f"variables.{name}", levels, "numbers")
         names = self.channels()
         require(len(set(names)) == len(names), "variables", names, "every channel once")
         ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
@@ -92,11 +88,16 @@ class GridOptions(Common):
         known = (None, "year", "day", "day_of_year")
         require(self.cycle in known, "cycle", self.cycle, "year, day or day_of_year")
 
+    @property
+    def levels(self) -> dict[str, list[Any]]:
+        """The levels of each variable, in the order of the channels; none of those without."""
+        return levels_by_name(self.variables)
+
     def channels(self) -> list[str]:
         """Names of the channels: t2m, z500, z850."""
         return [
             name if level is None else f"{name}{level:g}"
-            for name, levels in self.variables.items()
+            for name, levels in self.levels.items()
             for level in levels or [None]
         ]
 
@@ -305,7 +306,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
                 expected=f"one of {', '.join(known)}",
                 remedy=nearest(dim, known),
             )
-    for name, levels in options.variables.items():
+    for name, levels in options.levels.items():
         if name not in dataset.data_vars:
             known = [str(one) for one in dataset.data_vars]
             raise StpError(
