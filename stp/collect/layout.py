@@ -75,10 +75,6 @@ ABOUT = tuple(name for name, *_ in _SOURCE)
 ALIKE = ("source", "scale", "leaky", "best_of")
 """What models that are ranked together share besides the evaluation."""
 
-SET_DISTANCES = ("average_fid", "fvd", "kvd")
-"""Metrics that compare sets of clips: their values depend on the number of clips n, and only those
-of equal n are ranked together."""
-
 SCORES_COMMENT = (
     "One row per cell, convention, variable, level, threshold, lead time and statistic."
 )
@@ -411,6 +407,12 @@ CONVENTIONS = Table(
             "VARCHAR",
             "'strict' if it says of each sample whether what is predicted happens, 'graded' if it "
             "says how much of it does; NULL if it does not say so.",
+        ),
+        (
+            "compares_sets",
+            "BOOLEAN",
+            "True if values depend on the number of clips n, as distances between sets of clips "
+            "do: only those of equal n are ranked together.",
         ),
         ("available", "BOOLEAN", "False if it cannot be computed yet."),
         ("reason", "VARCHAR", "Why it is not available."),

@@ -232,6 +232,7 @@ class ConventionRow:
     higher_is_better: bool | None
     best_at: float | None
     success: str | None
+    compares_sets: bool | None
     available: bool | None
     reason: str | None
 

@@ -181,6 +181,7 @@ class ConventionFacts:
     higher_is_better: bool | None
     best_at: float | None
     success: str | None
+    compares_sets: bool
     available: bool
     reason: str
     description: str

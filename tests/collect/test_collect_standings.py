@@ -20,9 +20,12 @@ from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect, read_collected
 from stp.collect.significance import effect
 from stp.plan.manifest import load_manifest
+from stp.plan.metric import Metric
+from stp.plan.strict import check, entries, read_yaml
 from stp.score.jackknife import degrees_of_freedom
 from stp.score.tables import write_clusters
 
+CONVENTIONS = entries("conventions").items()
 CLUSTERS = 14
 RNG = np.random.default_rng(11)
 COUNTS = RNG.integers(1, 6, CLUSTERS)
@@ -302,16 +305,37 @@ def test_other_scores_are_computed_anew(
 
 
 @pytest.mark.parametrize(
-    "name", ["fvd.predicted_only", "kvd.predicted_only", "average_fid.squeezenet_means"]
+    "name", ["fvd.predicted_only", "average_fid.squeezenet_means", "energy_distance.own"]
 )
 def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
     tmp_path: Path, name: str
 ) -> None:
     store = SmallStore(tmp_path)
     store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": name}
-    store.manifest["conventions"][name] = convention_facts(False)
+    store.manifest["conventions"][name] = convention_facts(False, compares_sets=True)
     for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
         store.add(model, "kth", {name: {"mean": value, "n": n}})
     ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}
     found = {model: (row["rank"], row["models"]) for model, row in ranked.items()}
     assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}
+    collect(store.write(), rows := tmp_path / "rows.parquet")
+    build([store.folder / "manifest.json"], [rows], tmp_path / "results.duckdb")
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
+        told = database.execute(
+            "SELECT model, rank, ranked, best_model FROM leaderboard"
+        ).fetchall()
+    best = {"persistence": "convlstm", "convlstm": "convlstm", "mcvd": "mcvd"}
+    assert {(m, *found[m], best[m]) for m in found} == set(told)
+
+
+def test_a_distance_of_sets_is_one_by_its_declaration() -> None:
+    """Whatever it is called; one that is made from features needs no word more."""
+    about = {"title": "", "unit": "1", "higher_is_better": False, "conventions": {"own": ""}}
+    seen = {"own": {"network": "i3d", "layer": "logits", "frames": "predicted_only"}}
+    assert Metric.model_validate(about | {"compares_sets": True}).is_of_sets("own")
+    assert Metric.model_validate(about | {"features": seen}).is_of_sets("own")
+    assert not Metric.model_validate(about).is_of_sets("own")
+    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
+    assert {name for name, metric in declared.items() if metric.compares_sets} == {
+        name for name, metric in declared.items() if metric.features
+    }

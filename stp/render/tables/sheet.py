@@ -11,7 +11,7 @@ from stp.render.direction import Direction, heading
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, Standings, is_set_distance
+from stp.render.tables.standing import Standing, Standings
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALIKE = "†"
@@ -221,7 +221,11 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
     found = set()
     for column in columns:
         entries = [row.entries[column] for row in rows if column in row.entries]
-        numbers = {e.n for e in entries if is_set_distance(e) and e.value is not None}
+        numbers = {
+            e.n
+            for e in entries
+            if e.value is not None and manifest.conventions[e.convention].compares_sets
+        }
         if any(e.published for e in entries):
             key = rows[0].key
             theirs = manifest.published_clips.get(key.tested_on)
