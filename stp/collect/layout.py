@@ -125,7 +125,11 @@ CELLS = Table(
         ("tested", "VARCHAR", "What was tested, for people, e.g. KITTI -> Caltech."),
         ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
         *_SOURCE,
-        ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
+        (
+            "subset_note",
+            "VARCHAR",
+            "What is special about the subset, or about imported predictions; empty if nothing is.",
+        ),
         ("external", "BOOLEAN", "True if the predictions were made elsewhere, and imported."),
         ("samples", "BIGINT", "Forecasts of each test clip; 1 unless the model draws several."),
         (
@@ -514,7 +518,8 @@ COMPARISONS = Table(
     "comparisons",
     "Which models can be told apart: one row per evaluation, convention and pair of models (each "
     "pair once, the first by name as model). A paired t test over clusters of clips, with the "
-    "standard error of the cluster jackknife and Satterthwaite's degrees of freedom; "
+    "standard error of the cluster jackknife and Satterthwaite's degrees of freedom, and beside it "
+    "a sign test; "
     "docs/statistics.md has the method, and how often it errs.",
     (
         *_EVALUATION_COLUMNS,
@@ -529,23 +534,51 @@ COMPARISONS = Table(
             "DOUBLE",
             "Value of other minus value of model, of the clips that both have; means over seeds.",
         ),
-        ("ci95_low", "DOUBLE", "Lower end of its 95 % interval, for this pair alone."),
+        (
+            "ci95_low",
+            "DOUBLE",
+            "Lower end of its 95 % interval, for this pair alone; NULL where all clusters have the "
+            "same difference.",
+        ),
         ("ci95_high", "DOUBLE", "Upper end of it."),
-        ("p", "DOUBLE", "Two-sided p value of this pair alone."),
+        (
+            "p",
+            "DOUBLE",
+            "Two-sided p value of the t test of this pair alone; where all clusters have the same "
+            "difference, that of the sign test.",
+        ),
         (
             "p_corrected",
             "DOUBLE",
             "The same, by Holm (1979) over all pairs of this evaluation and convention.",
         ),
         (
+            "p_sign",
+            "DOUBLE",
+            "Two-sided p value of the exact sign test over clusters, for this pair alone.",
+        ),
+        (
+            "won",
+            "DOUBLE",
+            "Share of the clusters in which other is better than model, ties by half; NULL where "
+            "neither is better.",
+        ),
+        (
+            "skewed",
+            "BOOLEAN",
+            "Whether the differences of clusters are so skewed that the t test may be wrong: one "
+            "of the two may fail rarely and badly.",
+        ),
+        (
             "better",
             "VARCHAR",
-            "The model that is significantly better (p_corrected < 0.05); NULL if neither is.",
+            "The model that is significantly better (p_corrected < 0.05 and p_sign < 0.05); NULL "
+            "if neither is.",
         ),
         (
             "detectable",
             "DOUBLE",
-            "The smallest difference that four of five such tests find at the level that better "
+            "The smallest difference that four of five such t tests find at the level that better "
             "asks for: 0.05 / pairs, that of Holm's first step.",
         ),
         ("clusters", "BIGINT", "Independent clusters (videos, months) behind the test."),

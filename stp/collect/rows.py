@@ -292,6 +292,9 @@ class ComparisonRow(_Compared):
     ci95_high: float | None
     p: float | None
     p_corrected: float | None
+    p_sign: float | None
+    won: float | None
+    skewed: bool | None
     better: str | None
     detectable: float | None
     clusters: int | None

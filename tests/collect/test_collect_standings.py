@@ -153,8 +153,8 @@ def test_pairs_are_tested_on_the_same_clusters(
         reach = student.ppf(0.975) * error
         assert row["difference"] == pytest.approx(difference, abs=1e-12)
         ends = [row["ci95_low"], row["ci95_high"]]
-        assert ends == pytest.approx([difference - reach, difference + reach], abs=1e-9)
         if error > 1e-9:
+            assert ends == pytest.approx([difference - reach, difference + reach], abs=1e-9)
             assert row["p"] == pytest.approx(2 * student.sf(abs(difference) / error))
         assert row["detectable"] == pytest.approx(
             error * effect(tuple(COUNTS), 10), rel=1e-6, abs=1e-12
@@ -165,9 +165,11 @@ def test_pairs_are_tested_on_the_same_clusters(
         pair = {row["model"], row["other"]}
         if "simvpv2" in pair:
             assert row["better"] == "simvpv2"
+            assert row["won"] == float(row["other"] == "simvpv2")
+            assert row["p_sign"] == pytest.approx(2 / 2**CLUSTERS) and row["skewed"] is False
         if pair == {"persistence", "context_mean"}:
-            ends = (row["difference"], row["ci95_low"], row["ci95_high"], row["p"])
-            assert ends == (0, 0, 0, 1) and row["better"] is None
+            ends = (row["difference"], row["ci95_low"], row["ci95_high"], row["p"], row["won"])
+            assert ends == (0, None, None, 1, 0.5) and row["better"] is None
     untested = [row for row in rows if row["p"] is None]
     assert {row["reason"] for row in untested} == {"mcvd: frames are too small"}
 

@@ -376,8 +376,8 @@ def _signs(table: str, with_leads: bool) -> Iterable[str]:
     )
     yield (
         f"{ALIKE}: not significantly worse than the best: paired t test over clusters of test "
-        f"clips, two-sided, corrected for all pairs of these rows (Holm), level "
-        f"{100 * LEVEL:.0f} %. It knows how test clips vary, not how other seeds would."
+        f"clips, two-sided, corrected for all pairs of these rows (Holm), and sign test, level "
+        f"{100 * LEVEL:.0f} %. They know how test clips vary, not how other seeds would."
     )
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
     yield "Seeds: – for a deterministic model. n: test clips; N: clips behind a distance of sets."
