@@ -243,6 +243,37 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
     assert found == pytest.approx((0.392, 0.005**0.5 / 0.392, 0.005 / (0.005 + 0.01)))
 
 
+def test_copied_seeds_are_counted_once(tmp_path: Path) -> None:
+    """Seeds 3 and 4 were copied from 0 and 1. Equal scores of other predictions are no copies."""
+    store = SmallStore(tmp_path)
+    rng = np.random.default_rng(12)
+    first, second, third = BASE + rng.normal(0, 0.02, (3, CLUSTERS))
+    for model, predictions in (("convlstm", "abcab"), ("simvpv2", "abcde")):
+        for seed, means in enumerate((first, second, third, first, second)):
+            cell = add(store, model, "moving_mnist", "ssim.range2", means, seed=seed)
+            folder = Path(cell["predictions"])
+            (folder / "predictions.bin").write_text(predictions[seed])
+            write_receipt(folder, "predict")
+            write_receipt(Path(cell["scores"]), "score")
+    manifest, rows = store.write(), tmp_path / "rows.parquet"
+    collect(manifest, rows)
+    build([manifest], [rows], tmp_path / "results.duckdb")
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
+        told = (
+            "SELECT model, seeds, value, seed_sd FROM leaderboard "
+            "WHERE convention = 'ssim.range2' ORDER BY model"
+        )
+        convlstm, simvpv2 = database.execute(told).fetchall()
+        variance = database.execute("SELECT seeds FROM seed_variance ORDER BY model").fetchall()
+        notes = database.execute("SELECT DISTINCT model, subset_note FROM cells ORDER BY 1")
+        (_, note), other = notes.fetchall()
+    values = [np.average(means, weights=COUNTS) for means in (first, second, third)]
+    assert convlstm[1:] == pytest.approx((3, np.mean(values), np.std(values, ddof=1)))
+    assert simvpv2[1] == 5 and variance == [(3,), (5,)] and other == ("simvpv2", "")
+    for copy, original in ((3, 0), (4, 1)):
+        assert f"seed {copy} has the predictions of seed {original}" in note
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values that each call makes again."""
