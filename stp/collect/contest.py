@@ -5,7 +5,7 @@ what it says. All pairs have a paired test (`stp.collect.significance`), correct
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,10 +67,14 @@ class Pair(NamedTuple):
     Attributes:
         difference: second minus first value, of the clips that both have; None if one of them is
             missing.
-        low, high: its 95 % interval.
-        p: two-sided.
+        low, high: its 95 % interval; None where all clusters have the same difference.
+        p: two-sided, of the t test.
         corrected: p, corrected for all pairs of the contest (Holm).
-        better: which one is significantly better; None if neither is.
+        p_sign: two-sided, of the sign test over clusters, for this pair alone.
+        won: share of the clusters in which the second one is better, ties by half; None where
+            neither is.
+        skewed: whether the differences of clusters are so skewed that the t test may be wrong.
+        better: which one is significantly better, by both tests; None if neither is.
         detectable: the smallest difference that four of five such tests find at the level that
             ``better`` asks for.
         clusters: that the test rests on.
@@ -85,6 +89,9 @@ class Pair(NamedTuple):
     high: float | None = None
     p: float | None = None
     corrected: float | None = None
+    p_sign: float | None = None
+    won: float | None = None
+    skewed: bool | None = None
     better: int | None = None
     detectable: float | None = None
     clusters: int | None = None
@@ -148,11 +155,40 @@ class _Test(NamedTuple):
     """
 
     values: tuple[float, float]
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p: float
     error: float
+    p_sign: float
+    won: float | None
+    skewed: bool
     clusters: "Clusters"
+
+    @classmethod
+    def all_of(
+        cls, ones: Sequence["LeftOut"], values: Sequence[float], direction: Direction
+    ) -> Iterator["_Test"]:
+        """The tests of all pairs, in the order of `itertools.combinations`.
+
+        Args:
+            ones: of the same clusters.
+            values: theirs.
+            direction: which of them are better.
+        """
+        for both, row in zip(
+            combinations(values, 2),
+            zip(*(column.tolist() for column in tested(ones, direction)), strict=True),
+            strict=True,
+        ):
+            yield cls(both, *(None if one != one else one for one in row), ones[0].clusters)
+
+    def better(self, direction: Direction, corrected: float) -> int | None:
+        """Number of the better value, 0 or 1, if both tests say so."""
+        if self.won is None or corrected >= LEVEL or self.p_sign >= LEVEL:
+            return None
+        losses = [direction.loss(value) for value in self.values]
+        second = losses[1] < losses[0]
+        return int(second) if second == (self.won > 0.5) else None
 
 
 def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
@@ -162,15 +198,10 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
         if entrant.value is not None and not isinstance(entrant.left_out, str):
             groups.setdefault(entrant.left_out.clusters, []).append(number)
     tests: dict[tuple[int, int], _Test] = {}
-    for clusters, numbers in groups.items():
-        ones = [entrants[number].left_out for number in numbers]
-        found = tested([one for one in ones if not isinstance(one, str)], direction)
-        columns = (column.tolist() for column in found)
-        for both, (low, high, p, error) in zip(
-            combinations(numbers, 2), zip(*columns, strict=True), strict=True
-        ):
-            values = _value(entrants[both[0]]), _value(entrants[both[1]])
-            tests[both] = _Test(values, low, high, p, error, clusters)
+    for numbers in groups.values():
+        ones = [one for n in numbers if not isinstance(one := entrants[n].left_out, str)]
+        values = [_value(entrants[number]) for number in numbers]
+        tests |= zip(combinations(numbers, 2), _Test.all_of(ones, values, direction), strict=True)
     untested = {}
     for both in combinations(range(len(entrants)), 2):
         if both not in tests:
@@ -195,9 +226,7 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
             continue
         test = tests[both]
         one, other = test.values
-        better = None
-        if direction.known and corrected[both] < LEVEL:
-            better = both[1] if direction.loss(other) < direction.loss(one) else both[0]
+        better = test.better(direction, corrected[both])
         pairs.append(
             Pair(
                 *both,
@@ -206,7 +235,10 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
                 high=test.high,
                 p=test.p,
                 corrected=corrected[both],
-                better=better,
+                p_sign=test.p_sign,
+                won=test.won,
+                skewed=test.skewed,
+                better=None if better is None else both[better],
                 detectable=effects[test.clusters] * test.error,
                 clusters=len(test.clusters.names),
                 n=sum(test.clusters.counts),
@@ -229,10 +261,7 @@ def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test |
         return why if why == OTHER_CLUSTERS else f"{OTHER_CLIPS}: {why}"
     if one.clusters != other.clusters:
         return OTHER_CLUSTERS
-    (low,), (high,), (p,), (error,) = (
-        column.tolist() for column in tested([one, other], direction)
-    )
-    return _Test((one.value, other.value), low, high, p, error, one.clusters)
+    return next(_Test.all_of([one, other], [one.value, other.value], direction))
 
 
 def _value(entrant: Entrant) -> float:

@@ -81,10 +81,6 @@ ABOUT = tuple(name for name, *_ in _SOURCE)
 ALIKE = ("source", "scale", "leaky", "best_of")
 """What models that are ranked together share besides the evaluation."""
 
-SET_DISTANCES = ("average_fid", "fvd", "kvd")
-"""Metrics that compare sets of clips: their values depend on the number of clips n, and only those
-of equal n are ranked together."""
-
 SCORES_COMMENT = (
     "One row per cell, convention, variable, level, threshold, lead time and statistic."
 )
@@ -135,7 +131,11 @@ CELLS = Table(
         ("tested", "VARCHAR", "What was tested, for people, e.g. KITTI -> Caltech."),
         ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
         *_SOURCE,
-        ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
+        (
+            "subset_note",
+            "VARCHAR",
+            "What is special about the subset, or about imported predictions; empty if nothing is.",
+        ),
         ("external", "BOOLEAN", "True if the predictions were made elsewhere, and imported."),
         ("samples", "BIGINT", "Forecasts of each test clip; 1 unless the model draws several."),
         (
@@ -418,6 +418,12 @@ CONVENTIONS = Table(
             "'strict' if it says of each sample whether what is predicted happens, 'graded' if it "
             "says how much of it does; NULL if it does not say so.",
         ),
+        (
+            "compares_sets",
+            "BOOLEAN",
+            "True if values depend on the number of clips n, as distances between sets of clips "
+            "do: only those of equal n are ranked together.",
+        ),
         ("available", "BOOLEAN", "False if it cannot be computed yet."),
         ("reason", "VARCHAR", "Why it is not available."),
     ),
@@ -518,7 +524,8 @@ COMPARISONS = Table(
     "comparisons",
     "Which models can be told apart: one row per evaluation, convention and pair of models (each "
     "pair once, the first by name as model). A paired t test over clusters of clips, with the "
-    "standard error of the cluster jackknife and Satterthwaite's degrees of freedom; "
+    "standard error of the cluster jackknife and Satterthwaite's degrees of freedom, and beside it "
+    "a sign test; "
     "docs/statistics.md has the method, and how often it errs.",
     (
         *_EVALUATION_COLUMNS,
@@ -533,23 +540,51 @@ COMPARISONS = Table(
             "DOUBLE",
             "Value of other minus value of model, of the clips that both have; means over seeds.",
         ),
-        ("ci95_low", "DOUBLE", "Lower end of its 95 % interval, for this pair alone."),
+        (
+            "ci95_low",
+            "DOUBLE",
+            "Lower end of its 95 % interval, for this pair alone; NULL where all clusters have the "
+            "same difference.",
+        ),
         ("ci95_high", "DOUBLE", "Upper end of it."),
-        ("p", "DOUBLE", "Two-sided p value of this pair alone."),
+        (
+            "p",
+            "DOUBLE",
+            "Two-sided p value of the t test of this pair alone; where all clusters have the same "
+            "difference, that of the sign test.",
+        ),
         (
             "p_corrected",
             "DOUBLE",
             "The same, by Holm (1979) over all pairs of this evaluation and convention.",
         ),
         (
+            "p_sign",
+            "DOUBLE",
+            "Two-sided p value of the exact sign test over clusters, for this pair alone.",
+        ),
+        (
+            "won",
+            "DOUBLE",
+            "Share of the clusters in which other is better than model, ties by half; NULL where "
+            "neither is better.",
+        ),
+        (
+            "skewed",
+            "BOOLEAN",
+            "Whether the differences of clusters are so skewed that the t test may be wrong: one "
+            "of the two may fail rarely and badly.",
+        ),
+        (
             "better",
             "VARCHAR",
-            "The model that is significantly better (p_corrected < 0.05); NULL if neither is.",
+            "The model that is significantly better (p_corrected < 0.05 and p_sign < 0.05); NULL "
+            "if neither is.",
         ),
         (
             "detectable",
             "DOUBLE",
-            "The smallest difference that four of five such tests find at the level that better "
+            "The smallest difference that four of five such t tests find at the level that better "
             "asks for: 0.05 / pairs, that of Holm's first step.",
         ),
         ("clusters", "BIGINT", "Independent clusters (videos, months) behind the test."),

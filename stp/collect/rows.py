@@ -233,6 +233,7 @@ class ConventionRow:
     higher_is_better: bool | None
     best_at: float | None
     success: str | None
+    compares_sets: bool | None
     available: bool | None
     reason: str | None
 
@@ -292,6 +293,9 @@ class ComparisonRow(_Compared):
     ci95_high: float | None
     p: float | None
     p_corrected: float | None
+    p_sign: float | None
+    won: float | None
+    skewed: bool | None
     better: str | None
     detectable: float | None
     clusters: int | None

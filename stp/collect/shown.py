@@ -121,9 +121,10 @@ def _mean(
             sums.counts,
             resamples=options.resamples,
             seed=options.seed,
+            share=sums.metric.share,
         )[:, 0]
         if np.isnan(found).any():
-            reason = f"nearly all of the {clusters} clusters have the same value"
+            reason = bootstrap.no_spread(clusters)
         else:
             both = found.tolist()
     return [

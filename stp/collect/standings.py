@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.contest import Entrant, contest
 from stp.collect.direction import Direction
-from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
+from stp.collect.layout import ALIKE, EVALUATION
 from stp.collect.rows import ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
@@ -116,7 +116,8 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
         )
         groups.setdefault(alike, []).append(cell)
     directions = {
-        name: [about.higher_is_better, about.best_at] for name, about in plan.conventions.items()
+        name: [about.higher_is_better, about.best_at, about.compares_sets]
+        for name, about in plan.conventions.items()
     }
     for cells in groups.values():
         first = cells[0]
@@ -205,6 +206,9 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
                     ci95_high=pair.high,
                     p=pair.p,
                     p_corrected=pair.corrected,
+                    p_sign=pair.p_sign,
+                    won=pair.won,
+                    skewed=pair.skewed,
                     better=None if pair.better is None else models[pair.better][0],
                     detectable=pair.detectable,
                     clusters=pair.clusters,
@@ -236,7 +240,8 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
                 row.metric, row.convention, row.variable, row.level, row.threshold, row.leads
             )
             found.setdefault(group, {}).setdefault(model, []).append((cell, row))
-            if row.metric in SET_DISTANCES and row.value is not None and row.n is not None:
+            compares_sets = evaluation.plan.conventions[row.convention].compares_sets
+            if compares_sets and row.value is not None and row.n is not None:
                 sizes[group, model] = min(row.n, sizes.get((group, model), row.n))
     asked = {}
     for group, models in found.items():

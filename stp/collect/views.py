@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stp.collect import layout
-from stp.collect.layout import EVALUATION, SET_DISTANCES
+from stp.collect.layout import EVALUATION
 from stp.collect.published import OWN
 from stp.options.score import CELL_KEYS
 from stp.plan.raw_bytes import BYTES_TEXT
@@ -132,11 +132,13 @@ SELECT
     CASE WHEN k.rank IS NOT NULL THEN first_value(r.value) OVER (
         alike ORDER BY k.rank NULLS LAST, r.model
     ) END AS best_value
-FROM runs r LEFT JOIN ranks k ON {_SAME_PLACE}
+FROM runs r
+LEFT JOIN ranks k ON {_SAME_PLACE}
+LEFT JOIN conventions c ON c.convention = r.convention
 WINDOW alike AS (
     PARTITION BY {", ".join(f"r.{name}" for name in (*EVALUATION, *layout.ALIKE))},
         r.convention, r.variable, r.level, r.threshold, r.leads,
-        CASE WHEN r.metric IN {SET_DISTANCES} THEN r.n END
+        CASE WHEN c.compares_sets THEN r.n END
 )""",
     {
         **_STATED,
@@ -513,9 +515,12 @@ WHERE r.how IN ('failed', 'killed', 'out of memory', 'time limit')""",
     },
 )
 
-_SET_SIZE = f"CASE WHEN l.metric IN {SET_DISTANCES} THEN l.n END AS set_size"
+_SET_SIZE = (
+    "CASE WHEN l.convention IN (SELECT convention FROM conventions WHERE compares_sets) "
+    "THEN l.n END AS set_size"
+)
 _SET_SIZE_COMMENT = (
-    "Clips of a set, where the metric is a distance of sets, which is ranked at equal n; else NULL."
+    "Clips of a set, where the convention compares sets, and is ranked at equal n; else NULL."
 )
 _BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads, {_ALIKE}, set_size"
 

@@ -20,6 +20,7 @@ from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
 from stp.external import plausible
+from stp.external.agreement import Agreement, Copies
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
 from stp.external.submitted import (
@@ -125,14 +126,23 @@ def import_predictions(
         if source.samples is not None and len(source.samples) == source.shape[0]:
             complete(source.path, source.samples, len(windows.clips))
         members = check_form(source, windows)
-        if members > 1:
-            statistic = statistic or STATISTIC
-        elif statistic is not None:
+        if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
         copy = spool / "copy.npy"
         tables = plausible.Tables(len(clips), windows.described)
-        sha256 = _copy(source, windows, data, clips, copy, tables, accept_values, report)
+        agreement, copies = Agreement(), Copies(members)
+        seen = _Seen(tables, agreement, copies)
+        _copy(source, windows, data, clips, copy, seen, accept_values, report)
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
+        notes = [note for note in (agreement.note(windows.clips), copies.note()) if note]
+        warnings += notes
+        kept = sorted(set(copies.first()))
+        if len(kept) < members:
+            copy = _only(copy, kept)
+            members = len(kept)
+        statistic = (statistic or STATISTIC) if members > 1 else None
+        with copy.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         what = windows.evaluation
         entered = {
             **what._asdict(),
@@ -143,7 +153,9 @@ def import_predictions(
             "members": members,
             "statistic": statistic,
             "imported": datetime.now(UTC).date().isoformat(),
+            "note": "; ".join(notes) or None,
         }
+        entered = {key: value for key, value in entered.items() if value is not None}
         submission = check(Submission, entered, "stp import-predictions")
         (file,) = submission.release.files
         with writing(plan.raw_folder / file.path):
@@ -240,21 +252,25 @@ def _temporary(target: Path) -> Iterator[Path]:
             target.rmdir()
 
 
+class _Seen(NamedTuple):
+    """What is gathered of predictions while they are read."""
+
+    tables: plausible.Tables
+    agreement: Agreement
+    copies: Copies
+
+
 def _copy(
     source: Source,
     windows: Windows,
     data: Prepared,
     clips: Clips,
     copy: Path,
-    tables: plausible.Tables,
+    seen: _Seen,
     accept_values: bool,
     report: Report,
-) -> str:
-    """Read everything once: compare windows, look at values, write the copy.
-
-    Returns:
-        SHA-256 of the copy.
-    """
+) -> None:
+    """Read everything once: compare windows, look at values, write the copy."""
     count, context = len(clips), data.context
     _check_count(windows, clips, data)
     order = source.samples or windows.order
@@ -263,7 +279,7 @@ def _copy(
     row_bytes = 4 * int(np.prod(source.shape[1:]))
     with NpyWriter(copy, _canonical(source.shape)) as writer:
         for samples in blocks(count, row_bytes):
-            frames = clips.read(samples, length=context + 1)
+            frames = clips.read(samples, length=context + windows.evaluation.horizon)
             for sample, one in zip(samples, frames[:, :context], strict=True):
                 if (names[sample], shown(one)) != (windows.clips[sample], windows.shown[sample]):
                     raise _other_window(windows, data, sample, names[sample])
@@ -275,10 +291,20 @@ def _copy(
             _first(~finite, windows, samples, source.path, _NOT_FINITE)
             writer.append(values)
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
-            tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
+            seen.tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
+            seen.agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
+            seen.copies.add(forecasts)
             report("samples checked and copied", samples[-1] + 1, count)
-    with copy.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _only(copy: Path, members: list[int]) -> Path:
+    """Write the copy again, with some of its members."""
+    every = np.load(copy, mmap_mode="r")
+    shape = (len(every), len(members), *every.shape[2:])
+    with NpyWriter(copy.with_name("distinct.npy"), _canonical(shape)) as writer:
+        for rows in blocks(len(every), every[:1].nbytes):
+            writer.append(every[rows.start : rows.stop, members])
+    return copy.with_name("distinct.npy")
 
 
 def _canonical(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -402,7 +428,7 @@ def _enter(
     content |= {"training": training} if training else {}
     submissions = sorted([*kept, submission], key=lambda one: one.cell)
     content["submissions"] = [
-        {key: value for key, value in one.model_dump().items() if value is not None}
+        {key: value for key, value in one.model_dump().items() if value not in (None, "")}
         for one in submissions
     ]
     head = "# Predictions that were made elsewhere: written by `stp import-predictions`.\n"

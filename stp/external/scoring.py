@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.external.agreement import Agreement
 from stp.features.frames import CHOICES
 from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
@@ -50,6 +51,8 @@ class Score(NamedTuple):
         n: number of clips.
         reason: why there is no value.
         threshold: of events, where the convention has several.
+        note: what is odd about the predictions, such as that they equal the truth; empty if nothing
+            is.
     """
 
     convention: str
@@ -59,6 +62,7 @@ class Score(NamedTuple):
     n: int
     reason: str
     threshold: float | None = None
+    note: str = ""
 
 
 def evaluate(
@@ -142,7 +146,9 @@ def evaluate(
         for name, metric in about.items()
         if (seen := metric.features.get(name.partition(".")[2])) and name not in looks
     }
-    return [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
+    note = clips.agreement.note(clips.index["clip"])
+    scores = [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
+    return [one._replace(note=note) for one in scores]
 
 
 def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
@@ -260,6 +266,7 @@ class Pairs(Samples):
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
         self.there = There(np.arange(length), np.arange(first.shape[1]))
+        self.agreement, self._compared = Agreement(), 0
 
     def _clip(self, which: int, number: int) -> np.ndarray:
         """float32 (T, C, H, W) in [0, 1]."""
@@ -285,6 +292,11 @@ class Pairs(Samples):
         """Whole clips start..stop-1, predicted and true, float32 (n, T, C, H, W)."""
         rows = range(start, min(stop, self.shape[0]))
         predicted, true = (np.stack([self._whole(w, row) for row in rows]) for w in (0, 1))
+        if start <= self._compared < rows.stop:  # what is read again counts once
+            new = slice(self._compared - start, None)
+            forecasts = predicted[new, None, self.context :]
+            self.agreement.add(self._compared, forecasts, true[new, max(0, self.context - 2) :])
+            self._compared = rows.stop
         return predicted, true
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:

@@ -18,5 +18,5 @@ def _half_metre(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.asarray(met.mean(axis=1).sum(axis=1) / there.sum(axis=1))[:, None, None]
 
 
-half_metre = Metric(_half_metre, ensemble=True, independent_leads=False)
+half_metre = Metric(_half_metre, ensemble=True, independent_leads=False, share=True)
 """Share of people who are predicted to come closer than 0.5 m to another."""

@@ -105,6 +105,9 @@ class Metric(NamedTuple):
             forecasts of a sample is the best, where ``finish`` says nothing of a single sample.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
+        share: the statistic of a sample says whether something is so (0 or 1), or for what share of
+            it, and the value is its mean: intervals lie between 0 and 1, and exist where all
+            samples say the same.
         reason: why these data have no value at all; empty if they have.
     """
 
@@ -124,6 +127,7 @@ class Metric(NamedTuple):
     best_by: int | None = None
     ensemble: bool = False
     keep_samples: bool = True
+    share: bool = False
     reason: str = ""
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:

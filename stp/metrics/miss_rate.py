@@ -16,5 +16,5 @@ def _two_metres(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.asarray(missed.sum(axis=1) / there.sum(axis=1))[:, None, None]
 
 
-two_metres = Metric(_two_metres, ensemble=True, independent_leads=False)
+two_metres = Metric(_two_metres, ensemble=True, independent_leads=False, share=True)
 """Share of people whose every predicted path ends more than 2 m from the truth."""

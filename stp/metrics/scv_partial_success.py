@@ -10,7 +10,13 @@ def _metric(game: scv_rules.Game) -> Metric:
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         return scv_rules.kept(game, predicted, observed)[:, None, None]
 
-    return Metric(statistics, leads="pool", no_value=scv_rules.NO_VALUE, independent_leads=False)
+    return Metric(
+        statistics,
+        leads="pool",
+        no_value=scv_rules.NO_VALUE,
+        independent_leads=False,
+        share=True,
+    )
 
 
 move_unit = _metric(scv_rules.move_unit)

@@ -11,7 +11,13 @@ def _metric(game: scv_rules.Game) -> Metric:
         found = scv_rules.kept(game, predicted, observed)
         return np.where(np.isfinite(found), found == 1, found)[:, None, None]
 
-    return Metric(statistics, leads="pool", no_value=scv_rules.NO_VALUE, independent_leads=False)
+    return Metric(
+        statistics,
+        leads="pool",
+        no_value=scv_rules.NO_VALUE,
+        independent_leads=False,
+        share=True,
+    )
 
 
 move_unit = _metric(scv_rules.move_unit)

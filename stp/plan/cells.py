@@ -20,6 +20,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.code import CodeOfPlan
 from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
+from stp.plan.model import Submission
 from stp.plan.raws import Raws
 from stp.plan.recipes import Recipes
 from stp.plan.walk import Walk
@@ -103,6 +104,10 @@ class Plan:
     def members(self, cell: CellKey) -> tuple[int, str | None]:
         """How many forecasts of each clip there are, and what is scored of several."""
         return self._walk.members(cell)
+
+    def submission(self, cell: CellKey) -> Submission | None:
+        """The predictions of a cell that were made elsewhere, if its model lives there."""
+        return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
         """The prepared data of a dataset."""

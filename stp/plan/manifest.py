@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
+from stp.plan.equal_seeds import counted_once
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
 from stp.plan.raw_bytes import judged
 from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
@@ -25,6 +26,8 @@ _SCHEMA = TypeAdapter(Manifest)
 
 def load_manifest(path: Path) -> Manifest:
     """Read a manifest, and find out how surely the bytes of its cells are the official ones.
+
+    Of seeds with the same predictions, one is a cell of it (`stp.plan.equal_seeds`).
 
     Raises:
         StpError: the file is missing, is not JSON, lacks keys, lists no cells, or lists a cell
@@ -59,7 +62,7 @@ def load_manifest(path: Path) -> Manifest:
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
-    return replace(manifest, cells=judged(manifest))
+    return replace(manifest, cells=counted_once(judged(manifest)))
 
 
 def manifest_text(manifest: Manifest) -> str:

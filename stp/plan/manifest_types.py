@@ -87,7 +87,7 @@ class Cell(StoredCell):
     Attributes:
         follows_paper: whether it is an evaluation of the paper, with its recipe.
         bytes_of: the datasets whose raw bytes influence its scores.
-        subset_note: a note on the release that tables print.
+        subset_note: a note on the release, and on imported predictions, that tables print.
         samples: forecasts of each clip.
         statistic: how several forecasts are scored by metrics of one.
         kept: number of predictions stored with the scores, where forecasts are scored in memory.
@@ -184,6 +184,7 @@ class ConventionFacts:
     higher_is_better: bool | None
     best_at: float | None
     success: str | None
+    compares_sets: bool
     available: bool
     reason: str
     description: str

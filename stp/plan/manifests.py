@@ -245,6 +245,7 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
         higher_is_better=metric.is_higher_better(choice),
         best_at=metric.best_at.get(choice),
         success=metric.success,
+        compares_sets=metric.is_of_sets(choice),
         available=not reason,
         reason=reason,
         description=metric.conventions[choice],
@@ -305,6 +306,7 @@ class _Entries:
         protocol = "paper" if papers else self._other_name(release.source)
         bytes_of = {cell.tested_on, *([cell.trained_on] if _is_trained_here(made) else [])}
         samples, statistic = plan.members(cell)
+        given = plan.submission(cell)
 
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
@@ -320,7 +322,7 @@ class _Entries:
             bytes_of=tuple(sorted(bytes_of)),
             leaky=release.leaky,
             best_of=samples if samples > 1 and statistic == "best_of_members" else 1,
-            subset_note=release.note,
+            subset_note="; ".join(filter(None, (release.note, given.note if given else ""))),
             data=folder(made.data),
             models=tuple(map(folder, made.models)),
             predictions=folder(made.predictions) if made.predictions else None,

@@ -47,6 +47,9 @@ class Metric(Strict):
             better.
         success: whether values say that what is predicted happens, or can happen: `strict` if each
             sample is right or not, `graded` if shares of it are; null if they do not say so.
+        compares_sets: whether values depend on the number of clips, as distances between sets of
+            clips do, so that only those of equal numbers are ranked together. Conventions in
+            `features` always are.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         weights: the network of config/weights.yaml that a convention needs; where its
@@ -64,6 +67,7 @@ class Metric(Strict):
     opposite: tuple[str, ...] = ()
     best_at: dict[str, float] = {}
     success: Literal["strict", "graded"] | None = None
+    compares_sets: bool = False
     available: bool = True
     perceptual: bool = False
     weights: dict[str, str] = {}
@@ -77,3 +81,7 @@ class Metric(Strict):
         if self.higher_is_better is None or choice in self.best_at:
             return None
         return self.higher_is_better != (choice in self.opposite)
+
+    def is_of_sets(self, choice: str) -> bool:
+        """Does the value of one convention depend on the number of clips?"""
+        return self.compares_sets or choice in self.features

@@ -145,6 +145,7 @@ class Submission(Strict):
         members: forecasts of each sample.
         statistic: what metrics of one forecast make of several (stp/score/members.py).
         imported: the date.
+        note: what tables say of them: agreement with the truth, members that were equal.
     """
 
     dimension: str
@@ -160,6 +161,7 @@ class Submission(Strict):
     members: int = Field(default=1, ge=1)
     statistic: Statistic | None = None
     imported: str = ""
+    note: str = ""
 
     @property
     def cell(self) -> tuple[str, ...]:

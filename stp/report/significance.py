@@ -36,8 +36,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
             database,
             f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, leads, model, variant, other, "
             "other_variant, "
-            "difference, ci95_low, ci95_high, p, p_corrected, better, detectable, clusters, n, "
-            "reason "
+            "difference, ci95_low, ci95_high, p, p_corrected, p_sign, won, skewed, better, "
+            "detectable, clusters, n, reason "
             f"FROM comparisons s WHERE {which} ORDER BY rowid",
         ),
         "ranks": _short(

@@ -169,6 +169,7 @@ def _spreads(
 ) -> list[Spread]:
     """Spreads of the values at some lead times; the overall value belongs to the last one."""
     result, chosen, overall, left_out = [], [], [], []
+    shares = [metric.share for metric in metrics]
     for metric, part in zip(metrics, sums, strict=True):
         means = part.sum(axis=0) / counts.sum()
         over = there_of(metric, there, leads, part.shape[-1])
@@ -188,7 +189,7 @@ def _spreads(
             without = left_out_means(part, counts)
             left_out.append(_by_series(values(metric, without, over), without)[..., here])
     if len(counts) >= FEWEST_CLUSTERS:
-        made = intervals(overall, left_out, counts, options)
+        made = intervals(overall, left_out, counts, options, shares)
         for spread, here, (lost, ends) in zip(result, chosen, made, strict=True):
             spread.lost[..., here] = lost
             spread.ends[..., here] = ends
@@ -200,6 +201,7 @@ def intervals(
     left_out: Sequence[np.ndarray],
     counts: np.ndarray,
     options: Bootstrap,
+    shares: Sequence[bool],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Intervals of several arrays of values, from the same resamples.
 
@@ -208,6 +210,7 @@ def intervals(
         left_out: the same without each of the clusters, (G, S, V) each.
         counts: number of samples of each cluster, (G,).
         options: how many resamples.
+        shares: whether the values of each array are shares.
 
     Returns:
         how many of the values without one of the clusters do not exist, int (S, V), and lower and
@@ -220,6 +223,7 @@ def intervals(
         counts,
         resamples=options.resamples,
         seed=options.seed,
+        share=np.repeat(shares, [part.size for part in overall]),
     )
     of_each = np.split(ends, np.cumsum([part.size for part in overall])[:-1], axis=1)
     return [
@@ -361,7 +365,7 @@ def _series_rows(
                 reason = f"no value without any one of {spread.lost[i]} of {clusters} clusters"
                 reason += f" ({metric.no_value})" if metric.no_value else ""
             elif np.isnan(spread.ends[:, i]).any():
-                reason = f"nearly all of the {clusters} clusters have the same value"
+                reason = bootstrap.no_spread(clusters)
             else:
                 ends = spread.ends[:, i].tolist()
         for statistic, end in zip(("ci95_low", "ci95_high"), ends, strict=True):

@@ -1,4 +1,4 @@
-"""95 % intervals by the studentised bootstrap over clusters (bootstrap-t).
+"""95 % intervals over clusters: the studentised bootstrap (bootstrap-t), and two that replace it.
 
 Whole clusters are drawn with replacement, and each resample says how many of its own standard
 errors it is away from the value (Davison and Hinkley 1997, sections 5.2 and 3.8; Hall 1988, Annals
@@ -6,18 +6,38 @@ of Statistics 16, 927-953). Unlike percentiles of resampled values it knows that
 from few clusters is itself unsure, and that values of skewed data lie lopsided about the truth;
 docs/statistics.md has the coverage of both. The value of a cluster is what the jackknife says: the
 mean of the samples of the cluster if the value is a mean, else its linear approximation.
+
+The bootstrap-t fails where a few clusters hold most samples, and where nearly all clusters have the
+same value. Where clusters weigh as much as fewer than ten of equal size, Student's t with the
+standard error of the cluster jackknife is used (`stp.score.jackknife`). Shares have the exact
+interval of Clopper and Pearson (1934, Biometrika 26, 404-413) where clusters are successes or
+failures as a whole, and where there is no other.
 """
 
 import numpy as np
 
-from stp.score.jackknife import deviations
+from stp.score.jackknife import (
+    FEWEST_CLUSTERS,
+    degrees_of_freedom,
+    deviations,
+    effective_clusters,
+    standard_error,
+)
 
 TAILS = (0.025, 0.975)
 CHUNK = 1 << 22  # drawn clusters at a time, 32 MB
+WHOLE = 1e-9
+"""A cluster whose share is so near to 0 or 1 fails or succeeds as a whole; the rest is rounding."""
 
 
 def intervals(
-    value: np.ndarray, left_out: np.ndarray, counts: np.ndarray, *, resamples: int, seed: int
+    value: np.ndarray,
+    left_out: np.ndarray,
+    counts: np.ndarray,
+    *,
+    resamples: int,
+    seed: int,
+    share: bool | np.ndarray = False,
 ) -> np.ndarray:
     """95 % intervals of values that are made of means over samples.
 
@@ -27,11 +47,12 @@ def intervals(
         counts: number of samples of each cluster, (G,).
         resamples: number of resamples R.
         seed: of the random stream; the result depends on nothing else.
+        share: which values are means of shares, from 0 to 1; one for all, or bool (F,).
 
     Returns:
         Lower and upper ends, float64 (2, F). NaN where a value is not finite or does not exist
-        without one of the clusters, and where so few clusters differ that one resample in forty
-        consists of equal ones.
+        without one of the clusters, and, unless it is a share, where so few clusters differ that
+        one resample in forty consists of equal ones.
     """
     # Blocks of columns bound the memory; each sees the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))
@@ -39,7 +60,52 @@ def intervals(
         _intervals(value[i : i + block], left_out[:, i : i + block], counts, resamples, seed)
         for i in range(0, len(value), block)
     ]
-    return np.concatenate([np.empty((2, 0)), *made], axis=1)
+    ends = np.concatenate([np.empty((2, 0)), *made], axis=1)
+    shares = np.broadcast_to(share, value.shape) & np.isfinite(value)
+    shares &= np.isfinite(left_out).all(axis=0)
+    if shares.any():
+        ends[:, shares] = _of_shares(value[shares], left_out[:, shares], counts, ends[:, shares])
+    return ends
+
+
+def no_spread(clusters: int) -> str:
+    """Why a value has no interval although there are enough clusters."""
+    return f"all or nearly all of the {clusters} clusters have the same value"
+
+
+def exact(share: np.ndarray, trials: float) -> np.ndarray:
+    """Interval of Clopper and Pearson of a share of independent trials.
+
+    Args:
+        share: of successes, 0 to 1, (F,).
+        trials: number of trials, which need not be whole.
+
+    Returns:
+        Lower and upper ends, float64 (2, F).
+    """
+    from scipy.special import betaincinv
+
+    hits, misses = share * trials, (1 - share) * trials
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits > 0, betaincinv(hits, misses + 1, TAILS[0]), 0.0)
+        high = np.where(misses > 0, betaincinv(hits + 1, misses, TAILS[1]), 1.0)
+    return np.stack([low, high])
+
+
+def _of_shares(
+    value: np.ndarray, left_out: np.ndarray, counts: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """Intervals of shares: exact ones where the others are not to be trusted.
+
+    A mean of shares varies at most as much as a share of clusters that succeed or fail as a whole,
+    so the exact interval of as many trials as there are effective clusters is never too short.
+    """
+    weight = (counts / counts.sum())[:, None]
+    each = value - deviations(left_out, value) * (1 - weight) / weight
+    whole = (np.minimum(np.abs(each), np.abs(1 - each)) < WHOLE).all(axis=0)
+    trials = effective_clusters(counts)
+    chosen = whole | np.isnan(ends).any(axis=0) | (trials < FEWEST_CLUSTERS)
+    return np.where(chosen, exact(np.clip(value, 0, 1), trials), ends)
 
 
 def _intervals(
@@ -56,8 +122,14 @@ def _intervals(
     with np.errstate(invalid="ignore"):  # 0 times infinite
         high, low = np.quantile(t, TAILS, axis=0, method="inverted_cdf")
         ends = np.stack([value - low * error, value - high * error])
-    ends = np.where(error == 0, value, ends)
-    return np.where(exists & np.isfinite(ends).all(axis=0), ends, np.nan)
+    exists &= np.isfinite(ends).all(axis=0) & (error > 0)
+    if effective_clusters(counts) < FEWEST_CLUSTERS:
+        from scipy.special import stdtrit
+
+        with np.errstate(invalid="ignore"):
+            reach = stdtrit(degrees_of_freedom(counts), TAILS[1]) * standard_error(left_out, value)
+        ends = np.stack([value - reach, value + reach])
+    return np.where(exists, ends, np.nan)
 
 
 def _studentised(weighted: np.ndarray, counts: np.ndarray, resamples: int, seed: int) -> np.ndarray:

@@ -62,6 +62,18 @@ def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt((clusters - 1) / clusters * squares))
 
 
+def effective_clusters(counts: np.ndarray) -> float:
+    """How many clusters of equal size say as much (Kish 1965): (sum of counts)^2 / sum of squares.
+
+    Args:
+        counts: number of samples of each cluster, (G,).
+
+    Returns:
+        From 1 to G.
+    """
+    return float(counts.sum() ** 2 / np.square(counts).sum())
+
+
 def degrees_of_freedom(counts: np.ndarray) -> float:
     """Satterthwaite's degrees of freedom of the squared standard error.
 

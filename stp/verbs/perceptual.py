@@ -252,6 +252,8 @@ def evaluate(
         else:
             between = "" if one.low is None else f"  [{one.low:.4g}, {one.high:.4g}]"
             print(f"{name:<28} {one.value:.6g}{between}  N {one.n}")
+    for note in dict.fromkeys(one.note for one in found if one.note):
+        print(note)
 
 
 @app.command(

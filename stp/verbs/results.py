@@ -388,8 +388,9 @@ def compare(
     """Compare two models wherever both were evaluated: paired t tests over clusters of clips.
 
     As in the tables, Holm's correction covers all pairs of the models that are
-    ranked together. `detectable` is the smallest difference that four of five
-    such tests would find.
+    ranked together; a better model also passes a sign test over clusters.
+    `detectable` is the smallest difference that four of five such t tests would
+    find.
 
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
     with --fail-if-alike, also 3 if no difference is significant.

@@ -28,7 +28,7 @@ def suite(name: str) -> dict[str, Any]:
 def convention_facts(higher_is_better: bool | None = None, **about: Any) -> dict[str, Any]:
     """What manifests say of a convention."""
     known = {"title": "", "unit": "1", "available": True, "reason": "", "description": ""}
-    known["success"] = None
+    known |= {"success": None, "compares_sets": False}
     return known | {"higher_is_better": higher_is_better, "best_at": None} | about
 
 

@@ -151,9 +151,60 @@ def test_what_is_best_at_one_is_tested_by_its_distance() -> None:
     assert pair.low > 0.15 and pair.p > 0.05 and pair.better is None
 
 
-def test_rounding_is_no_difference() -> None:
-    means = np.stack([np.full(12, 0.1 + 0.2), np.full(12, 0.3), np.full(12, 0.3 + 1e-9)])
-    ranks, (same, near, _) = contest(entrants(means, np.full(12, 3)), Direction(higher=True))
-    assert (same.low, same.high, same.p, same.better) == (0, 0, 1.0, None)
-    assert near.difference == pytest.approx(1e-9, rel=1e-6) and near.better == 2
-    assert ranks[2].rank_low == 1
+def test_what_predictions_do_not_resolve_is_no_difference() -> None:
+    """Stored as float32, predictions have a relative error of 6e-8."""
+    rng = np.random.default_rng(9)
+    exact = rng.uniform(0.2, 0.4, 12)
+    means = np.stack([exact, exact * (1 + 1e-7 * rng.uniform(0.9, 1.1, 12)), exact * (1 + 1e-5)])
+    for direction in (Direction(higher=True), Direction(best_at=1.0)):
+        ranks, (near, far, _) = contest(entrants(means, np.full(12, 3)), direction)
+        assert (near.low, near.high, near.p, near.won) == (None, None, 1.0, 0.5)
+        assert near.better is None and near.difference == pytest.approx(3e-8, rel=0.2)
+        assert far.better == 2 and ranks[0].rank_low == 2
+
+
+def test_a_difference_that_all_clusters_share_has_no_interval() -> None:
+    means = np.stack([np.full(12, 0.1 + 0.2), np.full(12, 0.3), np.full(12, 0.4)])
+    _, (same, other, _) = contest(entrants(means, np.full(12, 3)), Direction(higher=True))
+    assert (same.low, same.high, same.p, same.better) == (None, None, 1.0, None)
+    assert (other.low, other.high, other.won, other.better) == (None, None, 1.0, 2)
+    assert other.p == other.p_sign == pytest.approx(2 / 2**12)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_better_is_what_both_tests_call_better(higher: bool) -> None:
+    """The second model is far better in three clusters, and a little worse in most others."""
+    sign = 1 if higher else -1
+    base = np.random.default_rng(10).normal(5, 1, 20)
+    gains = np.array([3.0] * 8 + [-0.1] * 11 + [0])
+    counts = np.arange(20) % 3 + 1
+    (pair,) = contest(
+        entrants(np.stack([base, base + sign * gains]), counts), Direction(higher=higher)
+    )[1]
+    assert pair.p is not None and pair.p < 0.02 and pair.corrected == pair.p
+    assert pair.won == pytest.approx(8.5 / 20) and pair.better is None
+    assert pair.p_sign == pytest.approx(stats.binomtest(8, 19).pvalue)
+    gains[8:16] = 0.2
+    (pair,) = contest(
+        entrants(np.stack([base, base + sign * gains]), counts), Direction(higher=higher)
+    )[1]
+    assert pair.won == pytest.approx(16.5 / 20) and pair.better == 1
+
+
+def test_a_model_that_rarely_fails_is_flagged() -> None:
+    """Equally good on average: errors of 1, or lognormal ones. docs/statistics.md has the rates."""
+    rng = np.random.default_rng(11)
+    by_t, by_both, unflagged = 0, 0, 0
+    for _ in range(300):
+        even, uneven = rng.normal(size=(2, 15))
+        means = np.stack([1 + 0.05 * even, np.exp(1.5 * uneven - 1.125)])
+        (pair,) = contest(entrants(means, np.full(15, 2)), Direction(higher=False))[1]
+        assert pair.p is not None
+        by_t += pair.p < 0.05
+        by_both += pair.better is not None
+        unflagged += pair.better is not None and not pair.skewed
+    assert by_t / 300 > 0.2  # of a nominal 0.05
+    assert by_both < by_t and unflagged / 300 < 0.1
+    normal = [entrants(rng.normal(size=(2, 15)), np.full(15, 2)) for _ in range(300)]
+    flagged = sum(bool(contest(two, Direction(higher=False))[1][0].skewed) for two in normal)
+    assert flagged / 300 < 0.1

@@ -20,9 +20,12 @@ from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect, read_collected
 from stp.collect.significance import effect
 from stp.plan.manifest import load_manifest
+from stp.plan.metric import Metric
+from stp.plan.strict import check, entries, read_yaml
 from stp.score.jackknife import degrees_of_freedom
 from stp.score.tables import write_clusters
 
+CONVENTIONS = entries("conventions").items()
 CLUSTERS = 14
 RNG = np.random.default_rng(11)
 COUNTS = RNG.integers(1, 6, CLUSTERS)
@@ -150,8 +153,8 @@ def test_pairs_are_tested_on_the_same_clusters(
         reach = student.ppf(0.975) * error
         assert row["difference"] == pytest.approx(difference, abs=1e-12)
         ends = [row["ci95_low"], row["ci95_high"]]
-        assert ends == pytest.approx([difference - reach, difference + reach], abs=1e-9)
         if error > 1e-9:
+            assert ends == pytest.approx([difference - reach, difference + reach], abs=1e-9)
             assert row["p"] == pytest.approx(2 * student.sf(abs(difference) / error))
         assert row["detectable"] == pytest.approx(
             error * effect(tuple(COUNTS), 10), rel=1e-6, abs=1e-12
@@ -162,9 +165,11 @@ def test_pairs_are_tested_on_the_same_clusters(
         pair = {row["model"], row["other"]}
         if "simvpv2" in pair:
             assert row["better"] == "simvpv2"
+            assert row["won"] == float(row["other"] == "simvpv2")
+            assert row["p_sign"] == pytest.approx(2 / 2**CLUSTERS) and row["skewed"] is False
         if pair == {"persistence", "context_mean"}:
-            ends = (row["difference"], row["ci95_low"], row["ci95_high"], row["p"])
-            assert ends == (0, 0, 0, 1) and row["better"] is None
+            ends = (row["difference"], row["ci95_low"], row["ci95_high"], row["p"], row["won"])
+            assert ends == (0, None, None, 1, 0.5) and row["better"] is None
     untested = [row for row in rows if row["p"] is None]
     assert {row["reason"] for row in untested} == {"mcvd: frames are too small"}
 
@@ -238,6 +243,37 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
     assert found == pytest.approx((0.392, 0.005**0.5 / 0.392, 0.005 / (0.005 + 0.01)))
 
 
+def test_copied_seeds_are_counted_once(tmp_path: Path) -> None:
+    """Seeds 3 and 4 were copied from 0 and 1. Equal scores of other predictions are no copies."""
+    store = SmallStore(tmp_path)
+    rng = np.random.default_rng(12)
+    first, second, third = BASE + rng.normal(0, 0.02, (3, CLUSTERS))
+    for model, predictions in (("convlstm", "abcab"), ("simvpv2", "abcde")):
+        for seed, means in enumerate((first, second, third, first, second)):
+            cell = add(store, model, "moving_mnist", "ssim.range2", means, seed=seed)
+            folder = Path(cell["predictions"])
+            (folder / "predictions.bin").write_text(predictions[seed])
+            write_receipt(folder, "predict")
+            write_receipt(Path(cell["scores"]), "score")
+    manifest, rows = store.write(), tmp_path / "rows.parquet"
+    collect(manifest, rows)
+    build([manifest], [rows], tmp_path / "results.duckdb")
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
+        told = (
+            "SELECT model, seeds, value, seed_sd FROM leaderboard "
+            "WHERE convention = 'ssim.range2' ORDER BY model"
+        )
+        convlstm, simvpv2 = database.execute(told).fetchall()
+        variance = database.execute("SELECT seeds FROM seed_variance ORDER BY model").fetchall()
+        notes = database.execute("SELECT DISTINCT model, subset_note FROM cells ORDER BY 1")
+        (_, note), other = notes.fetchall()
+    values = [np.average(means, weights=COUNTS) for means in (first, second, third)]
+    assert convlstm[1:] == pytest.approx((3, np.mean(values), np.std(values, ddof=1)))
+    assert simvpv2[1] == 5 and variance == [(3,), (5,)] and other == ("simvpv2", "")
+    for copy, original in ((3, 0), (4, 1)):
+        assert f"seed {copy} has the predictions of seed {original}" in note
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values that each call makes again."""
@@ -302,16 +338,37 @@ def test_other_scores_are_computed_anew(
 
 
 @pytest.mark.parametrize(
-    "name", ["fvd.predicted_only", "kvd.predicted_only", "average_fid.squeezenet_means"]
+    "name", ["fvd.predicted_only", "average_fid.squeezenet_means", "energy_distance.own"]
 )
 def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
     tmp_path: Path, name: str
 ) -> None:
     store = SmallStore(tmp_path)
     store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": name}
-    store.manifest["conventions"][name] = convention_facts(False)
+    store.manifest["conventions"][name] = convention_facts(False, compares_sets=True)
     for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
         store.add(model, "kth", {name: {"mean": value, "n": n}})
     ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}
     found = {model: (row["rank"], row["models"]) for model, row in ranked.items()}
     assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}
+    collect(store.write(), rows := tmp_path / "rows.parquet")
+    build([store.folder / "manifest.json"], [rows], tmp_path / "results.duckdb")
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
+        told = database.execute(
+            "SELECT model, rank, ranked, best_model FROM leaderboard"
+        ).fetchall()
+    best = {"persistence": "convlstm", "convlstm": "convlstm", "mcvd": "mcvd"}
+    assert {(m, *found[m], best[m]) for m in found} == set(told)
+
+
+def test_a_distance_of_sets_is_one_by_its_declaration() -> None:
+    """Whatever it is called; one that is made from features needs no word more."""
+    about = {"title": "", "unit": "1", "higher_is_better": False, "conventions": {"own": ""}}
+    seen = {"own": {"network": "i3d", "layer": "logits", "frames": "predicted_only"}}
+    assert Metric.model_validate(about | {"compares_sets": True}).is_of_sets("own")
+    assert Metric.model_validate(about | {"features": seen}).is_of_sets("own")
+    assert not Metric.model_validate(about).is_of_sets("own")
+    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
+    assert {name for name, metric in declared.items() if metric.compares_sets} == {
+        name for name, metric in declared.items() if metric.features
+    }

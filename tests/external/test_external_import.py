@@ -158,6 +158,53 @@ def test_members_are_scored_as_an_ensemble(world, submit, dots):
     np.testing.assert_allclose(values["crps.pixel_mean"], crps.mean(), rtol=1e-5)
 
 
+@pytest.fixture
+def dots_truth(world):
+    """What came after the windows of the dots, (12, 3, 1, 16, 16)."""
+    return np.load(world.folder / "windows-dots" / "windows.npz")["truth"]
+
+
+@pytest.mark.parametrize("how", ["equal", "rounded", "noisy", "one member", "one frame"])
+def test_predictions_that_know_the_truth_are_said_to(world, submit, dots, dots_truth, how):
+    rng = np.random.default_rng(1)
+    given = {
+        "equal": dots_truth,
+        "rounded": dots_truth.astype(np.float16).astype(np.float32),
+        "noisy": dots_truth + rng.normal(0, 1e-4, dots_truth.shape).astype(np.float32),
+        "one member": np.stack([dots, dots_truth, 0.9 * dots], axis=1),
+        "one frame": np.where(np.arange(12)[:, None, None, None, None] == 7, dots_truth, dots),
+    }[how]
+    done = submit("dots", given)
+    assert done.submission.note.startswith("NEAR THE TRUTH") and done.warnings[-1:]
+    equal = {"equal": 36, "one member": 36, "one frame": 3, "rounded": 0, "noisy": 0}[how]
+    near = 3 if how == "one frame" else 36
+    assert f"{near} of 36 predicted frames" in done.submission.note
+    assert f"({equal} equal it)" in done.submission.note
+    assert ("sample 7 (" in done.submission.note) == (how == "one frame")
+    assert yaml.safe_load(done.entry.read_text())["submissions"][0]["note"]
+    told = {
+        cell.key.model: cell.subset_note
+        for cell in manifest(world.plan("theirs"), "short_term").cells
+    }
+    assert told["theirs"] == done.submission.note and told["persistence"] == ""
+
+
+def test_honest_forecasts_are_not_said_to_know_the_truth(submit, dots, dots_truth):
+    for given in (dots, 0.7 * dots_truth + 0.3 * dots):  # the second is three times as near
+        assert submit("dots", given.astype(np.float32)).submission.note == ""
+
+
+def test_members_that_are_equal_count_once(world, submit, dots):
+    first, second = dots, (0.9 * dots).astype(np.float32)
+    wanted = submit("dots", np.stack([first, second], axis=1)).submission
+    done = submit("dots", np.stack([first, second, first, second], axis=1))
+    assert (done.submission.sha256, done.submission.members) == (wanted.sha256, 2)
+    assert "member 3 of 1, 4 of 2" in done.submission.note and wanted.note == ""
+    alone = submit("dots", np.stack([first, first], axis=1), statistic="ensemble_mean").submission
+    assert (alone.members, alone.statistic) == (1, None)
+    assert alone.sha256 == submit("dots", first).submission.sha256
+
+
 def test_one_member_is_no_ensemble(submit, dots):
     wanted = submit("dots", dots).submission.sha256
     assert submit("dots", dots[:, None]).submission.sha256 == wanted

@@ -48,6 +48,22 @@ def test_few_clips_have_a_value_and_no_interval(clips) -> None:
     assert one.value is not None and (one.low, one.high, one.n) == (None, None, 3)
 
 
+@pytest.mark.parametrize("context", [0, 2])
+def test_clips_that_equal_the_truth_are_said_to(clips, context: int) -> None:
+    """Context frames as well, where nobody says that they are context."""
+    _, true = clips
+    noise = np.random.default_rng(1).normal(0, 0.1, true.shape).astype(np.float32)
+    predicted = np.clip(true + noise, 0, 1)
+    predicted[:, :context] = true[:, :context]
+    names = ["mse.pixel_mean", "average_fid.random_means"]
+    assert {one.note for one in evaluate(predicted, true, names, context=context)} == {""}
+    predicted[[4, 7]] = true[[4, 7]]
+    (note,) = {one.note for one in evaluate(predicted, true, names, context=context)}
+    compared = T - max(context, 1)
+    assert f"{2 * compared} of {N * compared} predicted frames" in note
+    assert f"({2 * compared} equal it), the first in sample 4 (000004)" in note
+
+
 def test_distances_between_sets_are_made_from_what_a_network_sees(clips) -> None:
     from stp.features.networks import squeezenet_frames
 

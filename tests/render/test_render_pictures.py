@@ -411,7 +411,7 @@ def test_models_can_be_chosen_and_the_sample_stays_the_same(video: PictureStore)
 def test_models_can_be_ranked_by_a_metric(video: PictureStore) -> None:
     for model in ("persistence", "simvpv2"):
         video.add(model)
-    about = {"fvd.with_context": ConventionFacts("FVD", "1", False, None, None, True, "", "")}
+    about = {"fvd.with_context": ConventionFacts("FVD", "1", False, None, None, True, True, "", "")}
     manifest = replace(video.manifest(), conventions=about)
     for cell, value in zip(manifest.cells, (30.0, 20.25), strict=True):
         rows = score_rows({}, {"fvd.with_context": {"mean": value}})
@@ -430,7 +430,7 @@ def test_models_are_ranked_by_how_far_they_are_from_the_best_value(
     name = "spectral_power.fine_detail"
     for model in ("persistence", "simvpv2"):
         video.add(model)
-    about = {name: ConventionFacts("Power", "1", None, best_at, None, True, "", "")}
+    about = {name: ConventionFacts("Power", "1", None, best_at, None, False, True, "", "")}
     manifest = replace(video.manifest(), conventions=about)
     for cell, value in zip(manifest.cells, (0.2, 0.9), strict=True):
         pq.write_table(

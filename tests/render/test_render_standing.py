@@ -25,7 +25,7 @@ def rivals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scored]:
 CONVENTIONS = {
     "mse.pixel_mean": convention_facts(False),
     "frequency_bias.mean": convention_facts(best_at=1.0),
-    "fvd.predicted_only": convention_facts(False),
+    "fvd.predicted_only": convention_facts(False, compares_sets=True),
 }
 MANIFEST = TypeAdapter(Manifest).validate_python(bare_manifest(Path(), [], conventions=CONVENTIONS))
 

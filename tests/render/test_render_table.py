@@ -485,7 +485,7 @@ def test_the_number_of_clips_is_printed_where_it_differs(
 ) -> None:
     """A distance between sets depends on it; published are 67 for ConvLSTM on Moving-MNIST."""
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"FVD": "fvd.with_context"}
-    store.manifest["conventions"]["fvd.with_context"] = convention_facts(False)
+    store.manifest["conventions"]["fvd.with_context"] = convention_facts(False, compares_sets=True)
     store.manifest["published_clips"] = {"moving_mnist": theirs}
     for model, seed, n in (("persistence", None, ours[0]), ("convlstm", 0, ours[1])):
         fvd = {"fvd.with_context": {"mean": 33.5 if seed == 0 else 20.0, "n": n}}

@@ -42,7 +42,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "suite": suite("scv"),
         "dimension": "scv_benchmark",
         "unavailable": {},
-        "conventions": {FVD: convention_facts(False)},
+        "conventions": {FVD: convention_facts(False, compares_sets=True)},
         "tables": {"scv_benchmark": {"columns": {}}},
         "published": str(CONFIG_FOLDER / "published" / "scv.csv"),
         "published_names": {"models": {}, "datasets": {}},

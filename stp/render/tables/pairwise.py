@@ -36,6 +36,7 @@ class Pair:
         low, high: its 95 % interval.
         p, corrected: of the difference, alone and corrected for all pairs of the models that are
             ranked together.
+        p_sign, won, skewed: as in table ``comparisons``; ``won`` by b.
         detectable: the smallest difference that four of five such tests would find.
         clusters: that the test rests on.
         n: clips in these.
@@ -56,6 +57,9 @@ class Pair:
     high: float | None = None
     p: float | None = None
     corrected: float | None = None
+    p_sign: float | None = None
+    won: float | None = None
+    skewed: bool | None = None
     detectable: float | None = None
     clusters: int | None = None
     n: int | None = None
@@ -74,6 +78,9 @@ COLUMNS = (
     "ci95_high",
     "p",
     "p_corrected",
+    "p_sign",
+    "won",
+    "skewed",
     "better",
     "detectable",
     "clusters",
@@ -88,6 +95,9 @@ TYPES = {
     "ci95_high": pa.float64(),
     "p": pa.float64(),
     "p_corrected": pa.float64(),
+    "p_sign": pa.float64(),
+    "won": pa.float64(),
+    "skewed": pa.bool_(),
     "detectable": pa.float64(),
     "clusters": pa.int64(),
     "n": pa.int64(),
@@ -160,6 +170,9 @@ def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
             pair.high,
             pair.p,
             pair.corrected,
+            pair.p_sign,
+            pair.won,
+            pair.skewed,
             pair.better,
             pair.detectable,
             pair.clusters,
@@ -198,8 +211,11 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
             f"difference: {b} - {a}, of the n clips that both have, with its 95 % interval over "
             "clusters of clips.",
             "p: of a paired t test over clusters, corrected for all pairs of the models that are "
-            f"ranked together (Holm); the better value stands out below {LEVEL:g}.",
-            "detectable: the smallest difference that four of five such tests would find.",
+            "ranked together (Holm); the better value stands out below "
+            f"{LEVEL:g}, if a sign test over clusters says the same.",
+            f"clusters won: those in which {b} is better, ties by half; * where differences of "
+            "clusters are so skewed that the t test may be wrong.",
+            "detectable: the smallest difference that four of five such t tests would find.",
         ],
     )
 
@@ -231,15 +247,17 @@ def _section(
     )
 
 
-_TESTED = ("95 % interval", "p", "better", "detectable", "clusters", "n")
+_TESTED = ("95 % interval", "p", "clusters won", "better", "detectable", "clusters", "n")
 
 
 def _test_of(pair: Pair) -> list[str]:
-    if pair.low is None or pair.high is None or pair.detectable is None or pair.corrected is None:
-        return ["", "", "not tested", "", "", ""]
+    if pair.detectable is None or pair.corrected is None:
+        return ["", "", "", "not tested", "", "", ""]
+    ends = (pair.low, pair.high)
     return [
-        f"[{pair.low:+.4g}, {pair.high:+.4g}]",
+        "none" if None in ends else "[{:+.4g}, {:+.4g}]".format(*ends),
         f"{pair.corrected:.3g}",
+        ("" if pair.won is None else f"{100 * pair.won:.0f} %") + ("*" if pair.skewed else ""),
         pair.better or "alike",
         f"{pair.detectable:.3g}",
         str(pair.clusters),
@@ -337,6 +355,7 @@ def _turned(test: Tested) -> Tested:
         difference=minus(test.difference),
         low=minus(test.high),
         high=minus(test.low),
+        won=None if test.won is None else 1 - test.won,
     )
 
 
@@ -366,6 +385,9 @@ def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
         high=test.high,
         p=test.p,
         corrected=test.corrected,
+        p_sign=test.p_sign,
+        won=test.won,
+        skewed=test.skewed,
         detectable=test.detectable,
         clusters=test.clusters,
         n=test.n,

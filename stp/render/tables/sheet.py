@@ -13,7 +13,7 @@ from stp.render.direction import Direction, heading
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, Standings, is_set_distance
+from stp.render.tables.standing import Standing, Standings
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALIKE = "†"
@@ -227,7 +227,11 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
     found = set()
     for column in columns:
         entries = [row.entries[column] for row in rows if column in row.entries]
-        numbers = {e.n for e in entries if is_set_distance(e) and e.value is not None}
+        numbers = {
+            e.n
+            for e in entries
+            if e.value is not None and manifest.conventions[e.convention].compares_sets
+        }
         if any(e.published for e in entries):
             key = rows[0].key
             theirs = manifest.published_clips.get(key.tested_on)
@@ -384,8 +388,8 @@ def _signs(table: str, with_leads: bool) -> Iterable[str]:
     )
     yield (
         f"{ALIKE}: not significantly worse than the best: paired t test over clusters of test "
-        f"clips, two-sided, corrected for all pairs of these rows (Holm), level "
-        f"{100 * LEVEL:.0f} %. It knows how test clips vary, not how other seeds would."
+        f"clips, two-sided, corrected for all pairs of these rows (Holm), and sign test, level "
+        f"{100 * LEVEL:.0f} %. They know how test clips vary, not how other seeds would."
     )
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
     yield "Seeds: – for a deterministic model. n: test clips; N: clips behind a distance of sets."

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stp.collect.contest import Entrant, Pair, Rank, contest, ranks_of
-from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
+from stp.collect.layout import ALIKE, EVALUATION
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction
-from stp.render.tables.rows import Entry, Row
+from stp.render.tables.rows import Row
 
 
 @dataclass(frozen=True)
@@ -126,16 +126,11 @@ def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
         *(getattr(row.key, name) for name in whose),
         *(about[name] for name in ALIKE),
         *(row.dataset, column, entry.convention, entry.part),
-        entry.n if is_set_distance(entry) else None,
+        entry.n if manifest.conventions[entry.convention].compares_sets else None,
     )
 
 
 _TRAINING = ("trained_on", "train_subset")
-
-
-def is_set_distance(entry: Entry) -> bool:
-    """Does the value depend on the number of clips?"""
-    return entry.convention.partition(".")[0] in SET_DISTANCES
 
 
 def _ranked(

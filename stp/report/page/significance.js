@@ -22,6 +22,8 @@
   const comparisonsOf = (one) => tables().comparisons.get(one.key) ?? [];
   const ranksOf = (one) => tables().ranks.get(one.key) ?? [];
 
+  const SKEWED = "; differences of clusters are so skewed that the t test may be wrong";
+
   /** A pair as seen from one of its models: difference = this one minus the other. */
   function seen(row, model, variant) {
     const turned = row.model === model && row.variant === variant;
@@ -35,6 +37,7 @@
       difference: turned ? minus(row.difference) : row.difference,
       low: turned ? minus(row.ci95_high) : row.ci95_low,
       high: turned ? minus(row.ci95_low) : row.ci95_high,
+      won: turned && row.won !== null ? 1 - row.won : row.won,
     };
   }
 
@@ -85,6 +88,8 @@
       ["95 % interval", pair.low === null ? "none" : `${signed(pair.low)} to ${signed(pair.high)}`],
       ["p", !tested ? "none" : `${number(pair.p_corrected, 2)}, corrected by Holm over all pairs of models here; `
         + `${number(pair.p, 2)} alone`],
+      ["Clusters won", !tested || pair.won === null ? "–" : `${number(100 * pair.won, 2)} % by ${a.label}, ties by half; `
+        + `sign test: p ${number(pair.p_sign, 2)}${pair.skewed ? SKEWED : ""}`],
       ["Detectable", !tested ? "–" : `a difference of ${number(pair.detectable)} would be found in four of five such tests, corrected for all pairs`],
       ["Clusters", pair.clusters === null ? "–" : `${pair.clusters}, of ${pair.n} samples`],
       ["Verdict", `${VERDICTS[pair.verdict].sign} ${tested ? `${a.label} is ` : ""}${VERDICTS[pair.verdict].text}`
@@ -95,7 +100,8 @@
       h("p", {}, stp.badge(one.first), ` ${one.label}: ${part}`),
       h("dl", {}, h("dt", {}, a.label), value(a), h("dt", {}, b.label), value(b),
         lines.map(([title, text]) => [h("dt", {}, title), h("dd", {}, String(text))])),
-      tested ? h("p", {class: "note"}, "A paired t test over the clusters of test samples that both models saw.") : null,
+      tested ? h("p", {class: "note"}, "A paired t test over the clusters of test samples that both models saw; a better model "
+        + "also passes a sign test over them.") : null,
       h("h3", {}, "How to see and make it again"), again(one, row, a, b));
     dialog.dataset.of = "pair";
     dialog.onclose = () => {
@@ -108,7 +114,7 @@
   function again(one, row, a, b) {
     const column = evaluations.columnOf(one, row);
     const query = stp.queryOf("model, variant, other, other_variant, difference, ci95_low, ci95_high, p, p_corrected, "
-      + "better, detectable, clusters, n, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
+      + "p_sign, won, skewed, better, detectable, clusters, n, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
       "level", "threshold", "leads", "model", "variant", "other", "other_variant"].map((key) => [key, row[key]])));
     const heading = column && [column.variable, column.metric].filter((text) => text).join(" ");
     const comparable = a.variant === "default" && b.variant === "default";
@@ -198,6 +204,7 @@
         {key: "high", title: "to", numeric: true},
         {key: "p", title: "p", numeric: true},
         {key: "p_corrected", title: "p corrected", numeric: true},
+        {key: "won", title: "Share of clusters won", numeric: true},
         {key: "detectable", title: "Smallest detectable", numeric: true},
         {key: "verdict", title: "Model is", cell: (row) => `${VERDICTS[row.verdict].sign} ${VERDICTS[row.verdict].text}`},
         {key: "clusters", title: "Clusters", numeric: true},
