@@ -25,6 +25,11 @@ PARTS = {
     "networks": "ChaosBench's networks, trained as in its demo, beat persistence",
     "slurm-jobs": "what happens to single jobs on a real Slurm",
     "slurm-people": "what people, disks and the controller do to runs on a real Slurm",
+    "slurm-fvd": "the demo of the study of FVD on a real Slurm, its jobs together and alone",
+    "slurm-robustness": "PredBench's robustness demo on a real Slurm, together and alone",
+    "slurm-suites": "the demos of PVQA and SCV on a real Slurm",
+    "slurm-atlas": "Atlas's demo on a real Slurm",
+    "slurm-chaosbench": "ChaosBench's demo on a real Slurm",
     "chaos": "random kills on a real Slurm",
 }
 AT_A_TIME = 1

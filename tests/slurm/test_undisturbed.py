@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import pytest
 from checkout import TABLE
 from scenario import SNAKEMAKE
@@ -11,10 +12,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 
 def test_the_literal_command_makes_the_table_and_leaves_nothing_to_do(undisturbed):
     table = (undisturbed.folder / TABLE).read_text().splitlines()
-    assert len(table) == 1 + 3  # the heading, and one row per model
-    assert "[9/9]" in undisturbed.drivers[0].text
+    assert len(table) == 1 + 4  # the heading, a row per model, and one of two settings
+    assert "[11/11]" in undisturbed.drivers[0].text
     again = undisturbed.run(*SNAKEMAKE, "-n", "--", TABLE)
     assert "Nothing to be done" in again.stdout
+
+
+def test_a_setting_of_two_keys_survives_the_command_line_of_a_job(undisturbed):
+    """With a comma between its keys, Snakemake of the job refused its own command line."""
+    jobs = undisturbed.jobs(r"rule_(predict|score)_short_term_.*_horizon-10\+interval-1_")
+    assert len(jobs) == 2
+    with duckdb.connect(str(undisturbed.database), read_only=True) as database:
+        (rows,) = database.execute(
+            "SELECT count(*) FROM cells JOIN settings USING (setting) WHERE interval = 1"
+        ).fetchall()
+    assert rows == (1,)
 
 
 def test_jobs_ran_side_by_side(undisturbed):

@@ -170,6 +170,20 @@ def amend(state: Path, how: str, detail: str) -> None:
     _append(state, len(read(state)), event="end", how=how, detail=detail)
 
 
+def add_unbegun(state: Path, job: str | None, detail: str) -> None:
+    """Record an attempt whose job ended before it could do so itself.
+
+    Args:
+        state: the artefact's state folder.
+        job: of Slurm; None if it was refused.
+        detail: why it ended.
+    """
+    number, said = len(read(state)) + 1, slurm.describe(job) if job else {}
+    how = _SLURM_ENDS.get(said.get("JobState") or (slurm.state(job) if job else None) or "", FAILED)
+    _append(state, number, event="start", host=said.get("BatchHost"), slurm_job=job)
+    _append(state, number, event="end", how=how, detail=detail)
+
+
 def _append(state: Path, number: int, **entry: str | float | None) -> None:
     line = json.dumps({"attempt": number, "time": time.time(), **entry})
     with contextlib.suppress(OSError), (state / FILE).open("ab+") as file:
