@@ -9,29 +9,5 @@ averaged over the clip: it knows no motion. The paper looks through Inception-v3
 from stp.metrics import frechet
 from stp.metrics.perceptual import SetDistance
 
-inception_means = SetDistance(frechet.distance)
-"""Of the means over frames: exactly blind to their order."""
-
-inception_differences = SetDistance(frechet.distance)
-"""Of the mean sizes of the differences of consecutive frames."""
-
-inception_signed_differences = SetDistance(frechet.distance)
-"""Of the mean differences of consecutive frames: of the first and last frame alone."""
-
-squeezenet_means = SetDistance(frechet.distance)
-"""Of the means over frames: exactly blind to their order."""
-
-squeezenet_differences = SetDistance(frechet.distance)
-"""Of the mean sizes of the differences of consecutive frames."""
-
-squeezenet_signed_differences = SetDistance(frechet.distance)
-"""Of the mean differences of consecutive frames: of the first and last frame alone."""
-
-random_means = SetDistance(frechet.distance)
-"""As ``squeezenet_means``, through random weights: for tests and demonstrations."""
-
-random_differences = SetDistance(frechet.distance)
-"""As ``squeezenet_differences``, through random weights."""
-
-random_signed_differences = SetDistance(frechet.distance)
-"""As ``squeezenet_signed_differences``, through random weights."""
+every = SetDistance(frechet.distance)
+"""Whatever network, layer and frames config/conventions/average_fid.yaml names for a convention."""

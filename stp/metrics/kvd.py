@@ -57,29 +57,5 @@ def _sum(x: np.ndarray, y: np.ndarray) -> float:
     return float(sum(np.sum((x[i : i + ROWS] @ y.T + 1) ** 3) for i in range(0, len(x), ROWS)))
 
 
-predicted_only = SetDistance(distance)
-"""Of the predicted frames."""
-
-with_context = SetDistance(distance)
-"""Of context and predicted frames together."""
-
-zero_padded = SetDistance(distance)
-"""Of the predicted frames, padded as for ``fvd.zero_padded``."""
-
-pooled = SetDistance(distance)
-"""Of the predicted frames, from what lies before the logits: the last pool (section 4.1)."""
-
-kinetics600 = SetDistance(distance)
-"""As ``predicted_only``, through I3D trained on Kinetics-600."""
-
-kinetics600_pooled = SetDistance(distance)
-"""As ``pooled``, through I3D trained on Kinetics-600."""
-
-videomae = SetDistance(distance)
-"""Of the predicted frames, through VideoMAE in the place of I3D (Ge et al. 2024)."""
-
-random_logits = SetDistance(distance)
-"""Of the predicted frames through I3D with random weights: for tests and demonstrations."""
-
-random_pooled = SetDistance(distance)
-"""As ``random_logits``, from what lies before the logits."""
+every = SetDistance(distance)
+"""Whatever network, layer and frames config/conventions/kvd.yaml names for a convention."""

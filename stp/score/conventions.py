@@ -10,6 +10,8 @@ from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 
 Convention = Metric | LearnedMetric | SetDistance
+EVERY = "every"
+"""The metric of all conventions of a module whose YAML alone tells them apart."""
 
 
 def find(name: str) -> Convention:
@@ -20,7 +22,8 @@ def find(name: str) -> Convention:
     """
     module, _, choice = name.partition(".")
     if module in _modules():
-        metric = getattr(importlib.import_module(f"stp.metrics.{module}"), choice, None)
+        attributes = vars(importlib.import_module(f"stp.metrics.{module}"))
+        metric = attributes.get(choice, attributes.get(EVERY))
         if isinstance(metric, Convention):
             return metric
     known = [f"{module}.{choice}" for module in _modules() for choice in choices(module)]

@@ -17,13 +17,14 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.features.frames import CHOICES
 from stp.features.networks import i3d
-from stp.metrics import frechet, fvd, kvd
+from stp.metrics import frechet, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
 from stp.metrics.perceptual import Embed, SetDistance, matched
 from stp.plan import weights
 from stp.plan.metric import Metric
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
 from stp.score import video_folder
+from stp.score.conventions import find
 from stp.score.unpaired import CONVENTIONS, Options, UnpairedDistances, compare
 from stp.score.video_folder import find_clips, read_clip
 
@@ -54,8 +55,8 @@ def test_fvd_and_kvd_look_at_the_same_features() -> None:
     }
     assert declared["fvd"].features == declared["kvd"].features
     for name in CONVENTIONS:
-        of_fvd, of_kvd = getattr(fvd, name), getattr(kvd, name)
-        assert isinstance(of_fvd, SetDistance)
+        of_fvd, of_kvd = find(f"fvd.{name}"), find(f"kvd.{name}")
+        assert isinstance(of_fvd, SetDistance) and isinstance(of_kvd, SetDistance)
         assert of_fvd.distance is frechet.distance
         assert of_kvd.distance is kvd.distance
         seen = declared["fvd"].features[name]

@@ -185,8 +185,8 @@ def test_two_networks_and_two_layers_have_values_of_their_own(
     scored: Scored, toy_network: list[Weights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Features were known by their frames alone once: the second took the place of the first."""
-    monkeypatch.setattr(fvd, "again", fvd.predicted_only, raising=False)
-    monkeypatch.setattr(fvd, "corners", fvd.predicted_only, raising=False)
+    monkeypatch.setattr(fvd, "again", fvd.every, raising=False)
+    monkeypatch.setattr(fvd, "corners", fvd.every, raising=False)
     same = {"frames": "predicted_only"}
     folders = {
         (network, layer, of): look(scored, of=of, layer=layer, network=network, **same)
