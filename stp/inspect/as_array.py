@@ -67,6 +67,7 @@ def _planned(name: str, configfile: Path) -> Path:
         raise StpError(
             f"{name} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}`",
+            remedy=f"run `stp fetch {name} --configfile {configfile}` and "
+            f"`stp prepare {name} --configfile {configfile}`",
         )
     return folder

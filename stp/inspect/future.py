@@ -74,7 +74,8 @@ def measure(
         raise StpError(
             f"{name} is not prepared",
             expected=f"{folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}`, or snakemake",
+            remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
+            "--configfile, or snakemake",
         )
     place = prepared.read(folder)
     recipe = artefact.recipe

@@ -87,7 +87,8 @@ def measure(plan: Plan, name: str) -> ShownMonths:
         raise StpError(
             f"{name} is not prepared",
             expected=f"{folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}`, or snakemake",
+            remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
+            "--configfile, or snakemake",
         )
     return measure_prepared(Prepared(folder), name, artefact.recipe["source"])
 

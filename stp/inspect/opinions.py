@@ -57,7 +57,10 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
     counted = facts(plan, name)
     if counted is None:
-        yield f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` tell what it has"
+        yield (
+            f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` (with the same "
+            "--configfile) tell what it has"
+        )
         return
     yield f"{name}: opinions of {number(counted['videos'])} videos"
     printed = printed_of(plan, name)

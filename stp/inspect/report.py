@@ -106,7 +106,8 @@ def prepared_text(plan: Plan) -> str:
         raise StpError(
             f"not prepared at scale {plan.config.scale.scale}: {', '.join(missing)}",
             expected=f"all {len(wanted)} datasets of the scale in {plan.store}",
-            remedy=f"run `stp fetch {missing[0]}` and `stp prepare {missing[0]}`, or snakemake",
+            remedy=f"run `stp fetch {missing[0]}` and `stp prepare {missing[0]}` with the "
+            "same --configfile, or snakemake",
         )
     header = ("dataset", "source", "shape", "frames -> frames", "size", "release, folder")
     cells, counts, leaks = [], [], []

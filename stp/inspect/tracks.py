@@ -66,7 +66,10 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
     found = facts(plan, name)
     if found is None:
-        yield f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` tell what it has"
+        yield (
+            f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` (with the same "
+            "--configfile) tell what it has"
+        )
         return
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source

@@ -2,18 +2,21 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from stp.core.errors import StpError
 from stp.opinions.ratings import Ratings
 
+Q = TypeVar("Q", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
 SESSIONS = 2
 FEWEST_ALIKE = 5
 """Answers that two raters must share: fewer may be the same by chance."""
 
 
-def identical(answers: Mapping[str, Mapping[Hashable, Hashable]]) -> list[list[str]]:
+def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
     """Find raters who gave the same answers to the same questions: they may be one person.
 
     Args:
@@ -22,7 +25,7 @@ def identical(answers: Mapping[str, Mapping[Hashable, Hashable]]) -> list[list[s
     Returns:
         groups of names, sorted; none of raters with fewer answers than `FEWEST_ALIKE`.
     """
-    groups: dict[frozenset[Hashable], list[str]] = {}
+    groups: dict[frozenset[tuple[Q, A]], list[str]] = {}
     for rater, given in sorted(answers.items()):
         if len(given) >= FEWEST_ALIKE:
             groups.setdefault(frozenset(given.items()), []).append(rater)

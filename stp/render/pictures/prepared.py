@@ -62,7 +62,7 @@ def show(
             f"{name} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
             remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
-            + f"run `stp fetch {name}` and `stp prepare {name}`",
+            + f"run `stp fetch {name}` and `stp prepare {name}` with the same --configfile",
         )
     pictures.draw_prepared(
         folder, out, name=name, split=split, clips=clips, variable=variable, level=level
