@@ -1,10 +1,12 @@
 """Opening of NetCDF files, with errors that name the file."""
 
+import math
+import os
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import xarray as xr
-from scipy.io import netcdf_file
 
 from stp.core.errors import StpError
 
@@ -13,8 +15,19 @@ DAMAGE = (
     *(OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError),
     *(ArithmeticError, MemoryError),
 )
-CLASSIC = (b"CDF\x01", b"CDF\x02")
-"""How files of the classic format begin, with offsets of 32 and of 64 bits."""
+CLASSIC = {
+    b"CDF\x01": (">i4", ">i4"),
+    b"CDF\x02": (">i4", ">i8"),
+    b"CDF\x05": (">i8", ">i8"),
+}
+"""How files of the classic formats begin, and of what type their lengths and offsets are."""
+SIZES = {
+    **dict.fromkeys((1, 2, 7), 1),
+    **dict.fromkeys((3, 8), 2),
+    **dict.fromkeys((4, 5, 9), 4),
+    **dict.fromkeys((6, 10, 11), 8),
+}
+"""Bytes of a value by the number of its type in a classic file."""
 NOBODY_WROTE = 9.969209968386869e36
 """What the NetCDF library leaves where no number was written: NC_FILL_FLOAT, NC_FILL_DOUBLE."""
 
@@ -51,22 +64,73 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
 
 
 def require_whole(path: Path) -> None:
-    """Refuse a file of the classic format that was cut off.
+    """Refuse a file of a classic format (CDF-1, CDF-2, CDF-5) that was cut off.
 
-    The NetCDF library gives zeros for what lies beyond the end of such a file. scipy maps all
-    variables when it opens one, and reads none.
+    The NetCDF library gives zeros for what lies beyond the end of such a file. Its header says
+    where each variable begins.
 
     Raises:
         OSError: it is cut off, or cannot be read.
     """
     with path.open("rb") as file:
-        if file.read(4) not in CLASSIC:
+        version = CLASSIC.get(file.read(4))
+        if version is None:
             return
-    try:
-        with netcdf_file(path, "r", mmap=True):
-            pass
-    except DAMAGE as error:
-        raise OSError(f"cut off or damaged: {error}") from error
+        try:
+            end = _end(file, *version)
+        except (ArithmeticError, IndexError, KeyError, MemoryError, ValueError) as error:
+            raise OSError(f"cut off or damaged: its header cannot be read ({error!r})") from error
+        size = file.seek(0, os.SEEK_END)
+    if size < end:
+        raise OSError(f"cut off or damaged: it has {size} bytes, and its header says {end}")
+
+
+def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
+    """Where the last value of a classic file ends, by its header behind the first 4 bytes."""
+
+    def number(form: str = of_lengths) -> int:
+        content = file.read(int(form[2:]))
+        if len(content) < int(form[2:]):
+            raise ValueError("it ends early")
+        return int(np.frombuffer(content, form)[0])
+
+    def skip(length: int) -> None:
+        if length < 0:
+            raise ValueError(f"a length of {length}")
+        file.seek(length + -length % 4, os.SEEK_CUR)
+
+    def entries() -> range:  # of a list, behind its tag
+        number(">i4")
+        return range(number())
+
+    def attributes() -> None:
+        for _ in entries():
+            skip(number())
+            itemsize = SIZES[number(">i4")]
+            skip(number() * itemsize)
+
+    records, dims = number(), []
+    for _ in entries():
+        skip(number())
+        dims.append(number())
+    attributes()
+    end, of_a_record = file.tell(), []
+    for _ in entries():
+        skip(number())
+        shape = [dims[number()] for _ in range(number())]
+        attributes()
+        itemsize = SIZES[number(">i4")]
+        number()  # its size, padded, which may be too large for its type
+        begin = number(of_places)
+        if shape and shape[0] == 0:  # the unlimited dimension
+            of_a_record.append((begin, math.prod(shape[1:]) * itemsize))
+        else:
+            end = max(end, begin + math.prod(shape) * itemsize)
+    # One variable alone is not padded.
+    step = sum(size if len(of_a_record) == 1 else size + -size % 4 for _, size in of_a_record)
+    if records > 0:  # fewer than none: nobody counted them
+        end = max([end, *(begin + (records - 1) * step + size for begin, size in of_a_record)])
+    return end
 
 
 def load(field: xr.DataArray, path: Path) -> xr.DataArray:

@@ -13,7 +13,7 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.prepare.netcdf import as_stated
+from stp.prepare.netcdf import as_stated, require_whole
 from stp.prepare.own import grids, reader
 from stp.prepare.own.calendar import read_times
 from stp.prepare.own.reader import run
@@ -546,6 +546,29 @@ def test_a_classic_file_that_was_cut_off(make_job, tmp_path, format, unlimited):
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(StpError, match=r"g\.nc: it cannot be read \(cut off"):
         run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize(
+    "format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+)
+@pytest.mark.parametrize("records", [(), ("b",), ("b", "d")])
+def test_the_end_of_a_classic_file(tmp_path, format, records):
+    path = tmp_path / "g.nc"
+    with netCDF4.Dataset(path, "w", format=format) as file:
+        file.title, file.numbers = "three", np.arange(3.0)
+        file.createDimension("t", None)
+        file.createDimension("x", 3)
+        for name, kind in (("b", "i1"), ("d", "f8"), ("s", "i2")):
+            dims = ("t", "x") if name in records else ("x", "x")
+            variable = file.createVariable(name, kind, dims)
+            variable.units, variable[:] = "m", np.ones((3, 3))
+        file.createVariable("scalar", "f8", ())[...] = 3
+    require_whole(path)
+    whole = path.read_bytes()
+    for cut in (4, 40, len(whole) // 2, len(whole) - 4):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(OSError, match="cut off"):
+            require_whole(path)
 
 
 def test_grib_files_are_to_be_converted(make_job, raw):
