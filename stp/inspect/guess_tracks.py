@@ -204,7 +204,9 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
                 notes["time_unit"] = "CHECK: guessed from how often people would be seen"
         length = guessed.length or _unit(speed(parts) / TIME_UNITS[unit])
     else:
-        length = guessed.length or _unit(speed(parts) * (rate or FPS))
+        length = guessed.length or (
+            _unit(speed(parts) * rate) if rate else _unit_of_frames(speed(parts))
+        )
         rate, guess_told = _rate(parts, rate, UNITS[length])
         told, step = told or guess_told, _step(parts)
         if step:
@@ -342,6 +344,17 @@ def _step(parts: Iterable[Rows]) -> int:
         return 1
     usual = intervals[np.argmax(counts)]
     return int(usual) if not (intervals % usual).any() else 0
+
+
+def _unit_of_frames(pace: float) -> str:
+    """The unit in which people walk at a pace for each frame, of which nobody knows the rate.
+
+    It is that of most cameras, if people walk as usual then; else they are given in metres, if
+    there is a usual rate at which they walk so.
+    """
+    usual = (unit for unit, metres in SMALL_LENGTHS.items() if 0.5 <= pace * FPS * metres <= 2.5)
+    in_metres = pace * min(RATES) <= WALKING[1] and pace * max(RATES) >= WALKING[0]
+    return next(usual, "m" if in_metres else _unit(pace * FPS))
 
 
 def _unit(speed: float) -> str:

@@ -40,12 +40,11 @@ def clock(recordings: Sequence[Rows]) -> Clock:
     Args:
         recordings: each has a clock of its own.
     """
-    usual = np.median(
-        np.concatenate([_intervals(recording) for recording in recordings] or [np.ones(1)])
-    )
-    if not usual > 0:
+    passed = np.concatenate([_intervals(recording) for recording in recordings])
+    if not len(passed):
         return Clock(1.0, True, 0)
-    every = _precise(recordings, float(usual))
+    usual = float(np.median(passed))
+    every = _precise(passed, usual)
     away = []
     for recording in recordings:
         moments = (recording.when - recording.when.min()) / every
@@ -116,11 +115,10 @@ def _intervals(recording: Rows) -> np.ndarray:
     return np.asarray(passed[(np.diff(recording.person[order]) == 0) & (passed > 0)])
 
 
-def _precise(recordings: Sequence[Rows], usual: float) -> float:
+def _precise(passed: np.ndarray, usual: float) -> float:
     """An interval without the rounding of single times: a mean over many of them."""
-    passed = np.concatenate([_intervals(one) for one in recordings])
     steps = np.rint(passed / usual)
     near = (steps >= 1) & (np.abs(passed / usual - steps) < 0.2)
     mean = float(passed[near].sum() / steps[near].sum())
-    near = min(RATES, key=lambda one: abs(one * mean - 1))
-    return float(f"{1 / near if abs(near * mean - 1) < 2e-4 else mean:.6g}")
+    rate = min(RATES, key=lambda rate: abs(rate * mean - 1))
+    return float(f"{1 / rate if abs(rate * mean - 1) < 2e-4 else mean:.6g}")

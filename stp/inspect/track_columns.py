@@ -20,7 +20,7 @@ FRAME = (
 )  # fmt: skip
 TIME = (
     "time", "timestamp", "seconds", "secs", "sec", "datetime", "date", "timeofday", "epoch",
-    "unixtime", "tstamp", "stamp", "utc", "t",
+    "unixtime", "tstamp", "stamp", "headerstamp", "utc", "t",
 )  # fmt: skip
 PERSON = (
     "person", "personid", "pid", "track", "trackid", "tracknumber", "pedestrian",
@@ -138,7 +138,7 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
                 break
     lost = {"lost": guessed.columns.pop("lost")} if "lost" in guessed.columns else {}
     guessed.columns |= lost  # the last one
-    guessed.left_out = [name for name in names if name not in guessed.columns.values()]
+    guessed.left_out = [name for name in names if name and name not in guessed.columns.values()]
     _require(path, names, guessed, alone)
     if "time" in guessed.columns:
         _look_at_times(table, guessed)

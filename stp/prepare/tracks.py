@@ -99,7 +99,9 @@ class TracksOptions:
             ok = value is None or (number(value) and value > 0)
             require(ok, name, value, "a number, more than 0")
         unit = self.time_unit
-        ok = unit in detections.TIME_UNITS or (number(unit) and unit > 0)
+        ok = unit in detections.TIME_UNITS or (
+            not isinstance(unit, str) and number(unit) and unit > 0
+        )
         units = f"{', '.join(detections.TIME_UNITS)}, or a number of seconds, more than 0"
         require(ok, "time_unit", unit, units)
         require(self.recording in RECORDINGS, "recording", self.recording, " or ".join(RECORDINGS))

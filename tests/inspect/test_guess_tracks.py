@@ -214,6 +214,22 @@ def test_frames_and_times_in_one_file_tell_the_rate(tmp_path, rate, unit):
     assert tracks.dt == pytest.approx(1 / rate, rel=2e-4) and len(tracks) == len(table)
 
 
+@pytest.mark.parametrize(
+    ("every", "metres", "rate", "unit"),
+    [(10, 1, 2.5, "m"), (10, 0.4, 1.0, "m"), (1, 1, 25.0, "m"), (1, 0.01, 25.0, "cm")],
+)
+def test_a_rate_or_a_unit_that_nobody_knows_is_that_at_which_people_walk(
+    tmp_path, every, metres, rate, unit
+):
+    table = walks(steps=240 // every, step=every)
+    table["frame"] = (table.frame - 1000) // every
+    table[["x", "y"]] /= metres
+    table.to_csv(tmp_path / "a.csv")
+    looked, _ = drafted(tmp_path, "a.csv")
+    assert (looked.prepare["fps"], looked.prepare["units"]) == (rate, unit)
+    assert "CHECK" in looked.notes["fps"] and "CHECK" in looked.notes["units"]
+
+
 def test_frames_at_uneven_times_are_left_to_the_times(tmp_path):
     table = walks()
     table["time"] = np.where(table.frame > 1800, 2, 1) * (table.frame - 1000) / 25

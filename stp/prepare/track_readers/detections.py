@@ -308,7 +308,9 @@ def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, fl
     if not same.any():
         return 0.0, {}
     of_people = pd.Series(passed[same]).groupby(who[same]).median()
-    return float(np.median(passed[same])), {int(k): float(v) for k, v in of_people.items()}
+    return float(np.median(passed[same])), dict(
+        zip(of_people.index.to_numpy().tolist(), of_people.to_numpy().tolist(), strict=True)
+    )
 
 
 MOST_STEPS = 10_000_000
