@@ -294,6 +294,17 @@ def test_subsets_may_have_hyphens_and_releases_the_names_of_others():
     assert "atlas-paper" in loaded.datasets["atlas_eth"].subsets
 
 
+@pytest.mark.parametrize("variable", ["STORE_DIR", "RAW_DIR", "RAW_MIRROR", "WEIGHTS_DIR"])
+def test_a_folder_that_is_a_file_is_refused(monkeypatch, tmp_path, variable):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(f"STP_{variable}", str(tmp_path / "new" / "folder"))
+    folders(Paths())
+    for path in (tmp_path / "file", tmp_path / "file" / "store"):
+        monkeypatch.setenv(f"STP_{variable}", str(path))
+        with pytest.raises(StpError, match=rf"{path} \(STP_{variable}(.|\n)*is a file"):
+            folders(Paths())
+
+
 def test_a_store_with_braces_is_refused(monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", "/store/{seed}")
     with pytest.raises(StpError, match=r"STP_STORE_DIR(.|\n)*braces"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from stp.collect.rows import ArtefactRow, AttemptRow, RawFileRow
 from stp.core.disk import below, write_text
 from stp.core.errors import StpError
+from stp.core.json_files import read_json
 from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, making, require_receipt
 from stp.plan.manifest import Cell, Manifest
 
@@ -136,14 +137,14 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
             path = below(Path(store), lock, "a receipt")
             if not path.is_file():
                 continue
+            expected = "the lock of a release's raw files"
+            remedy = "delete it and run again: the raw files are locked anew"
+            locked = read_json(path, dict, expected, remedy)
             try:
-                locked = json.loads(path.read_text(encoding="utf-8"))
                 files = sorted(locked["files"].items())
-            except (ValueError, KeyError, AttributeError) as error:
+            except (KeyError, AttributeError) as error:
                 raise StpError(
-                    f"{path}: cannot be read ({error!r})",
-                    expected="the lock of a release's raw files",
-                    remedy="delete it and run again: the raw files are locked anew",
+                    f"{path}: cannot be read ({error!r})", expected=expected, remedy=remedy
                 ) from None
             for name, file in files:
                 yield RawFileRow(

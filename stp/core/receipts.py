@@ -260,25 +260,6 @@ def require_receipt(folder: Path) -> Receipt:
     return receipt
 
 
-def check_recorded(path: Path) -> None:
-    """Check files in a Zarr store against the receipt of its artefact, if that is finished.
-
-    Args:
-        path: a file or folder, ``<artefact>/<name>.zarr/...``.
-
-    Raises:
-        StpError: the artefact is finished, and a file is missing or other than in its receipt.
-    """
-    store = next((parent for parent in path.parents if parent.suffix == ".zarr"), None)
-    receipt = None if store is None else read_receipt(store.parent)
-    if store is None or receipt is None:
-        return
-    name = path.relative_to(store.parent).as_posix()
-    below = [recorded for recorded in receipt.files if recorded.startswith(f"{name}/")]
-    for recorded in below or [name]:
-        check_file(store.parent, receipt, recorded)
-
-
 def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
     """Check one file of an artefact against the receipt, by size and SHA-256.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.receipts import check_recorded
+from stp.data.recorded import check_recorded
 from stp.data.zarr_rows import REMEDY, MappedRows, is_mapped, read_metadata
 
 

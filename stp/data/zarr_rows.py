@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.receipts import check_recorded
 from stp.data import chunk_sums
+from stp.data.recorded import check_recorded
 
 REMEDY = "make the artefact again: remove its folder and run the command once more"
 

@@ -9,6 +9,7 @@ from typing import overload
 
 from stp.collect.query import answer
 from stp.collect.rows import RawFileRow
+from stp.core.json_files import json_or_none
 from stp.core.receipts import Json, Receipt, require_receipt
 
 PARTS = ("data", "predictions", "scores", "perceptual")
@@ -75,10 +76,7 @@ def lineage(database: Path, model: str) -> Lineage:
 
 
 def _lock(path: Path) -> Json | None:
-    try:
-        found: Json = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    found: Json | None = json_or_none(path)
     return found
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.external.agreement import Agreement
@@ -33,10 +34,11 @@ from stp.plan.metric import Metric, Seen
 from stp.plan.strict import check, check_known, entries, read_yaml
 from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
-from stp.score.video_folder import Clip, find_clips, read_clip
+from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip
 
 METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd.predicted_only")
 """What is scored unless one says otherwise."""
+CLIPS = "clips (N, T, C, H, W), C is 1 or 3"
 BLOCK = 16
 """Clips that a network looks at together."""
 
@@ -82,7 +84,7 @@ def evaluate(
     Args:
         predicted: a folder of clips (films, arrays, folders of pictures; see
             `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8 or of
-            floating-point numbers in [0, 1].
+            floating-point numbers in [0, 1]; or its file (.npy, or .npz with one array).
         true: likewise; clips belong together by their order, those of two folders by their names.
         metrics: conventions, ``<metric>.<choice>``.
         context: frames at the beginning that were shown to the model; they are not scored.
@@ -100,7 +102,7 @@ def evaluate(
             in size.
     """
     about = {name: _declared(name) for name in dict.fromkeys(metrics)}
-    clips = Pairs(_clips(predicted), _clips(true), context, frames, interval)
+    clips = Pairs(_clips(predicted, "predicted"), _clips(true, "true"), context, frames, interval)
     at_hand = files.present(Path(weights), files.declared())
     identities = {name: file.identity for name, file in at_hand.items()}
     with TemporaryDirectory() as folder:
@@ -188,26 +190,58 @@ def _declared(convention: str) -> Metric:
     return metric
 
 
-def _clips(given: Path | str | np.ndarray) -> "np.ndarray | list[Clip]":
-    if not isinstance(given, np.ndarray):
-        return find_clips(Path(given))
-    if given.ndim != 5 or given.shape[2] not in (1, 3) or not len(given):
+def _clips(given: Path | str | np.ndarray, whose: str) -> "np.ndarray | list[Clip]":
+    """The clips of a folder, or the array of a file.
+
+    Args:
+        whose: predicted or true, for errors about an array without a file.
+    """
+    if isinstance(given, np.ndarray):
+        name, array = f"the {whose} clips", given
+    elif Path(given).is_file() and Path(given).suffix.lower() in ARRAYS:
+        name, array = str(given), read_array(Path(given))
+    elif Path(given).exists() and not Path(given).is_dir():
         raise StpError(
-            f"an array of shape {given.shape}",
-            expected="clips (N, T, C, H, W), C is 1 or 3",
-            remedy="np.moveaxis(clips, -1, 2) puts channels where they belong",
+            f"{require_regular(Path(given))} is neither a folder nor an array",
+            expected=f"a folder of videos, or a .npy file with {CLIPS}",
+            remedy="correct the path, or put films into a folder",
         )
-    if given.dtype == bool or (given.dtype.kind in "iu" and given.min() >= 0 and given.max() == 1):
-        return given.astype(np.float32)  # masks: black and white
-    if given.dtype == np.uint8:
-        return given
-    if not (np.issubdtype(given.dtype, np.floating) and given.min() >= 0 and given.max() <= 1):
+    else:
+        return find_clips(Path(given))
+    if array.ndim != 5 or array.shape[2] not in (1, 3) or not array.size:
         raise StpError(
-            f"an array of {given.dtype}, from {given.min()} to {given.max()}",
+            f"{name}: shape {array.shape}", expected=CLIPS, remedy=_likely_remedy(array.shape)
+        )
+    if array.dtype == bool or (array.dtype.kind in "iu" and array.min() >= 0 and array.max() == 1):
+        return array.astype(np.float32)  # masks: black and white
+    if array.dtype == np.uint8:
+        return array
+    if not (np.issubdtype(array.dtype, np.floating) and array.min() >= 0 and array.max() <= 1):
+        raise StpError(
+            f"{name}: {array.dtype} from {array.min()} to {array.max()}",
             expected="uint8, or floating-point numbers in [0, 1]",
             remedy="scale it; NaN is nothing that can be scored",
         )
-    return given
+    return array
+
+
+def _likely_remedy(shape: tuple[int, ...]) -> str:
+    """What most likely makes clips (N, T, C, H, W) of an array called `clips`."""
+    first, last = (len(shape) > 3 and shape[axis] in (1, 3) for axis in (1, -1))
+    if not np.prod(shape):
+        return "write the clips into it: it is empty"
+    if len(shape) == 3:
+        return "clips[None, :, None] makes a set of one grey clip (T, H, W)"
+    if len(shape) == 4 and last:
+        return "np.moveaxis(clips, -1, 1)[None] makes a set of one clip (T, H, W, C)"
+    if len(shape) == 4:
+        one = "; clips[None] makes a set of one clip (T, C, H, W)" if first else ""
+        return f"clips[:, :, None] adds the axis of channels to grey clips (N, T, H, W){one}"
+    if len(shape) == 5 and last:
+        return "np.moveaxis(clips, -1, 2) puts channels, which are last, where they belong"
+    if len(shape) == 5 and first:
+        return "np.swapaxes(clips, 1, 2) puts channels, which come before frames, behind them"
+    return "bring the axes into this order; several members or variables are scored one by one"
 
 
 @dataclass(frozen=True)

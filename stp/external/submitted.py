@@ -3,26 +3,92 @@
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 import zarr
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
+from stp.core.disk import require_regular
 from stp.core.errors import StpError, nearest
+from stp.core.json_files import read_json
 from stp.core.limits import require_zip
 from stp.data.zarr_codecs import check_codecs
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
-from stp.plan.setting import current_name
+from stp.plan.setting import current_name, setting_of
 from stp.predict.windows import identity
 from stp.prepare.own.arrays import DAMAGE
 
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
-NEEDED = ("shape", "context", "horizon", "units", "values", "data", "samples", "index_sha256")
 ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
 """What Zarr raises of a store that is none."""
 EXPORT_AGAIN = "export the windows again (`stp windows`), and predict those"
+
+
+class _Values(BaseModel):
+    """Of each channel."""
+
+    model_config = ConfigDict(strict=True)
+
+    low: list[float]
+    high: list[float]
+    mean: list[float]
+    std: list[float]
+
+
+class _Evaluation(BaseModel):
+    """See `stp.external.evaluation.Evaluation`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    dimension: str
+    trained_on: str
+    train_subset: str
+    tested_on: str
+    subset: str
+    setting: str
+
+
+class _Described(BaseModel):
+    """What is read of `windows.json`; its other keys are for people."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: Literal[1]
+    shape: tuple[PositiveInt, PositiveInt, PositiveInt]
+    context: NonNegativeInt
+    horizon: PositiveInt
+    samples: PositiveInt
+    units: str
+    values: _Values
+    data: dict[str, Any]
+    evaluation: _Evaluation
+    index_sha256: str
+    variables: list[str] | None = None
+    normalisation: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _check_channels(self) -> "_Described":
+        channels = self.shape[0]
+        lists = {f"values.{key}": value for key, value in self.values}
+        lists["variables"] = self.variables or [""] * channels
+        for name, values in lists.items():
+            if len(values) != channels:
+                raise ValueError(f"{name} has {len(values)} entries for {channels} channels")
+        for key in {"offset", "scale"} & set(self.normalisation or {}):
+            values = np.asarray((self.normalisation or {})[key])
+            if values.dtype.kind not in "if" or values.size not in (1, channels):
+                raise ValueError(f"normalisation.{key} is no number for each channel")
+        return self
 
 
 class Windows(NamedTuple):
@@ -54,27 +120,28 @@ def read_windows(folder: Path) -> Windows:
         StpError: a file is missing or damaged, a sample is missing or there twice, or the index is
             not that of `windows.json`.
     """
-    path = folder / DESCRIPTION
+    path = require_regular(folder / DESCRIPTION)
+    expected = f"the file that `stp windows` wrote beside the windows, of format {VERSION}"
+    remedy = "copy it into the folder, as it was; or export the windows again"
+    described: dict[str, Any] = read_json(path, dict, expected, remedy)
     try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-        version = described["format"]
-        lost = [key for key in NEEDED if key not in described]
-        evaluation = Evaluation(**described["evaluation"])
+        # As JSON, which has lists for tuples.
+        checked = _Described.model_validate_json(json.dumps(described))
+        evaluation = Evaluation(**checked.evaluation.model_dump())
+        setting_of(evaluation.setting)
         evaluation = evaluation._replace(setting=current_name(evaluation.setting))
-        count, wanted = int(described["samples"]), str(described["index_sha256"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"])) or "the whole file"
         raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="the file that `stp windows` wrote beside the windows",
-            remedy="copy it into the folder, as it was",
-        ) from error
-    if version != VERSION or lost:
+            f"{path}: {key}: {problem['msg']}", expected=expected, remedy=remedy
+        ) from None
+    except ValueError as error:
         raise StpError(
-            f"{path}: format {version}{', without ' if lost else ''}{', '.join(lost)}",
-            expected=f"format {VERSION}, with {', '.join(NEEDED)}",
-            remedy="copy the file again, as `stp windows` wrote it; or export the windows again",
-        )
-    index = _read_index(folder / INDEX)
+            f"{path}: evaluation.setting: {error}", expected=expected, remedy=remedy
+        ) from None
+    count, wanted = checked.samples, checked.index_sha256
+    index = _read_index(require_regular(folder / INDEX))
     order = complete(folder / INDEX, index["sample"].tolist(), count, index["clip"].tolist())
     by_sample = index.sort_values("sample")
     clips, shown = by_sample["clip"].tolist(), by_sample["window"].tolist()
@@ -182,7 +249,7 @@ class FileSource:
         clips = windows.clips
         of_clip = {clip: sample for sample, clip in enumerate(clips)}
         self._files: dict[int, Path] = {}
-        for path in sorted(folder.rglob("*.npy")):
+        for path in map(require_regular, sorted(folder.rglob("*.npy"))):
             name = path.relative_to(folder).as_posix().removesuffix(".npy")
             samples = {int(name)} if name.isdecimal() else set()
             samples |= {of_clip[name]} if name in of_clip else set()
@@ -213,7 +280,7 @@ class FileSource:
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:
-        path = self._files[sample]
+        path = require_regular(self._files[sample])
         try:
             found = np.load(path, allow_pickle=False)
         except DAMAGE as error:
@@ -250,7 +317,7 @@ def open_source(folder: Path, windows: Windows, spool: Path) -> Source:
             expected=f"one of {', '.join(FORMS)}",
             remedy="take the others away" if found else "see the README beside the windows",
         )
-    path = folder / found[0]
+    path = require_regular(folder / found[0])
     if path.suffix == ".zarr":
         return _zarr_source(path)
     if path.suffix == ".npy":

@@ -1,6 +1,5 @@
 """Find a model: in a folder, in a file, by its name, or by words of the plan."""
 
-import json
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 
 from stp.core import store
 from stp.core.errors import StpError, nearest
+from stp.core.json_files import read_json
 from stp.core.options import build
 from stp.core.receipts import read_receipt
 from stp.forecast.frames import FrameModel
@@ -74,10 +74,8 @@ def _predictor(folder: Path) -> TrackModel:
         raise StpError(f"{folder} has no receipt", expected="artefact.json beside parameters.json")
     recipe = receipt.recipe
     module = import_module(f"stp.tracks.predictors.{recipe['model']}")
-    try:
-        found = json.loads((folder / PARAMETERS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StpError(f"{folder / PARAMETERS}: cannot be read ({error})") from None
+    expected = "the parameters that a calibration has found"
+    found = read_json(folder / PARAMETERS, dict, expected, "calibrate again")
     given = {**found, **recipe.get("options", {})}
     parameters: Any = build(module.Parameters, given, f"parameters of {recipe['model']}")
     if hasattr(module, "load"):

@@ -158,6 +158,9 @@ def folders(paths: Paths) -> dict[str, Path | None]:
 
     Returns:
         absolute paths for store, raw, mirror and weights; the last two may be None.
+
+    Raises:
+        StpError: one is a file, or has characters that Snakemake cannot have in a path.
     """
     variables = {
         "store": "STP_STORE_DIR",
@@ -175,4 +178,21 @@ def folders(paths: Paths) -> dict[str, Path | None]:
                 expected="a path without braces and line breaks, which Snakemake cannot have",
                 remedy="choose another folder",
             )
+        if value:
+            _require_folder(found[name], name, variable)
     return found
+
+
+def _require_folder(path: Path | None, name: str, variable: str) -> None:
+    """Refuse a folder that is a file, or below one; it need not exist."""
+    assert path is not None
+    for place in (path, *path.parents):
+        if place.is_dir():
+            return
+        if place.exists():
+            raise StpError(
+                f"the folder of {name} is {path} ({variable}, or paths.{name}), and {place} is a "
+                "file",
+                expected="a folder, or a path where one can be made",
+                remedy="choose another folder",
+            )

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.json_files import json_or_none
 from stp.predict.source import Given, Source
 
 READ_BYTES = 1 << 28  # of forecasts that are in memory at a time while their errors are averaged
@@ -66,7 +67,7 @@ def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
         "raw": {} if given.archive is None else given.archive.checksums(),
     }
     path, says = given.aside / "mean_error.npy", given.aside / "mean_error.json"
-    if path.is_file() and says.is_file() and json.loads(says.read_text("utf-8")) == about:
+    if path.is_file() and json_or_none(says) == about:
         return np.asarray(np.load(path, mmap_mode="r"))
     shape = (len(past.channels), *given.data.shape[1:])
     total = np.zeros((len(leads), *shape))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
+from stp.core.json_files import read_json
 from stp.core.options import build
 from stp.data.raw_files import RawFiles
 from stp.options.predict_tracks import MotionOptions
@@ -97,15 +98,9 @@ def _parameters(job: Job, module: Any) -> Any:
     given = dict(job.recipe["options"])
     folder = job.inputs.get("model")
     if folder is not None:
-        path = folder / "parameters.json"
-        try:
-            given = {**json.loads(path.read_text(encoding="utf-8")), **given}
-        except (OSError, ValueError) as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected="the parameters that a calibration has found",
-                remedy="calibrate again",
-            ) from None
+        expected = "the parameters that a calibration has found"
+        calibrated = read_json(folder / "parameters.json", dict, expected, "calibrate again")
+        given = {**calibrated, **given}
     parameters = build(module.Parameters, given, f"options of {job.recipe['model']}")
     if not hasattr(module, "load"):
         return parameters

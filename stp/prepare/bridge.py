@@ -12,7 +12,6 @@ datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at sc
   lists for it: episodes are dealt to the splits with a recorded seed.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
+from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -167,10 +167,9 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
     known: dict[str, int] = {}
     for split, file in LISTS.items():
         path = raw.find(f"{FOLDER}/{file}")
+        expected = '{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}'
+        content = read_json(path, dict, expected, "fetch it again")
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(content, dict):
-                raise ValueError("no object")
             for view, frames in content.items():
                 if not PICTURE.fullmatch(f"{view}/im_0.jpg") or not whole(frames, 1, MOST_FRAMES):
                     raise ValueError(f"{view!r}: {frames!r}")
@@ -179,7 +178,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
         except ValueError as error:
             raise StpError(
                 f"{path}: cannot be read ({error})",
-                expected='{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}',
+                expected=expected,
                 remedy="fetch it again",
             ) from error
         lists[split] = content

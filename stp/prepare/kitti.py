@@ -10,7 +10,6 @@ lists of PredBench; windows and preprocessing are those of its predbench/dataset
 configs/_base_/datasets/kitti.py. The layout ``odometry`` reads a short grey sequence instead.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
+from stp.core.json_files import read_json
 from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
@@ -44,6 +44,7 @@ from stp.prepare.pictures import read_pictures, resize_and_crop
 from stp.prepare.planned import Lists, Planned
 
 LIST = "predbench_annotations/KITTI/kitti_{}.json"
+LISTED = "a JSON object {drive: number of frames}"
 DRIVE = r"(\d{4}_\d\d_\d\d)/(\1_drive_\d{4}_sync)/image_02/"
 TIMESTAMP = re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
 FPS = 10
@@ -106,11 +107,8 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
     drives: list[Drive] = []
     for split in SPLITS:
         path = find_list(LIST.format(split))
-        try:
-            listed = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise _bad_list(path, str(error)) from error
-        if not isinstance(listed, dict) or not all(whole(n, 1) for n in listed.values()):
+        listed = read_json(path, dict, LISTED, "fetch it again")
+        if not all(whole(n, 1) for n in listed.values()):
             raise _bad_list(path, "something else than drives with numbers of frames")
         drives += [Drive(split, name, length) for name, length in listed.items()]
     names = [drive.name for drive in drives]
@@ -123,7 +121,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
 def _bad_list(path: Path | str, what: str) -> StpError:
     return StpError(
         f"{path}: {what}",
-        expected="a JSON object {drive: number of frames}, and each drive in one list",
+        expected=f"{LISTED}, and each drive in one list",
         remedy="fetch it again",
     )
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
+from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
@@ -128,20 +129,13 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
     logs: list[Log] = []
     for split in LISTED:
         path = find_list(LIST.format(split))
-        try:
-            listed = json.loads(path.read_text(encoding="utf-8"))
-            ok = isinstance(listed, dict) and all(
-                isinstance(names, list) and names and all(isinstance(name, str) for name in names)
-                for names in listed.values()
-            )
-        except ValueError:
-            ok = False
-        if not ok:
-            raise StpError(
-                f"{path}: no list of pictures",
-                expected="a JSON object {log: [pictures]}",
-                remedy="fetch it again",
-            )
+        expected, remedy = "a JSON object {log: [pictures]}", "fetch it again"
+        listed = read_json(path, dict, expected, remedy)
+        if not all(
+            isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+            for names in listed.values()
+        ):
+            raise StpError(f"{path}: no list of pictures", expected=expected, remedy=remedy)
         logs += [make_log(split, name, names, str(path)) for name, names in listed.items()]
     names = [log.drive.name for log in logs]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -13,7 +13,6 @@ validation nor the test list is for training, since the training list was not re
 """
 
 import io
-import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
+from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -111,16 +111,10 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     lists = {}
     for split, file in LISTS.items():
         path = raw.find(file)
-        try:
-            names = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-                raise ValueError("no list of names")
-        except ValueError as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected="a JSON list of names of hdf5 files",
-                remedy="fetch it again",
-            ) from error
+        expected, remedy = "a JSON list of names of hdf5 files", "fetch it again"
+        names = read_json(path, list, expected, remedy)
+        if not all(isinstance(name, str) for name in names):
+            raise StpError(f"{path}: no list of names", expected=expected, remedy=remedy)
         lists[split] = names
     listed = [name for names in lists.values() for name in names]
     if len(set(listed)) != len(listed):

@@ -8,7 +8,6 @@ speed of the traffic, both scaled to 0..255. PredBench cuts out the middle, 128 
 """
 
 import datetime
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
+from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
@@ -95,13 +95,8 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
     seen: dict[str, str] = {}
     for split, name in LISTS.items():
         path = raw.find(name)
-        try:
-            listed = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise StpError(
-                f"{path}: no JSON ({error})", expected="a list of files", remedy="fetch it again"
-            ) from error
-        if not isinstance(listed, list) or not listed:
+        listed = read_json(path, list, "a JSON list of files", "fetch it again")
+        if not listed:
             raise StpError(
                 f"{path}: no list of files", expected="a JSON list", remedy="fetch it again"
             )

@@ -1,12 +1,12 @@
 """Render Table 19 of the paper beside what was counted or measured here. No torch."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.json_files import read_json
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -69,17 +69,17 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
     found = {}
     for name in published(config):
         path = folder / name / f"{DATASET}.json"
+        if not path.exists():
+            continue
+        expected = f"what `stp profile {name} {DATASET} --out` writes"
+        remedy = f"stp profile {name} {DATASET} --out {path}"
+        found[name] = read_json(path, dict, expected, remedy)
         try:
-            found[name] = json.loads(path.read_text(encoding="utf-8"))
             if found[name]["model"] != name or found[name]["dataset"] != DATASET:
                 raise ValueError(f"of {found[name]['model']} on {found[name]['dataset']}")
-        except FileNotFoundError:
-            continue
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError) as error:
             raise StpError(
-                f"{path} is damaged: {error}",
-                expected=f"what `stp profile {name} {DATASET} --out` writes",
-                remedy=f"stp profile {name} {DATASET} --out {path}",
+                f"{path} is damaged: {error}", expected=expected, remedy=remedy
             ) from error
     return found
 

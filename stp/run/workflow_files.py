@@ -17,6 +17,7 @@ from pathlib import Path
 
 from stp.core.disk import write_text, write_text_if_changed
 from stp.core.fingerprint import Sources, digest
+from stp.core.json_files import json_or_none
 from stp.core.receipts import checksum
 from stp.plan import config as configuration
 from stp.plan import profiled as networks
@@ -67,10 +68,7 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
 
 def counted(results: Path = RESULTS) -> list[str] | None:
     """The dimensions that the current run needs; None for all."""
-    try:
-        found: list[str] | None = json.loads((results / "plan" / "counted.json").read_text())
-    except (OSError, ValueError):
-        return None
+    found: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return found
 
 

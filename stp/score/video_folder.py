@@ -60,7 +60,7 @@ def find_clips(folder: Path) -> list[Clip]:
         if (path.is_dir() and _pictures(path)) or suffix in FILMS:
             found.append(Clip(path))
         elif suffix in ARRAYS:
-            array = _array(path)
+            array = read_array(path)
             several = array.ndim == 5 or (array.ndim == 4 and _channels_axis(array.shape) is None)
             found += [Clip(path, i) for i in range(len(array))] if several else [Clip(path)]
     if not found:
@@ -127,7 +127,7 @@ def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
 
 
 def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
-    whole = _array(clip.path)
+    whole = read_array(clip.path)
     array = np.asarray((whole if clip.number is None else whole[clip.number])[wanted])
     if array.ndim == 3:
         array = array[..., None]
@@ -176,7 +176,13 @@ def _channels_axis(shape: Sequence[int]) -> int | None:
     return None
 
 
-def _array(path: Path) -> np.ndarray:
+def read_array(path: Path) -> np.ndarray:
+    """The array of a .npy file, mapped, or of a .npz file that holds one.
+
+    Raises:
+        StpError: it is damaged, no regular file, or holds several arrays.
+    """
+    require_regular(path)
     try:
         if path.suffix.lower() == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)

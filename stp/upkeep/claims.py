@@ -13,6 +13,7 @@ from pathlib import Path
 from stp.core.disk import write_text, write_text_once
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
+from stp.core.json_files import read_json
 from stp.core.provenance import user
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
@@ -86,13 +87,12 @@ def read_claims(store: Path) -> list[Claim]:
     """
     claims = []
     for path in (store / "state" / "plans").glob("*.json"):
+        expected = "what a checkout needs, as `stp status --start` writes it"
+        remedy = "start a run in that checkout again, or delete the file"
         try:
-            content = json.loads(path.read_bytes())
-            claims.append(Claim(path=path, **content))
-        except (ValueError, TypeError) as error:
+            claims.append(Claim(path=path, **read_json(path, dict, expected, remedy)))
+        except TypeError as error:
             raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected="what a checkout needs, as `stp status --start` writes it",
-                remedy="start a run in that checkout again, or delete the file",
+                f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
             ) from None
     return sorted(claims, key=lambda claim: -claim.time)

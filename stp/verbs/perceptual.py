@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ Folder = Annotated[
     typer.Option(
         "--folder",
         envvar="STP_WEIGHTS_DIR",
+        file_okay=False,
         help="The folder of weights (default: results/weights).",
     ),
 ]
@@ -162,17 +164,23 @@ def fvd(
     """
     from stp.core.file_identity import require
     from stp.features.networks import i3d
-    from stp.metrics.perceptual import Weights
+    from stp.metrics.perceptual import Embed, Weights
     from stp.plan import weights as files
     from stp.score.unpaired import Options, compare
 
     if layer not in i3d.LAYERS:
         raise StpError(f"unknown layer {layer!r}", expected=" or ".join(i3d.LAYERS))
-    path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
     options = Options(frames, interval, context, convention, n, seed, extrapolate)
-    sha256 = require(path, file.model_dump())["sha256"]
-    embed = i3d.embed(Weights(path, {"sha256": sha256}, device, threads), layer)
-    found = compare(real, generated, options, embed, _show)
+
+    @cache
+    def opened() -> tuple[files.WeightFile, str, Embed]:
+        """The network, when the folders have been looked at."""
+        path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
+        sha256 = require(path, file.model_dump())["sha256"]
+        return file, sha256, i3d.embed(Weights(path, {"sha256": sha256}, device, threads), layer)
+
+    found = compare(real, generated, options, lambda clips: opened()[2](clips), _show)
+    file, sha256, _ = opened()
     _over()
     if as_json:
         about = {"layer": layer, "weights": file.file, "weights_sha256": sha256}
@@ -232,8 +240,8 @@ def evaluate(
     from stp.plan import weights as files
 
     found = scoring.evaluate(
-        _folder_or_array(predicted),
-        _folder_or_array(true),
+        predicted,
+        true,
         tuple(metric or scoring.METRICS),
         context=context,
         frames=frames,
@@ -337,26 +345,6 @@ def quality(
         output.put_rows(names, rows, chosen, out)
     for line in rating.summary(found, others):
         print(line, file=sys.stderr)
-
-
-def _folder_or_array(path: Path) -> Any:
-    """A folder, or the array of a file.
-
-    Raises:
-        StpError: it is neither.
-    """
-    import numpy as np
-
-    if path.is_dir():
-        return path
-    try:
-        return np.load(path)
-    except (OSError, ValueError) as error:
-        raise StpError(
-            f"{path} is neither a folder nor an array ({type(error).__name__})",
-            expected="a folder of videos, or a .npy file with clips (N, T, C, H, W)",
-            remedy="correct the path",
-        ) from None
 
 
 def _about_size(found: "UnpairedDistances") -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`stp import-predictions`: what is taken, what becomes of it, and what is refused, and why."""
 
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -456,10 +457,50 @@ def test_what_belongs_to_the_windows_must_come_back_as_it_was(world, tmp_path, d
     refuse("this is not the index of", world.submit, folder)
     (folder / "index.csv").unlink()
     refuse("index.csv: missing", world.submit, folder)
-    (folder / "windows.json").write_text("{}")
-    refuse("windows.json: 'format'", world.submit, folder)
     (folder / "windows.json").unlink()
     refuse("windows.json: missing", world.submit, folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("{}", "format"),
+        ("[]", "holds a list"),
+        ("[" * 100_000, "cannot be read"),
+        ({"format": 2}, "format"),
+        ({"shape": None}, "shape"),
+        ({"shape": ["1", 16, 16]}, "shape"),
+        ({"samples": "12"}, "samples"),
+        ({"units": 1}, "units"),
+        ({"values": {}}, r"values\.low"),
+        ({"values": {key: [0.0, 1.0] for key in ("low", "high", "mean", "std")}}, r"values\.low"),
+        ({"data": "x"}, "data"),
+        ({"variables": ["a", "b"]}, "variables"),
+        ({"normalisation": {"scale": "x", "offset": 0}}, r"normalisation\.scale"),
+        ({"evaluation": {}}, r"evaluation\.dimension"),
+        ({"evaluation": {"setting": "horizon"}}, r"evaluation\.setting"),
+        ({"evaluation": {"setting": 3}}, r"evaluation\.setting"),
+    ],
+)
+def test_a_malformed_description_of_windows_is_one_error(world, tmp_path, dots, change, named):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    path = folder / "windows.json"
+    if isinstance(change, dict):
+        about = json.loads(path.read_text())
+        if change.get("evaluation"):
+            change = {"evaluation": about["evaluation"] | change["evaluation"]}
+        change = json.dumps(about | change)
+    path.write_text(change)
+    refuse(rf"windows\.json: .*{named}", world.submit, folder)
+
+
+@pytest.mark.parametrize("name", ["windows.json", "index.csv", "predictions.npy"])
+def test_a_named_pipe_in_a_submission_is_refused(world, tmp_path, dots, name):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    for path in (folder / name, *folder.glob("predictions.*")):
+        path.unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    refuse(rf"{name} is a named pipe", world.submit, folder)
 
 
 def test_one_form_of_predictions_and_no_other(world, tmp_path, dots):

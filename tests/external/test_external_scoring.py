@@ -129,6 +129,37 @@ def test_a_dark_clip_among_others_is_dark(clips, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("layout", "remedy"),
+    [
+        (lambda clips: clips[:, :, 0], "clips[:, :, None]"),
+        (lambda clips: clips[0], "clips[None]"),
+        (lambda clips: clips[0, :, 0], "clips[None, :, None]"),
+        (lambda clips: np.moveaxis(clips[0], 1, -1), "np.moveaxis(clips, -1, 1)[None]"),
+        (lambda clips: np.moveaxis(clips, 2, -1), "np.moveaxis(clips, -1, 2)"),
+        (lambda clips: np.swapaxes(clips, 1, 2), "np.swapaxes(clips, 1, 2)"),
+    ],
+)
+def test_an_array_of_another_layout_is_named_with_what_mends_it(
+    clips, tmp_path: Path, layout, remedy: str
+) -> None:
+    grey = clips[0][:, :, :1]
+    path = tmp_path / "p.npy"
+    np.save(path, layout(grey))
+    found = CliRunner().invoke(app, ["evaluate", str(path), str(path)])
+    assert isinstance(found.exception, StpError)
+    assert found.exception.what.startswith(str(path)) and remedy in found.exception.remedy
+    mended = eval(remedy, {"np": np, "clips": np.load(path)})
+    assert mended.shape[1:] == grey.shape[1:] and (mended == grey[: len(mended)]).all()
+
+
+def test_files_of_arrays_are_read_like_arrays(clips, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", clips[0])
+    np.savez(tmp_path / "t.npz", clips[1])
+    from_files = evaluate(tmp_path / "p.npy", tmp_path / "t.npz", ["mse.pixel_mean"])
+    assert from_files == evaluate(*clips, ["mse.pixel_mean"])
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"predicted": np.zeros((3, 4, 8, 8, 3))}, "np.moveaxis"),

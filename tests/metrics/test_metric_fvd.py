@@ -338,7 +338,19 @@ def run(*arguments: object, folder: Path) -> object:
     return CliRunner().invoke(app, ["fvd", *map(str, arguments), "--folder", str(folder)])
 
 
+def two_clips(folder: Path) -> None:
+    for number in range(2):
+        np.save(folder / f"{number}.npy", np.full((10, 16, 16), number, np.uint8))
+
+
+def test_folders_are_looked_at_before_weights_are_asked_for(tmp_path: Path) -> None:
+    found = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(found.exception, StpError)
+    assert f"no videos in {tmp_path}" in found.exception.what
+
+
 def test_without_weights_the_command_says_how_to_get_them(tmp_path: Path) -> None:
+    two_clips(tmp_path)
     found = run(tmp_path, tmp_path, folder=tmp_path)
     assert isinstance(found.exception, StpError)
     assert "i3d_torchscript.pt" in found.exception.expected
@@ -347,6 +359,7 @@ def test_without_weights_the_command_says_how_to_get_them(tmp_path: Path) -> Non
 
 def test_weights_with_other_bytes_are_refused(tmp_path: Path) -> None:
     torch.save(seeded(), tmp_path / "rgb_imagenet.pt")
+    two_clips(tmp_path)
     found = run(tmp_path, tmp_path, folder=tmp_path)
     assert isinstance(found.exception, StpError)
     assert "are not the declared ones" in found.exception.what
@@ -390,6 +403,6 @@ def test_a_file_of_arrays_holds_one(tmp_path: Path, names: tuple[str, ...], said
     path = tmp_path / "clips.npz"
     np.savez(path, **{name: np.zeros((2, 3, 4, 4)) for name in names})
     with pytest.raises(StpError, match=rf"clips\.npz holds the arrays {said}\n"):
-        video_folder._array(path)
+        video_folder.read_array(path)
     np.savez(path, one=np.ones((2, 3, 4, 4)))
-    assert video_folder._array(path).shape == (2, 3, 4, 4)
+    assert video_folder.read_array(path).shape == (2, 3, 4, 4)

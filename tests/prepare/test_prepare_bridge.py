@@ -206,7 +206,7 @@ def test_a_damaged_archive(make_job, raw, damaged):
     ("text", "message"),
     [
         ("[", r"bridgedata_val\.json: cannot be read"),
-        ("[]", "no object"),
+        ("[]", r"bridgedata_val\.json: holds a list"),
         ('{"some/folder": 3}', "'some/folder': 3"),
         (json.dumps({NAMES[6]: 0}), "images0': 0"),
         (json.dumps({NAMES[6]: "3"}), "images0': '3'"),

@@ -176,9 +176,9 @@ def rewrite(path, change):
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (lambda r: list_path(r, "val").write_text("[]"), "nuscenes_val.json: no list"),
+        (lambda r: list_path(r, "val").write_text("[]"), "nuscenes_val.json: holds a list"),
         (lambda r: list_path(r, "val").write_text('{"a": [3]}'), "nuscenes_val.json: no list"),
-        (lambda r: list_path(r, "val").write_text(""), "nuscenes_val.json: no list"),
+        (lambda r: list_path(r, "val").write_text(""), "nuscenes_val.json: cannot be read"),
         (lambda r: list_path(r, "val").write_text('{"a": []}'), "nuscenes_val.json: no list"),
         (
             lambda r: list_path(r, "val").write_text(list_path(r, "test").read_text()),

@@ -187,10 +187,10 @@ def test_files_that_are_missing(make_job, raw):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"traffic4cast2021_train\.json: no JSON"),
-        ("[1,", r"traffic4cast2021_train\.json: no JSON"),
+        ("", r"traffic4cast2021_train\.json: cannot be read"),
+        ("[" * 100_000, r"traffic4cast2021_train\.json: cannot be read"),
         ("[]", "no list of files"),
-        ('{"a": 1}', "no list of files"),
+        ('{"a": 1}', r"traffic4cast2021_train\.json: holds an object"),
         ("[3]", r"traffic4cast2021_train\.json: '3'"),
         ('["BERLIN/training/2019-01-04_CHICAGO_8ch.h5"]', "2019-01-04_CHICAGO"),
         ('["BERLIN/training/2019-02-30_BERLIN_8ch.h5"]', "2019-02-30"),

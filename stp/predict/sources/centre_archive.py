@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from stp.core.errors import StpError
+from stp.core.json_files import json_or_none
 from stp.data.daily_fields import (
     STANDARD_GRAVITY,
     Grid,
@@ -152,10 +153,9 @@ class CentreArchive(Source):
         assert archive is not None
         about = {"raw": archive.checksums(), "starts": sorted(self._row), "channels": self._names}
         path = self._given.aside / LISTING
-        if path.is_file():
-            held = json.loads(path.read_text(encoding="utf-8"))
-            if held["about"] == about:
-                return held["order"], held["held"]
+        held = json_or_none(path)
+        if isinstance(held, dict) and held.get("about") == about:
+            return held["order"], held["held"]
         found: dict[str, list[str]] = {}
         with closing(self._folders(set(self._row))) as stream:
             for seen, folder in enumerate(stream, 1):
