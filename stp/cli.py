@@ -17,7 +17,7 @@ from stp.page.plain_table import folded
 from stp.page.safe_text import visible
 from stp.run.cluster.launch import SAVED
 from stp.run.cluster.signals import Terminated
-from stp.run.readable_traceback import readable
+from stp.run.readable_traceback import failed_import, readable
 from stp.verbs.app import app
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def _guarded(run: Callable[[], Any]) -> None:
     except OSError as error:
         _complain(disk_error(error, "the system refused"))
     except Exception as error:
+        if told := failed_import(error):
+            _complain(told)
         print(readable(error), file=sys.stderr, end="")
         sys.exit(exits.ERROR)
 

@@ -1,5 +1,6 @@
 """Modules of a user's own, in the folder of a project and in an installed package."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -8,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from stp.core import project
+import stp.models
+from stp import cli
+from stp.core import fingerprint, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
+from stp.models.create import create
 from stp.plan import strict
+from stp.plan.model_options import check_model_options
 from stp.plan.strict import CONFIG_FOLDER
+from stp.run import readable_traceback
 
 MODEL = '''\
 """Repeats the latest frame, darker."""
@@ -231,3 +237,56 @@ def test_an_extension_that_cannot_be_found_is_named_and_left_out(tmp_path, value
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
     assert "lab-of-theirs" in done.stderr and value in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("x = 1\ndef f(:\n", ", line 2"), ("x = 1\n  y = 2\n", ", line 2"), ("x\0", "")],
+)
+@pytest.mark.parametrize("kind", ["models", "metrics", "prepare"])
+def test_a_module_that_is_no_python_is_named_with_its_line(tmp_path, monkeypatch, kind, text, line):
+    path = written(tmp_path, {f"{kind}/broken.py": text}) / kind / "broken.py"
+    monkeypatch.setattr(fingerprint, "own_modules", lambda: (tmp_path,))
+    for ask in (
+        lambda: fingerprint.Sources().closure([f"stp.{kind}.broken"]),
+        lambda: check_model_options(path, "Model", {"width": 3}, "broken"),
+    ):
+        with pytest.raises(StpError) as caught:
+            ask()
+        assert caught.value.what.startswith(f"{path}{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "remedy"),
+    [
+        ("import math\nimport no_such_library.part\n", 2, "install no_such_library"),
+        ("from torch import nn\n\nclass Model(nn.Modul):\n    pass\n", 3, "correct it"),
+        ("def width():\n    return 1 / 0\n\nWIDTH = width()\n", 2, "correct it"),
+        ("class Model:\n    def f(:\n        pass\n", 2, "correct it"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_error(
+    tmp_path, monkeypatch, capsys, text, line, remedy
+):
+    path = tmp_path / "models" / "broken_import.py"
+    written(tmp_path, {"models/broken_import.py": text})
+    monkeypatch.setattr(readable_traceback, "own_modules", lambda: (tmp_path,))
+    monkeypatch.setattr(stp.models, "__path__", [*stp.models.__path__, str(path.parent)])
+    importlib.invalidate_caches()
+    recipe = {"model": "broken_import", "options": {}, "shape": (1, 8, 8)}
+    with pytest.raises(SystemExit):
+        cli._guarded(lambda: create({**recipe, "context": 1, "horizon": 1}))
+    said = capsys.readouterr().err
+    assert f"{path}, line {line}: " in said and remedy in said
+    assert len(said.splitlines()) <= 4 and "Traceback" not in said
+
+
+def test_an_error_of_a_module_that_was_imported_keeps_its_traceback(tmp_path, monkeypatch, capsys):
+    path = written(tmp_path, {"models/late.py": "def fail():\n    return 1 / 0\n"}) / "models"
+    monkeypatch.setattr(readable_traceback, "own_modules", lambda: (tmp_path,))
+    monkeypatch.setattr(stp.models, "__path__", [*stp.models.__path__, str(path)])
+    importlib.invalidate_caches()
+    late = importlib.import_module("stp.models.late")
+    with pytest.raises(SystemExit):
+        cli._guarded(late.fail)
+    assert "Traceback" in capsys.readouterr().err

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 
+from stp.core.errors import StpError
 from stp.core.options import build
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
@@ -152,3 +154,24 @@ def test_shipped_data_keep_their_channels_where_they_were(dataset, release, kind
     facts = check(Dataset, read_yaml(CONFIG_FOLDER / "datasets" / f"{dataset}.yaml"), dataset)
     options = in_order(merge(facts.prepare, facts.releases[release].prepare))
     assert build(kind, options, "options").channels == channels
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"metrics": []}, "sea.yaml: datasets.sea"),
+        ({"metrics": ["mse.pixl_mean"]}, "sea.yaml: datasets.sea: metrics"),
+        (
+            {"release": "made", "releases": {"made": {"source": "own", "generator": "kth",
+             "reads": ["nowhere.csv"]}}},
+            "sea.yaml: datasets.sea: releases.made",
+        ),
+    ],
+)  # fmt: skip
+def test_a_dataset_of_a_scale_file_is_named_where_it_is(tmp_path, change, named):
+    scale = tmp_path / "sea.yaml"
+    content = {**SEA_SCALE, "datasets": {"sea": {**SEA, **change}}}
+    scale.write_text(yaml.safe_dump(content, sort_keys=False))
+    with pytest.raises(StpError) as caught:
+        Plan.load(scale)
+    assert named in str(caught.value) and "config/datasets" not in str(caught.value)

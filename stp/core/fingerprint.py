@@ -117,7 +117,7 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
     """What a module means.
 
     Raises:
-        SyntaxError: its source is not Python.
+        SyntaxError, ValueError: its source is not Python.
     """
     said = remembered(folder, "meanings", *_READERS).of(
         module, source, lambda read: asdict(meaning(read))
@@ -127,6 +127,22 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
         said["hash"],
         tuple((level, base, name) for level, base, name in said["imports"]),
         None if defines is None else tuple(defines),
+    )
+
+
+def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
+    """What to say of a file of code that Python cannot read.
+
+    Args:
+        path: of the file.
+        error: what Python says of it.
+    """
+    line = getattr(error, "lineno", None)
+    return StpError(
+        f"{path}{f', line {line}' if line else ''}: this is not Python "
+        f"({getattr(error, 'msg', error)})",
+        expected="a module that Python can import",
+        remedy="correct it there",
     )
 
 
@@ -155,7 +171,7 @@ class Sources:
         ``"missing"``: a plan may name models that are still to come.
 
         Raises:
-            SyntaxError: a module is not Python.
+            StpError: a module is not Python.
         """
         waiting = list(roots)
         hashes = {module: "missing" for module in waiting if self._module(module) is None}
@@ -192,7 +208,11 @@ class Sources:
         if file is None:
             return None
         path, is_package = file
-        said = _meaning(module, Path(path).read_bytes(), self.folder)
+        source = Path(path).read_bytes()
+        try:
+            said = _meaning(module, source, self.folder)
+        except (SyntaxError, ValueError) as error:
+            raise not_python(path, error) from None
         reached: dict[str, None] = {}
         for level, base, name in said.imported(module, is_package):
             if name == "*":  # whatever a package names, in whatever way

@@ -81,7 +81,7 @@ class TrackModel:
             looked_at=1,
         )
         found = self.module.predict(scenarios, steps, self.parameters, obstacles)
-        points = densities.stated(found)
+        points = densities.stated(found, scenarios, steps, self.module)
         return np.asarray(points[:, 0] if points.ndim == 5 else points)
 
 

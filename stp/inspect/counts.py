@@ -159,7 +159,7 @@ def rows(plan: Plan, known: ClipCounts) -> list[Row]:
         elif explained or row.ours is None:
             notes.append(explained or unknown.get(split) or "not in its lists")
         if row.ours is not None and declared not in (None, row.ours) and comparable:
-            notes.append(f"config/datasets/{known.dataset}.yaml says {declared:,}")
+            notes.append(f"{plan.config.declared[known.dataset]} says {declared:,}")
         found.append(Row(**{**asdict(row), "note": "; ".join(notes), "unexplained": unexplained}))
     return found
 

@@ -9,6 +9,7 @@ from torch import nn
 
 from stp.core.errors import StpError
 from stp.core.options import check_keys
+from stp.models import forecast_shape
 
 RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
 """What of a recipe makes up a model, apart from its weights."""
@@ -16,6 +17,8 @@ RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
 
 def create(recipe: Mapping[str, Any]) -> nn.Module:
     """Build the model that a recipe names, with fresh weights from torch's global generator.
+
+    It raises an StpError instead of returning forecasts of another shape than it is asked for.
 
     Args:
         recipe: has ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
@@ -27,15 +30,17 @@ def create(recipe: Mapping[str, Any]) -> nn.Module:
     name, options = recipe["model"], recipe["options"]
     module_name = f"stp.models.{name}"
     try:
-        model_class = importlib.import_module(module_name).Model
-    except (ModuleNotFoundError, AttributeError) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name != module_name:
+        model_class = getattr(importlib.import_module(module_name), "Model", None)
+    except ModuleNotFoundError as error:
+        if error.name != module_name:
             raise
+        model_class = None
+    if model_class is None:
         raise StpError(
             f"there is no model {name!r}",
             expected=f"a class Model in stp/models/{name}.py, or modules/models/ of a project",
             remedy="write it, or take the model out of the configuration",
-        ) from error
+        )
     known = [p for p in inspect.signature(model_class).parameters if p not in RECIPE_KEYS]
     if options and not known:
         raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
@@ -43,4 +48,5 @@ def create(recipe: Mapping[str, Any]) -> nn.Module:
     model: nn.Module = model_class(
         tuple(recipe["shape"]), recipe["context"], recipe["horizon"], **options
     )
+    forecast_shape.watch(model)
     return model

@@ -11,6 +11,8 @@ from stp.options.precisions import PRECISIONS
 OPTIMIZERS = ("adam", "adamw")
 MOST_SNAPSHOTS = 90
 """An artefact has at most 100 files."""
+LOW_RATE = 1e-6
+"""Learning rates up to here do not make a training diverge, whatever its loss is like."""
 
 
 @dataclass(frozen=True)

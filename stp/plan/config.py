@@ -28,13 +28,18 @@ from stp.plan.suite import Suite, read_suites
 
 
 class Config(Strict):
-    """Everything the plan is made from."""
+    """Everything the plan is made from.
+
+    Attributes:
+        declared: where each dataset is, for people: its file, or its place in the scale file.
+    """
 
     scale: Scale
     datasets: dict[str, Dataset]
     models: dict[str, Model]
     suite: Suite
     metrics: dict[str, Metric]
+    declared: dict[str, str]
 
 
 def _read_folder(
@@ -63,6 +68,7 @@ def _check_wanted(
     datasets: Mapping[str, Dataset],
     models: Mapping[str, Model],
     suite: Suite,
+    declared: Mapping[str, str],
     where: str,
 ) -> None:
     """Refuse cells of unknown models, datasets or subsets, without metrics, or that do not fit.
@@ -78,7 +84,7 @@ def _check_wanted(
         for number, out in enumerate(grid.without):
             _check_names(out, datasets, grid.models or wanted.models, f"{label}.without.{number}")
         for case in grid.cases(wanted.models, label):
-            _check_case(case, datasets, models, suite, label)
+            _check_case(case, datasets, models, suite, declared, label)
 
 
 def _check_case(
@@ -86,6 +92,7 @@ def _check_case(
     datasets: Mapping[str, Dataset],
     models: Mapping[str, Model],
     suite: Suite,
+    declared: Mapping[str, str],
     label: str,
 ) -> None:
     """Refuse one evaluation; see `_check_wanted`."""
@@ -93,7 +100,7 @@ def _check_case(
     if case.tested_on not in suite.datasets and not tested_on.metrics:
         raise StpError(
             f"{label}: nothing says what is scored on {case.tested_on}",
-            expected=f"metrics in config/datasets/{case.tested_on}.yaml",
+            expected=f"metrics in {declared[case.tested_on]}",
             remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
         )
     known = ["all", *trained_on.train_subsets]
@@ -190,6 +197,11 @@ def load(
     facts = _read_folder(Model, folder / "models", {}, "model", where)
     models = {name: model.with_grids() for name, model in facts.items()}
     datasets = _read_folder(Dataset, folder / "datasets", wanted.datasets, "dataset", where)
+    in_files = entries("datasets", folder)
+    declared = {
+        name: f"config/datasets/{name}.yaml" if name in in_files else f"{where}: datasets.{name}"
+        for name in datasets
+    }
     metrics = _read_folder(Metric, folder / "conventions", wanted.metrics, "metric", where)
     for name, dataset in datasets.items():
         label = f"{where}: datasets.{name}"
@@ -216,7 +228,7 @@ def load(
     for name, dataset in datasets.items():
         if dataset.metrics and name in suite.datasets:
             raise StpError(
-                f"{folder / 'datasets' / name}.yaml: metrics",
+                f"{declared[name]}: metrics",
                 expected=f"none: {table} says what is scored on {name}",
                 remedy="take them out, or give your own data another name",
             )
@@ -231,7 +243,7 @@ def load(
         check_known(
             dimension, suite.dimensions, f"dimension of {wanted.suite}", f"{where}: dimensions"
         )
-        _check_wanted(cells, datasets, models, suite, f"{where}: dimensions.{dimension}")
+        _check_wanted(cells, datasets, models, suite, declared, f"{where}: dimensions.{dimension}")
     remember()
     return Config(
         scale=wanted,
@@ -239,4 +251,5 @@ def load(
         models=models,
         suite=suite,
         metrics=metrics,
+        declared=declared,
     )

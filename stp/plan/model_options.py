@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.fingerprint import not_python
 from stp.core.options import check_keys
 
 ABOUT_DATA = frozenset({"self", "shape", "context", "horizon"})
@@ -40,7 +41,10 @@ def check_model_options(source: Path, entry: str, given: Mapping[str, Any], labe
 @cache
 def _options(source: Path, entry: str) -> tuple[str, ...] | None:
     """The options of a model; None if only Python can tell, such as of an inherited constructor."""
-    tree = ast.parse(source.read_bytes())
+    try:
+        tree = ast.parse(source.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise not_python(source, error) from None
     found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == entry]
     if not found:
         return None

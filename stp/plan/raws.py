@@ -7,7 +7,7 @@ from stp.core.fingerprint import digest
 from stp.core.lock import WEIGHTS
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Raw
-from stp.plan.code import CodeOfPlan, entries_of
+from stp.plan.code import CodeOfPlan
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes
@@ -37,7 +37,7 @@ class Raws:
             return self._raws[name]
         dataset = self.config.datasets[name]
         release = dataset.releases[dataset.release]
-        where = f"{entries_of('datasets', name)[0]}: releases.{dataset.release}"
+        where = f"{self.config.declared[name]}: releases.{dataset.release}"
         self._raws[name] = self._released(name, dataset.release, release, where)
         return self._raws[name]
 

@@ -40,7 +40,7 @@ class ScoredConventions:
         where = (
             f"config/suites/{self.config.scale.suite}.yaml"
             if row
-            else f"config/datasets/{dataset}.yaml: metrics"
+            else f"{self.config.declared[dataset]}: metrics"
         )
         wanted = [
             *(_convention(shown, where) for shown in self.columns(dataset).values()),

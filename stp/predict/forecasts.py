@@ -17,6 +17,7 @@ from stp.data.prepared import Clips, Prepared
 from stp.models import weights
 from stp.models.compute import Compute
 from stp.models.create import create
+from stp.models.forecast_shape import file_of, require_parts
 from stp.models.normalisation import Normalisation
 from stp.options.predict import PredictOptions
 from stp.predict.output import create_predictions, lead_numbers
@@ -122,9 +123,24 @@ class Forecasts:
                 f"{self.recipe['model']} on {self.data.attrs.get('dataset')}: forecasts of the "
                 f"{len(rows)} samples from {name!r} on are not all finite",
                 expected="finite numbers",
-                remedy="train the model again, with a lower learning rate",
+                remedy=self._why_not_finite(rows),
             )
         return found
+
+    def _why_not_finite(self, rows: np.ndarray) -> str:
+        """Where to look: at weights, at what the model is shown, or at its code."""
+        weights = [w for network in self.networks for w in network.state_dict().values()]
+        if not all(bool(w.isfinite().all()) for w in weights):
+            return "train the model again: its weights are not finite"
+        with torch.inference_mode():
+            shown, _ = self._given(rows)
+        if not bool(shown.isfinite().all()):
+            return "look at the data (`stp show`): frames that the model is shown are not finite"
+        less = "" if self.compute.used == "float32" else ", or predict in float32"
+        return (
+            "its weights and what it is shown are finite: look for a logarithm, a root, a division "
+            f"or a feedback that grows in {file_of(self.networks[0])}{less}"
+        )
 
     @torch.inference_mode()
     def _forecast(self, rows: np.ndarray) -> np.ndarray:
@@ -149,7 +165,12 @@ class Forecasts:
             frames, extra = self._given(rows)
             leads = self.recipe["lead_times"]
             members = [
-                cast(Callable[..., Iterator[Tensor]], network.parts)(frames, leads, **own)
+                require_parts(
+                    network,
+                    cast(Callable[..., Iterator[Tensor]], network.parts)(frames, leads, **own),
+                    frames,
+                    leads,
+                )
                 for network, own in zip(self._of_member, extra, strict=True)
             ]
         made = 0

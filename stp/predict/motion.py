@@ -129,7 +129,7 @@ def _draw(
     given = (scenarios, steps, parameters, place.obstacles)
     found = module.predict(*given)
     density = None if isinstance(found, np.ndarray) else found
-    points = densities.stated(found)
+    points = densities.stated(found, scenarios, steps, module)
     if points.ndim == 5:
         if len(points) != options.samples:
             raise StpError(
@@ -141,11 +141,14 @@ def _draw(
     if options.samples == 1:
         return points[None], density
     if hasattr(module, "draw"):
-        return module.draw(*given, options.samples, options.seed), density
+        drawn = module.draw(*given, options.samples, options.seed)
+        return densities.stated(drawn, scenarios, steps, module), density
     shape = (options.samples, steps, 2)
     jitter = noise.normal(scenarios, shape, options.seed, noise.JITTER)
     jitter = options.jitter * scenarios.dt * np.moveaxis(jitter, 2, 0)
-    return np.stack([module.predict(*given, one) for one in jitter]), density
+    return np.stack(
+        [densities.stated(module.predict(*given, one), scenarios, steps, module) for one in jitter]
+    ), density
 
 
 def _rows(scenarios: Scenarios, drawn: np.ndarray, first: int) -> pa.Table:

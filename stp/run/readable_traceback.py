@@ -6,8 +6,11 @@ Between a verb and such code lie dozens of frames that say nothing about what is
 import os
 import sysconfig
 import traceback
+from itertools import pairwise
 from pathlib import Path
 
+from stp.core.errors import StpError
+from stp.core.fingerprint import not_python
 from stp.core.project import own_modules
 
 PACKAGE = Path(__file__).parents[1]
@@ -38,6 +41,38 @@ def readable(error: BaseException) -> str:
     said = "".join(told.format())
     left_out = len(frames) - len(kept)
     return f"{said}({left_out} frames of stp and of libraries are left out; {WHOLE}=1 shows them)\n"
+
+
+def failed_import(error: BaseException) -> StpError | None:
+    """What to say of an error that a module of a user raised while Python imported it.
+
+    Returns:
+        an error with its file and line; None of any other error, and where all frames are asked
+        for.
+    """
+    if isinstance(error, StpError) or os.environ.get(WHOLE):
+        return None
+    if isinstance(error, SyntaxError) and error.filename and _is_open(error.filename):
+        return not_python(error.filename, error)
+    frames = list(traceback.extract_tb(error.__traceback__))
+    of_import = [
+        i
+        for i, (before, frame) in enumerate(pairwise(frames), start=1)
+        if frame.name == "<module>" and _is_open(frame.filename)
+        if before.filename.startswith("<frozen importlib")
+    ]
+    if not of_import:
+        return None
+    where = next(frame for frame in reversed(frames[of_import[0] :]) if _is_open(frame.filename))
+    remedy = f"correct it there; {WHOLE}=1 shows all that led to it"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        remedy = f"install {error.name.partition('.')[0]}, or correct the import"
+    return StpError(
+        f"{where.filename}, line {where.lineno}: this cannot be imported "
+        f"({type(error).__name__}: {error})",
+        expected="a module that Python can import",
+        remedy=remedy,
+    )
 
 
 def _is_open(file: str) -> bool:

@@ -39,6 +39,7 @@ from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
 from stp.run.edited import refuse_if_changed
 from stp.run.read_audit import ReadAudit
+from stp.run.readable_traceback import failed_import
 
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -93,7 +94,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
-            failures.record(state, artefact, error, log)
+            failures.record(state, artefact, failed_import(error) or error, log)
             if isinstance(error, OSError):
                 raise disk_error(error, f"{artefact.stage} {artefact.label}") from error
             raise
@@ -224,7 +225,12 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
         declared=[
             str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())
         ],
-        entries=list(artefact.entries),
+        entries=[
+            plan.config.declared.get(entry.rpartition("/")[2].removesuffix(".yaml"), entry)
+            if entry.startswith("config/datasets/")
+            else entry
+            for entry in artefact.entries
+        ],
         environment=artefact.recipe.get("environment", {}),
     )
 
@@ -237,7 +243,7 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
         modules=list(code.modules),
         folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
         declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
-        entries=[f"config/datasets/{raw.dataset}.yaml: releases.{raw.release}"],
+        entries=[f"{plan.config.declared[raw.dataset]}: releases.{raw.release}"],
     )
     return {"watch": audit.watch, "beside": plan.given_roots}
 

@@ -163,7 +163,7 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
 @lru_cache(maxsize=16)
 def _are_masks(folder: Path, changed: int) -> bool:
     """Whether all integers of a folder, as of a time, are 0 and 1: no clip of bytes is as dark."""
-    arrays = (_array(path) for path in folder.iterdir() if path.suffix.lower() in ARRAYS)
+    arrays = (read_array(path) for path in folder.iterdir() if path.suffix.lower() in ARRAYS)
     return all(array.max(initial=0) <= 1 for array in arrays if array.dtype.kind in "iu")
 
 

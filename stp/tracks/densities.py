@@ -106,9 +106,33 @@ class Grid:
 Density = Mixture | Grid
 
 
-def stated(found: np.ndarray | Density) -> np.ndarray:
-    """Points or samples of whatever a predictor returns: (S, N, T, 2) or (K, S, N, T, 2)."""
-    return found if isinstance(found, np.ndarray) else found.point()
+def stated(
+    found: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
+) -> np.ndarray:
+    """Points or samples of whatever a predictor returns.
+
+    Args:
+        found: what it returns.
+        scenarios: that it was shown.
+        steps: T, that it was asked for.
+        predictor: the module, whose file is named.
+
+    Returns:
+        (S, N, T, 2) or (K, S, N, T, 2), metres.
+
+    Raises:
+        StpError: they have another shape; NumPy would repeat what has a length of 1.
+    """
+    points = found if isinstance(found, np.ndarray) else found.point()
+    shape = (*scenarios.person.shape, steps, 2)
+    if points.shape != shape and (points.ndim != 5 or points.shape[1:] != shape):
+        raise StpError(
+            f"{getattr(predictor, '__file__', predictor)}: it predicts points of shape "
+            f"{points.shape}",
+            expected=f"{shape}, scenarios, people, steps, x and y; of K samples {('K', *shape)}",
+            remedy="correct predict() or draw() there",
+        )
+    return points
 
 
 # Files

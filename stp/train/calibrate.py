@@ -65,9 +65,10 @@ def final_error(
     point.
     """
     steps = scenarios.future.shape[2]
-    predicted = stated(predictor.predict(scenarios, steps, parameters, obstacles))
-    found = errors.by_scenario(errors.fde(errors.displacement(predicted, scenarios.future)))
-    return float(found.mean())
+    found = predictor.predict(scenarios, steps, parameters, obstacles)
+    predicted = stated(found, scenarios, steps, predictor)
+    of_scenarios = errors.by_scenario(errors.fde(errors.displacement(predicted, scenarios.future)))
+    return float(of_scenarios.mean())
 
 
 def calibrate(

@@ -16,6 +16,7 @@ from stp.core.job import Interrupted, Job
 from stp.data.prepared import Prepared
 from stp.models.compute import Compute
 from stp.models.create import create
+from stp.models.forecast_shape import try_forecast
 from stp.models.normalisation import Normalisation
 from stp.options.named import load
 from stp.options.train import TrainOptions
@@ -169,6 +170,9 @@ class GradientDescent:
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
             self.model.recompute = True  # type: ignore[assignment]
+        shown = torch.zeros(min(2, self.micro_batch), self.context, *self.recipe["shape"])
+        with compute.autocast():
+            try_forecast(self.model, shown.to(compute.device), self.horizon, **self.told)
         if options.compiled:
             objects.compile_parts(self.model)
         self.callbacks = [
@@ -292,7 +296,7 @@ class GradientDescent:
         mse = self._validate()
         if mse < self.progress.best_mse:
             self.progress.best_epoch, self.progress.best_mse = epoch, mse
-            self.best_weights = _copy(self.kept)
+            self.best_weights = objects.copy_of(self.kept)
         return mse
 
     def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
@@ -323,7 +327,7 @@ class GradientDescent:
         progress.loss_sum += value
         if progress.step in self.options.snapshots and not self.ranks.rank:
             self._require_finite_weights()
-            self.snapshots.save(progress.step, _copy(self.kept))
+            self.snapshots.save(progress.step, objects.copy_of(self.kept))
         self._call("after_step", value)
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
@@ -423,8 +427,7 @@ class GradientDescent:
         return DivergenceError(
             f"{self._label}: {what} (learning rate {rate:.3g}); {kept}",
             expected="finite numbers, and losses that become smaller",
-            remedy="use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1) "
-            "or compute in float32 (train.precision); train.explodes says what is too large",
+            remedy=objects.against_divergence(self.model, self.options, self.progress.step, rate),
         )
 
     def _report(self, what: str) -> None:
@@ -493,7 +496,3 @@ class GradientDescent:
             progress.resumes.append(progress.step)
             progress.resumed = True
         self.job.report(f"goes on from step {progress.step}", progress.step, self.steps)
-
-
-def _copy(model: nn.Module) -> dict[str, Tensor]:
-    return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}

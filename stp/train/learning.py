@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Recipe, Report, never, silent
 from stp.options.calibrate import FittingOptions
+from stp.options.train import LOW_RATE
 from stp.tracks.scenarios import Scenarios
 from stp.train.checkpoint import Checkpoint
 from stp.train.order import INITIAL_WEIGHTS, draw, epoch_order
@@ -176,7 +177,8 @@ def learn(
             raise StpError(
                 f"the loss of step {step + 1} is {loss.item()}",
                 expected="a number",
-                remedy="look at the data (`stp data`), or take a smaller train.lr",
+                remedy="look at the data (`stp data`)"
+                + (", or take a smaller train.lr" if step and options.lr > LOW_RATE else ""),
             )
         optimiser.zero_grad()
         loss.backward()

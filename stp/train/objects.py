@@ -1,6 +1,7 @@
 """What a training by gradient descent is put together from: loss, optimiser, compiled parts."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 from stp.core.errors import StpError, nearest
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
+from stp.models.forecast_shape import file_of, require_shape
 from stp.options.named import load
-from stp.options.train import TrainOptions
+from stp.options.train import LOW_RATE, TrainOptions
 
 
 def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
@@ -104,8 +106,7 @@ def loss_of(
             several forecasts.
     """
     if options.loss is None:
-        own: Callable[..., Tensor] = model.loss  # type: ignore[assignment]
-        return own
+        return _own_loss(model)
     if hasattr(model, "validation_errors"):
         raise StpError(
             f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
@@ -136,6 +137,7 @@ def loss_of(
             predicted, term = torch.stack(drawn, dim=1), torch.stack(terms).mean()
         elif hasattr(model, "outputs"):
             predicted, observed = model.outputs(clips, step, *leads)  # type: ignore[operator]
+            require_shape(model, predicted, observed.shape, "outputs")
             term = seen.new_zeros(())
         else:
             predicted, term = _forecast(model, seen, observed.shape[1], values)
@@ -147,11 +149,63 @@ def loss_of(
     return loss
 
 
+def _own_loss(model: nn.Module) -> Callable[..., Tensor]:
+    """The loss that a model brings along; a first one that repeats values to compare is refused."""
+    own: Callable[..., Tensor] = model.loss  # type: ignore[assignment]
+    is_first = True
+
+    def loss(*given: Any) -> Tensor:
+        nonlocal is_first
+        if not is_first:
+            return own(*given)
+        is_first = False
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Using a target size")  # says torch of other shapes
+            try:
+                return own(*given)
+            except UserWarning as warning:
+                raise StpError(
+                    f"{file_of(model)}: loss() of {type(model).__name__} compares frames of "
+                    f"different shapes ({str(warning).partition('. ')[0]})",
+                    expected="forecasts of the shape of the frames that came",
+                    remedy="correct loss() there",
+                ) from warning
+
+    return loss
+
+
+def against_divergence(model: nn.Module, options: TrainOptions, updates: int, rate: float) -> str:
+    """What to do about a loss or forecasts that are not finite, or a loss that explodes.
+
+    Args:
+        model: the network.
+        options: of the training.
+        updates: of its weights before.
+        rate: learning rate of the latest one.
+    """
+    look = f"look for a logarithm, a root or a division in {file_of(model)}, and at the data"
+    if updates == 0:
+        return f"no weight has been changed yet, so no option of the training helps: {look}"
+    wider = "" if options.precision == "float32" else ", compute in float32 (train.precision)"
+    if rate <= LOW_RATE:
+        return f"the learning rate is too low to be the reason: {look}{wider}"
+    return (
+        f"use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1){wider}; "
+        f"train.explodes says what is too large. If that does not help, {look}"
+    )
+
+
+def copy_of(model: nn.Module) -> dict[str, Tensor]:
+    """Weights of a model, on the CPU, that no later step changes."""
+    return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
+
+
 def _forecast(model: nn.Module, seen: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
     """A forecast (B, horizon, C, H, W), and what the model adds to any loss of `values` a frame."""
     if hasattr(model, "drawn"):
-        found: tuple[Tensor, Tensor] = model.drawn(seen, horizon, values)  # type: ignore[operator]
-        return found
+        forecast, term = model.drawn(seen, horizon, values)  # type: ignore[operator]
+        require_shape(model, forecast, (len(seen), horizon, *seen.shape[2:]), "drawn")
+        return forecast, term
     return model(seen, horizon), seen.new_zeros(())
 
 

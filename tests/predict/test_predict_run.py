@@ -1,16 +1,22 @@
 """Forecasts that plain xarray reads, equal to the model's own."""
 
+import importlib
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 import xarray as xr
 
+import stp.models
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.models import weights
+from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.predict.forecasts import Forecasts
 from stp.predict.run import run
 
 SMALL = {"model": "convlstm", "options": {"num_hidden": [3], "filter_size": 3, "patch_size": 2}}
@@ -162,8 +168,9 @@ def test_forecasts_that_are_not_finite_are_refused(trained, make_job):
     content["state_dict"]["readout.weight"].fill_(float("inf"))
     constants = Normalisation(**content["normalisation"])
     weights.save(folder / "model.pt", content["state_dict"], content["recipe"], constants)
-    with pytest.raises(StpError, match=r"convlstm on toy[\s\S]*3 samples from 'clip2'"):
+    with pytest.raises(StpError, match=r"convlstm on toy[\s\S]*3 samples from 'clip2'") as caught:
         run(make_job(data, folder, **SMALL))
+    assert "weights are not finite" in caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -188,3 +195,82 @@ def test_splits_without_stored_clips_are_refused(make_data, make_job):
     index[index["split"] != "test"].to_parquet(data / "index.parquet", index=False)
     with pytest.raises(StpError, match="no stored clips"):
         run(make_job(data))
+
+
+OWN = """
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, shape, context, horizon):
+        super().__init__()
+
+    def forward(self, frames, horizon):
+        found = frames[:, -1:].repeat(1, horizon, 1, 1, 1)
+        return {}
+"""
+PARTS = """
+    def parts(self, frames, horizon):
+        found = self(frames, horizon)
+        return iter({})
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """own(text) -> the file of a model."""
+    monkeypatch.setattr(stp.models, "__path__", [*stp.models.__path__, str(tmp_path)])
+
+    def write(text):
+        path = tmp_path / "own_forecast.py"
+        path.write_text(text)
+        importlib.invalidate_caches()
+        return path
+
+    yield write
+    sys.modules.pop("stp.models.own_forecast", None)
+
+
+def test_forecasts_of_finite_weights_that_are_not_finite_name_the_code(make_data, make_job, own):
+    path = own(OWN.format("found * float('inf')"))
+    with pytest.raises(StpError, match="own_forecast on toy") as caught:
+        run(make_job(make_data(), model="own_forecast"))
+    assert str(path) in caught.value.remedy and "learning rate" not in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shape"),
+    [
+        ("found.mean((-2, -1), keepdim=True)", (3, 3, 2, 1, 1)),
+        ("found[:, :, :1]", (3, 3, 1, 4, 6)),
+        ("found[:, 1:]", (3, 2, 2, 4, 6)),
+        ("found[:1]", (1, 3, 2, 4, 6)),
+    ],
+)
+def test_a_forecast_of_another_shape_names_the_file_of_its_model(
+    make_data, make_job, own, wrong, shape
+):
+    path = own(OWN.format(wrong))
+    job = make_job(make_data(), model="own_forecast")
+    with pytest.raises(StpError) as caught:
+        run(job)
+    assert str(path) in caught.value.what and str(shape) in caught.value.what
+    assert str((3, 3, 2, 4, 6)) in caught.value.expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("[found[:, :, :1]]", "(3, 3, 1, 4, 6)"),
+        ("[found[:, :2]]", "2 lead times"),
+        ("[found[:, :2], found[:, :2]]", "4 lead times"),
+        ("[found[:, 0]]", "(3, 2, 4, 6)"),
+    ],
+)
+def test_parts_of_a_forecast_are_looked_at_as_well(make_data, make_job, own, wrong, says):
+    path = own(OWN.format("found") + PARTS.format(wrong))
+    job = make_job(make_data(), model="own_forecast")
+    with settle("cpu", 1, "float32") as compute, pytest.raises(StpError) as caught:
+        forecasts = Forecasts(job.recipe, Prepared(job.inputs["data"]), job.inputs, compute)
+        list(forecasts.parts_of(np.arange(3)))
+    assert str(path) in caught.value.what and says in caught.value.what

@@ -1,6 +1,8 @@
 """A predictor is one file: nothing else has to know of it to calibrate, predict and score it."""
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from crowds import line
 from stages import Stages
 
+from stp.core.errors import StpError
 from stp.tracks import densities, predictors
 
 DRIFTING = '''
@@ -116,3 +119,19 @@ def test_one_with_a_grid_is_scored_by_its_cells(stages, data):
     _, told = stages.score(data, made, "final_displacement.by_scenario", "position_nlp.grid")
     # Nobody leaves the square of 20 m within 3.2 s: each cell has the same density.
     assert told["values"]["position_nlp.grid"] == pytest.approx(np.log(20**2))
+
+
+@pytest.mark.parametrize("wrong", ["path[:, :, :-1]", "path[:, :1]", "path[..., :1]", "path[0]"])
+def test_points_of_another_shape_name_the_file_of_their_predictor(stages, data, wrong):
+    """NumPy repeats what has a length of 1, and a step too few would be missing from the scores."""
+    path = Path(predictors.__path__[-1]) / "odd.py"
+    path.write_text(f"{DRIFTING.split('    if jitter')[0]}    return {wrong}\n")
+    importlib.invalidate_caches()
+    sys.modules.pop("stp.tracks.predictors.odd", None)
+    for stage in (
+        lambda: stages.predict(data, "odd"),
+        lambda: stages.calibrate(data, "odd", trials=2),
+    ):
+        with pytest.raises(StpError) as caught:
+            stage()
+        assert str(path) in caught.value.what

@@ -145,6 +145,21 @@ def test_losses_that_are_not_finite_stop_the_training(tmp_path, data, monkeypatc
         run(job(tmp_path, data, recipe()))
 
 
+@pytest.mark.parametrize(
+    ("step", "lr", "advised"), [(7, 0.01, True), (0, 0.01, False), (7, 1e-8, False)]
+)
+def test_a_lower_rate_is_advised_where_it_can_help(tmp_path, data, monkeypatch, step, lr, advised):
+    def loss(self, clip, now):
+        value = self(clip[:, :3], 2).mean()
+        return value * float("nan") if now == step else value
+
+    monkeypatch.setattr(Model, "loss", loss)
+    with pytest.raises(StpError) as caught:
+        run(job(tmp_path, data, recipe(lr=lr, schedule="constant")))
+    assert ("train.lr" in caught.value.remedy) == advised
+    assert "convlstm.py" in caught.value.remedy
+
+
 def test_climatology_is_the_mean_training_frame(tmp_path):
     rng = np.random.default_rng(0)
     count = sum(SPLITS.values()) + 5
