@@ -46,12 +46,12 @@ def _are_equal(one: Cell, other: Cell) -> bool:
     if one.predictions is None or other.predictions is None:
         return False
     # Sums of other predictions have other sizes, mostly: their receipts need not be read.
-    sums = [Path(cell.scores, SUMS) for cell in (one, other)]
+    first, second = Path(one.scores, SUMS), Path(other.scores, SUMS)
     try:
-        if not filecmp.cmp(*sums, shallow=False):
+        if not filecmp.cmp(first, second, shallow=False):
             return False
     except OSError:  # not scored yet
         return False
-    receipts = [read_receipt(Path(cell.predictions or "")) for cell in (one, other)]
+    receipts = [read_receipt(Path(folder)) for folder in (one.predictions, other.predictions)]
     files = [{name: file.sha256 for name, file in r.files.items()} for r in receipts if r]
     return len(files) == 2 and bool(files[0]) and files[0] == files[1]

@@ -181,7 +181,9 @@ def test_a_model_that_is_best_by_both_conventions_wins_by_both(store: SmallStore
 
 
 def test_distances_of_sets_are_compared_at_equal_n(store: SmallStore) -> None:
-    store.manifest["conventions"] |= {name: convention_facts(False) for name in ("fvd.a", "fvd.b")}
+    store.manifest["conventions"] |= {
+        name: convention_facts(False, compares_sets=True) for name in ("fvd.a", "fvd.b")
+    }
     clips = {"convlstm": 200, "simvpv2": 200, "tau": 100, "mau": 100}
     for place, (model, n) in enumerate(clips.items()):
         scores = {name: {"mean": float(place), "n": n} for name in ("fvd.a", "fvd.b")}

@@ -56,7 +56,7 @@ def test_the_weights_of_batches_are_no_spread_of_clips(
     name = "mae.pixel_mean_batch16"
     out = scored.run(name)
     ends = [value(out, name, statistic=end) for end in ("ci95_low", "ci95_high")]
-    assert [value(out, name), *ends] == pytest.approx([0.25] * 3, rel=1e-6)
+    assert value(out, name) == pytest.approx(0.25, rel=1e-6) and ends == [None, None]
     # The weight of a clip depends on how many others there are: alone it has no value.
     assert not [c for c in pq.read_schema(out / "sample_scores.parquet").names if name in c]
 
