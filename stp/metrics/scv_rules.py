@@ -1,53 +1,38 @@
 """The rules of simple StarCraft games, and how far a video keeps them: by its frames alone.
 
-For videos drawn as stp.data.scv_look draws them. Unterthiner et al. 2018, section 3.2: "any valid
-RTwM video must consist of a pick-up, transportation, and drop-off phase, and the same number and
-type of units that were picked up must be dropped off again". Colours are taken apart by what they
-are mixed of, and what is counted is the area that a colour covers. The first observed frame says
-what there is. A video in which nothing happens breaks rules: at least half of what is collected,
-lost or picked up in the observed video has to be, and half as much has to move.
+For videos drawn as stp.data.scv_look draws them; units are blobs that stp.metrics.scv_blobs
+follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
+transportation, and drop-off phase, and the same number and type of units that were picked up must
+be dropped off again". The first observed frame says what there is, and where. A video in which
+nothing happens breaks rules: at least half of what is collected, lost or picked up in the observed
+video has to be, and units have to come half as far.
 
 Some rules are about what stays as it is, in each frame, others about what has to happen. How much
 of the rules a video keeps is the product of both means: what happens to the wrong things does not
 count, and neither do the right things if nothing happens to them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
-from stp.data.scv_look import COLOURS, GROUND, MEDIVAC, RADII, SHARD, TEAMS
+from stp.data.scv_look import BEACON, MEDIVAC, RADII, SHARD, TEAMS
+from stp.metrics.scv_blobs import Seen, alike, area_of, assign, follow, see
 
-UNLIKE = 0.12
-"""Distance of a pixel from all mixtures of ground and a colour, from which it is none; 0..1."""
-FAINT = 0.15
-"""Share of a pixel, less of which is taken for noise."""
-SLACK = 0.15
-"""Share by which an area may be off: half of the way to the next type of unit."""
-LEAST = 0.4
-"""Share of a mineral shard; smaller areas are noise."""
 SURE = 0.5
 """Share of a thing that is to be seen if it is there."""
 HALF = 0.5
 """Share of what happens in the observed video that has to happen in the predicted one."""
-FAR = 0.09
-"""Widths of the map that a unit or a medivac may go between two frames."""
-
-
-class Blob(NamedTuple):
-    """A connected area of one colour.
-
-    Attributes:
-        colour: a key of `COLOURS`.
-        area: pixels.
-        place: row and column of its centre, pixels.
-    """
-
-    colour: str
-    area: float
-    place: np.ndarray
+STRANGE = 3.0
+"""Areas of the smallest unit that may have no colour of the game, for the seams of others."""
+MARINE_STEP, ARMY_STEP, MEDIVAC_STEP = 0.030, 0.036, 0.11
+"""The farthest that things go from a recorded frame to the next, widths of the map."""
+RANGE = 0.175
+"""The farthest between the edges of two units of which one is lost, widths of the map."""
+ARMIES = ("zerg", "terran")
+LOSSES = 4
+"""The most units that an army loses from a recorded frame to the next."""
 
 
 class Judged(NamedTuple):
@@ -69,68 +54,20 @@ class Judged(NamedTuple):
         return float(np.mean(list(self.stays.values())) * done)
 
 
-Game = Callable[[np.ndarray, np.ndarray], Judged]
-"""Rules of a game: (predicted, observed), (T, 3, H, W) in 0..1."""
+class Game(NamedTuple):
+    """A game.
+
+    Attributes:
+        colours: that there may be, keys of `stp.data.scv_look.COLOURS`.
+        judge: its rules: (predicted, observed) as they are seen.
+    """
+
+    colours: tuple[str, ...]
+    judge: Callable[[Seen, Seen], Judged]
+
 
 NOTHING = Judged({"what there is at the beginning": 0.0}, {})
 """The things of the first observed frame are not recognised."""
-
-
-def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
-    """How much of each pixel a colour covers.
-
-    Args:
-        frames: (T, 3, H, W) in 0..1.
-        colours: that there may be, keys of `COLOURS`.
-
-    Returns:
-        colour -> (T, H, W) in 0..1; a pixel has one colour. "none" is 1 where it has none of these.
-    """
-    ground = np.array(GROUND) / 255
-    off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
-    ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
-    shares = np.empty((len(colours), *off[0].shape))
-    left = np.empty_like(shares)
-    for way, share, squares in zip(ways, shares, left, strict=True):
-        along = sum(here * there for here, there in zip(off, way, strict=True))
-        np.clip(along / (way**2).sum(), 0, 1, out=share)
-        squares[:] = sum((here - share * there) ** 2 for here, there in zip(off, way, strict=True))
-    best = left.argmin(axis=0)
-    unlike = left.min(axis=0) > UNLIKE**2
-    shares[(shares < FAINT) | unlike] = 0
-    found = {colour: np.where(best == i, shares[i], 0) for i, colour in enumerate(colours)}
-    return found | {"none": unlike.astype(float)}
-
-
-def blobs(cover: dict[str, np.ndarray], colours: Sequence[str], t: int) -> list[Blob]:
-    """All areas of some colours in a frame that are larger than noise."""
-    found = []
-    for colour in colours:
-        area = cover[colour][t]
-        labels, number = ndimage.label(area > 0.25)
-        # Pixels at the edge, less covered, belong to the nearest area.
-        nearest = ndimage.distance_transform_edt(labels == 0, return_indices=True)
-        distance, (rows, columns) = nearest[0], nearest[1]
-        labels = np.where((area > 0) & (distance < 2), labels[rows, columns], labels)
-        for n in range(1, number + 1):
-            there = labels == n
-            size = float(area[there].sum())
-            if size > LEAST * area_of(SHARD, area.shape[-1]):
-                place = np.array(ndimage.center_of_mass(area, labels, n))
-                found.append(Blob(colour, size, place))
-    return found
-
-
-def area_of(radius: float, size: int) -> float:
-    """Pixels of a disc whose radius is in widths of the map."""
-    return float(np.pi * (radius * size) ** 2)
-
-
-def motion(cover: dict[str, np.ndarray], colours: Sequence[str]) -> float:
-    """Area that some colours come to cover, or leave, from one frame to the next; pixels."""
-    area = np.sum([cover[colour] for colour in colours], axis=0)
-    steps = np.abs(np.diff(area, axis=0)).sum(axis=(1, 2))
-    return float(steps.mean()) if len(steps) else 0.0
 
 
 def _enough(done: float, needed: float) -> float | None:
@@ -138,224 +75,221 @@ def _enough(done: float, needed: float) -> float | None:
     return float(np.clip(done / needed, 0, 1)) if needed > 0 else None
 
 
-def move_unit(predicted: np.ndarray, observed: np.ndarray) -> Judged:
-    """There is one unit, always of the same colour and area, that goes straight on."""
-    size = predicted.shape[-1]
-    colours = (*TEAMS, "cue")
-    first = blobs(covered(observed[:1], colours), TEAMS, 0)
-    if len(first) != 1:
+def _plain(seen: Seen) -> np.ndarray:
+    """In which frames nothing else is to be seen, (T,)."""
+    strange = seen.cover["none"].sum(axis=(1, 2))
+    return np.asarray(strange <= STRANGE * area_of(RADII[0], seen.size))
+
+
+def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.ndarray]:
+    """Pixels around each place, bool (size, size)."""
+    rows, columns = np.mgrid[:size, :size]
+    return [np.hypot(rows - at[0], columns - at[1]) < radius for at in places]
+
+
+def _move_unit(predicted: Seen, observed: Seen) -> Judged:
+    """There is one unit, always of the same colour and area, that goes on as it was sent."""
+    units = observed.of(*TEAMS)
+    if any(len(blobs) != 1 for blobs in (units[0], units[-1])):
         return NOTHING
-    unit, cover = first[0], covered(predicted, colours)
-    alone, colour, area = np.zeros((3, len(predicted)), bool)
-    places = np.full((len(predicted), 2), np.nan)
-    for t in range(len(predicted)):
-        found = blobs(cover, TEAMS, t)
-        if found:
-            largest = max(found, key=lambda blob: blob.area)
-            alone[t], colour[t] = len(found) == 1, largest.colour == unit.colour
-            area[t] = abs(largest.area / unit.area - 1) <= SLACK
+    unit, frames = units[0][0], predicted.of(*TEAMS)
+    alone, colour, area = np.zeros((3, len(frames)), bool)
+    places = np.full((len(frames), 2), np.nan)
+    for t, blobs in enumerate(frames):
+        if blobs:
+            largest = max(blobs, key=lambda blob: blob.area)
+            alone[t], colour[t] = len(blobs) == 1, largest.colour == unit.colour
+            area[t] = alike([unit], [largest._replace(colour=unit.colour)])[0, 0]
             places[t] = largest.place
+    way = (units[-1][0].place - unit.place) / max(len(units) - 1, 1)
+    length = float(np.hypot(*way))
     steps = np.diff(places, axis=0)
-    bends = np.full(len(steps), np.nan)
-    if np.isfinite(steps).any():
-        bends = np.linalg.norm(steps - np.nanmedian(steps, axis=0), axis=1)
-    starts = np.hypot(*(places[0] - unit.place)) <= FAR * size
-    moves = np.linalg.norm(steps, axis=1) > 0.005 * size
+    bends = np.linalg.norm(steps - way, axis=1)
+    # Where it is bound for is seen from all steps, so that those of a pixel are not too coarse.
+    gone = np.hypot(*(places[-1] - places[0] - way * len(steps)))
+    starts = np.hypot(*(places[0] - unit.place)) <= length / 2 + 0.5
+    arrives = gone <= length * len(steps) / 4 + 0.5
+    straight = np.append(bends <= HALF * length + 0.3, [starts, arrives])
+    moves = np.linalg.norm(steps, axis=1) > HALF * length - 0.3
     return Judged(
         {
-            "there is one unit": alone.mean(),
+            "there is one unit": (alone & _plain(predicted)).mean(),
             "its colour": colour.mean(),
             "its area": area.mean(),
-            "it goes straight on": np.append(bends <= 0.012 * size + 0.3, starts).mean(),
+            "it goes where it was sent": straight.mean(),
         },
         {"it moves": moves.mean() if len(moves) else None},
     )
 
 
-def collect_shards(predicted: np.ndarray, observed: np.ndarray) -> Judged:
+def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
     """There are always two units, and each shard is collected once, by a unit that is there.
 
     At least half as many are collected as in the observed video.
     """
-    size = predicted.shape[-1]
-    colours = ("blue", "shard", "cue")
-    start, cover = covered(observed[:1], colours), covered(predicted, colours)
-    units = start["blue"][0].sum()
-    shards = [blob.place for blob in blobs(start, ["shard"], 0)]
-    is_small = units < area_of(RADII[1], size)
-    if is_small or start["none"].sum() > area_of(SHARD, size) or not shards:
+    size = predicted.size
+    units = observed.of("blue")[0]
+    shards = np.array([blob.place for blob in observed.of("shard")[0]])
+    if len(units) != 2 or not len(shards) or not _plain(observed)[0]:
         return NOTHING
-    rows, columns = np.mgrid[:size, :size]
-    gaps = [np.hypot(rows - at[0], columns - at[1]) for at in shards]
-    near = [gap < 1.6 * SHARD * size + 1 for gap in gaps]
-    in_reach = [gap < (RADII[1] + SHARD + 0.035) * size + 1 for gap in gaps]
+    true, ours = (
+        follow(units, seen.of("blue"), MARINE_STEP * size) for seen in (observed, predicted)
+    )
+    discs = _discs(shards, 1.6 * SHARD * size + 1, size)
     full = area_of(SHARD, size)
-    elsewhere = ~np.any(near, axis=0)
-    true = covered(observed, colours)
-    truly = sum(true["shard"][-1][disc].sum() <= SURE * full for disc in near)
+    elsewhere = ~np.any(discs, axis=0)
+
+    def lie(seen: Seen) -> np.ndarray:
+        """Whether each shard is there, (T, shards)."""
+        shares = [seen.cover["shard"][:, disc].sum(axis=1) for disc in discs]
+        return np.stack(shares, axis=1) > SURE * full
+
+    # From a unit's place in the frame before, or in this one, to each shard.
+    gaps = np.linalg.norm(ours.places[:, :, None] - shards, axis=-1).min(axis=0)
+    is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (RADII[1] + SHARD + MARINE_STEP) * size + 1
+    there = lie(predicted)
+    before = np.vstack([np.ones(len(shards), bool), there[:-1]])
     # A shard that returned, or vanished alone, is wrong from then on.
-    before, right = np.ones((2, len(shards)), bool)
-    previous = start["blue"][0]
-    all_units, of_shards = np.zeros((2, len(predicted)))
-    for t in range(len(predicted)):
-        blue, shard = cover["blue"][t], cover["shard"][t]
-        all_units[t] = abs(blue.sum() / units - 1) <= SLACK
-        there = np.array([shard[disc].sum() > SURE * full for disc in near])
-        right &= before | ~there
-        for i in np.flatnonzero(before & ~there):
-            disc = in_reach[i]
-            right[i] &= max(blue[disc].sum(), previous[disc].sum()) >= SURE * units / 4
-        of_shards[t] = right.mean() * (shard[elsewhere].sum() <= SURE * full)
-        before, previous = there, blue
+    wrong = (there & ~before) | (before & ~there & ~is_reached)
+    right = ~np.logical_or.accumulate(wrong)
+    new = predicted.cover["shard"][:, elsewhere].sum(axis=1) > SURE * full
     return Judged(
         {
-            "there are two units": all_units.mean(),
-            "shards stay, or are collected by a unit": of_shards.mean(),
+            "there are two units": ((ours.seen.mean(axis=0) * (ours.others == 0)).mean()),
+            "shards stay, or are collected by a unit": (
+                right.mean(axis=1) * (_plain(predicted) & ~new)
+            ).mean(),
         },
         {
-            "units move": _enough(motion(cover, ["blue"]), HALF * motion(true, ["blue"])),
-            "shards are collected": _enough((right & ~before).sum(), HALF * truly),
+            "units move": _enough(ours.farthest, HALF * true.farthest),
+            "shards are collected": _enough(
+                (right[-1] & ~there[-1]).sum(), HALF * (~lie(observed)[-1]).sum()
+            ),
         },
     )
 
 
-def brawl(predicted: np.ndarray, observed: np.ndarray) -> Judged:
-    """Both armies only lose, no more than a few units at once, and one of them is left.
+def _brawl(predicted: Seen, observed: Seen) -> Judged:
+    """Units are lost for good, near an enemy, few at once, and one army is left.
 
-    They lose at least half as much as in the observed video, but for one unit.
+    At least half as many are lost as in the observed video.
     """
-    size = predicted.shape[-1]
-    colours = ("zerg", "terran", "yellow")
-    start, cover = covered(observed[:1], colours), covered(predicted, colours)
-    true, armies = covered(observed, colours), ("zerg", "terran")
-    least = area_of(RADII[0], size)
-    if min(start[army][0].sum() for army in armies) < least * SURE:
+    size = predicted.size
+    units = observed.of(*ARMIES)[0]
+    army = np.array([ARMIES.index(unit.colour) for unit in units])
+    if len(set(army)) != len(ARMIES):
         return NOTHING
-    is_right = np.zeros((len(armies), len(predicted)), bool)
-    left = np.zeros(len(predicted))
-    lost = truly = 0.0
-    for army, right in zip(armies, is_right, strict=True):
-        area = cover[army].sum(axis=(1, 2))
-        whole = before = start[army][0].sum()
-        for t, now in enumerate(area):
-            slack = max(0.75 * least, 0.05 * whole)
-            right[t] = before - 0.45 * whole - slack <= now <= before + slack
-            # What was lost does not come back, however slowly.
-            before = min(before, now)
-        # An army that lost too much at once, or grew, is wrong from then on.
-        right[:] = np.logical_and.accumulate(right)
-        left = np.maximum(left, area * right)
-        lost += (whole - area[-1]) * right[-1]
-        truly += whole - true[army][-1].sum()
-    strange = cover["none"].sum(axis=(1, 2)) >= 3 * least
+    ours, true = (
+        follow(units, seen.of(*ARMIES), ARMY_STEP * size) for seen in (predicted, observed)
+    )
+    radii = np.array([unit.radius for unit in units])
+    lives = np.ones(len(units), bool)
+    right = np.ones_like(ours.seen)
+    for t, seen in enumerate(ours.seen.T):
+        places = ours.places[:, t]
+        gaps = np.linalg.norm(places[:, None] - places, axis=-1) - radii[:, None] - radii
+        gaps[:, ~lives] = np.inf
+        gaps[army[:, None] == army] = np.inf
+        lost = lives & ~seen
+        at_once = np.bincount(army, lost)[army]
+        # A unit that vanished far from enemies, or returned, is wrong from then on.
+        wrong = (seen & ~lives) | (lost & ((gaps.min(axis=1) > RANGE * size) | (at_once > LOSSES)))
+        right[wrong, t:] = False
+        lives &= seen
+    count = len(units) + ours.others
+    died = [~paths.seen[:, -1] for paths in (ours, true)]
     return Judged(
         {
-            "armies only lose": (is_right & ~strange).mean(),
-            "one is left": (left > SURE * least).mean(),
+            "units fight on, or are lost near an enemy": (
+                right.sum(axis=0) / count * _plain(predicted)
+            ).mean(),
+            "one army is left": (ours.seen & right).any(axis=0).mean(),
         },
         {
-            "they move": _enough(motion(cover, armies), HALF * motion(true, armies)),
-            "they lose": _enough(lost, HALF * truly - least),
+            "units move": _enough(ours.farthest, HALF * true.farthest),
+            "units are lost": _enough((died[0] & right[:, -1]).sum(), HALF * died[1].sum()),
         },
     )
 
 
-def road_trip(predicted: np.ndarray, observed: np.ndarray) -> Judged:
+def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     """Every unit is picked up once by the one medivac, and the same ones are delivered.
 
-    They have to be delivered by the end if they are in the observed video, and at least half of
-    those that are picked up there.
+    They have to be delivered by the end if they are in the observed video, at a beacon, and at
+    least half of those that are picked up there.
     """
-    size = predicted.shape[-1]
-    colours = (*TEAMS, "medivac", "beacon")
-    start, cover = covered(observed[:1], colours), covered(predicted, colours)
-    first, back = blobs(start, TEAMS, 0), blobs(covered(observed[-1:], colours), TEAMS, 0)
-    # Some may have been picked up before the first observed frame.
-    known, missed = list(first), []
-    for one in back:
-        same = next((i for i, unit in enumerate(known) if _alike(one, unit)), None)
-        if same is None:
-            missed.append(one)
+    size = predicted.size
+    teams = observed.of(*TEAMS)
+    first, back, start = teams[0], teams[-1], observed.of("medivac")[0]
+    # Some may have been picked up before the first observed frame, even all.
+    rest, missed = list(first), []
+    for blob in back:
+        same = np.flatnonzero(alike(rest, [blob]))
+        if len(same):
+            del rest[same[0]]
         else:
-            del known[same]
-    units, flying = first + missed, blobs(start, ["medivac"], 0)
-    if len(flying) != 1 or not 1 <= len(units) <= 4:
+            missed.append(blob)
+    units = first + missed
+    if len(start) != 1 or len(units) > 4:
         return NOTHING
+    ours, true = (
+        follow(start, seen.of("medivac"), MEDIVAC_STEP * size) for seen in (predicted, observed)
+    )
+    beacons = [blob.place for blobs in observed.of("beacon") for blob in blobs]
     phase = np.array(["waiting"] * len(first) + ["inside"] * len(missed), dtype="<U9")
-    whole, place = area_of(MEDIVAC, size), flying[0].place
-    reach = (MEDIVAC + RADII[-1]) * size + 2.5 * FAR * size
+    places = np.array([unit.place for unit in units]).reshape(-1, 2)
+    near, beside = 0.02 * size + 0.5, (MEDIVAC + RADII[-1] + 0.03) * size + 0.5
     # A unit that vanished far from the medivac, or after it was delivered, is wrong from then on.
     right = np.ones(len(units), bool)
-    of_medivac, of_units = np.zeros((2, len(predicted)))
-    for t in range(len(predicted)):
-        flying, before = blobs(cover, ["medivac"], t), place
-        if flying:
-            largest = max(flying, key=lambda blob: blob.area)
-            place = largest.place
-            is_near = np.hypot(*(place - before)) <= 2.5 * FAR * size
-            of_medivac[t] = len(flying) == 1 and abs(largest.area / whole - 1) <= SLACK and is_near
-        seen: dict[int, str] = {}
-        strange = 0
-        for blob in blobs(cover, TEAMS, t):
-            match = _match(blob, units, phase, seen, place, size)
-            if match is None:
-                strange += 1
-            else:
-                seen[match[0]] = match[1]
-        for i, unit in enumerate(units):
-            now = seen.get(i, "inside")
-            if phase[i] == "waiting" and now == "inside":
-                right[i] &= min(np.hypot(*(unit.place - at)) for at in (before, place)) <= reach
-            right[i] &= phase[i] != "delivered" or now == "delivered"
-            phase[i] = now
+    of_medivac = ours.seen[0] & (ours.others == 0) & _plain(predicted)
+    of_units = np.zeros(len(of_medivac))
+    for t, blobs in enumerate(predicted.of(*TEAMS)):
+        medivac, inside = ours.places[0, t + 1], phase == "inside"
+        places[inside] = medivac
+        match = assign(units, places, np.where(inside, beside, near), blobs)
+        gone = np.array([blob is None for blob in match], bool)
+        passed = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).min(axis=1)
+        taken = (phase == "waiting") & gone
+        right &= ~taken | (passed <= beside + MEDIVAC_STEP * size)
+        right &= (phase != "delivered") | ~gone
+        let_out = inside & ~gone
+        at_beacon = [np.hypot(*(at - medivac)) <= (BEACON + MEDIVAC_STEP) * size for at in beacons]
+        right &= ~let_out | any(at_beacon)
+        phase[taken], phase[let_out] = "inside", "delivered"
+        for i, blob in enumerate(match):
+            if blob is not None and let_out[i]:
+                places[i] = blob.place
         # Nothing is inside of what is no medivac.
-        there = (phase != "inside") | (of_medivac[t] > 0)
-        of_units[t] = (right & there).sum() / (len(units) + strange)
-        before = place
-    true = covered(observed, colours)
-    waiting = [any(_alike(b, unit) and _near(b, unit, size) for b in back) for unit in first]
+        there = (phase != "inside") | of_medivac[t]
+        count = len(units) + len(blobs) - (~gone).sum()
+        of_units[t] = (right & there).sum() / count if count else 1
+    full = area_of(BEACON, size)
+    lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
+    over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)
+    discs = _discs(lie, BEACON * size, size)
+    stay = [over[:, disc].sum(axis=1) > SURE * full for disc in discs]
+    starts = np.array([unit.place for unit in first]).reshape(-1, 2)
+    waiting = [blob for blob in assign(first, starts, np.full(len(first), near), back) if blob]
     picked_up = (right & (phase != "waiting"))[: len(first)].sum()
-    delivered = (right & (phase == "delivered")).sum()
-    is_over = not any(waiting) and len(back) >= len(units)
+    is_over = len(units) > 0 and not waiting and len(back) >= len(units)
     return Judged(
         {
             "there is one medivac": of_medivac.mean(),
             "units wait, are in it, or are delivered": of_units.mean(),
+            "beacons stay": float(np.mean(stay)) if stay else 1.0,
         },
         {
-            "it moves": _enough(motion(cover, ["medivac"]), HALF * motion(true, ["medivac"])),
-            "units are picked up": _enough(picked_up, HALF * waiting.count(False)),
-            "all are delivered": delivered / len(units) if is_over else None,
+            "it moves": _enough(ours.farthest, HALF * true.farthest),
+            "units are picked up": _enough(picked_up, HALF * (len(first) - len(waiting))),
+            "all are delivered": (right & (phase == "delivered")).mean() if is_over else None,
         },
     )
 
 
-def _alike(one: Blob, other: Blob) -> bool:
-    return one.colour == other.colour and abs(one.area / other.area - 1) <= SLACK
-
-
-def _near(one: Blob, other: Blob, size: int) -> bool:
-    return bool(np.hypot(*(one.place - other.place)) < 0.02 * size + 1)
-
-
-def _match(
-    blob: Blob,
-    units: Sequence[Blob],
-    phase: np.ndarray,
-    seen: dict[int, str],
-    medivac: np.ndarray,
-    size: int,
-) -> tuple[int, str] | None:
-    """Which unit an area is, and whether it waits or is delivered; None: none of them."""
-    like = [i for i, unit in enumerate(units) if i not in seen and _alike(blob, unit)]
-    for i in like:
-        if phase[i] == "waiting" and _near(blob, units[i], size):
-            return i, "waiting"
-    close = np.hypot(*(blob.place - medivac)) < (MEDIVAC + RADII[-1] + 0.03) * size + 1
-    for i in like:
-        if phase[i] != "waiting" and (close or phase[i] == "delivered"):
-            return i, "delivered"
-    return None
+move_unit = Game((*TEAMS, "cue"), _move_unit)
+collect_shards = Game(("blue", "shard", "cue"), _collect_shards)
+brawl = Game((*ARMIES, "yellow"), _brawl)
+road_trip = Game((*TEAMS, "medivac", "beacon"), _road_trip)
 
 
 def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -370,15 +304,15 @@ def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         (N,) in 0..1, 1 if it keeps all of them. NaN for bad data; infinite where the observed video
         itself breaks a rule, as its things are not recognised (those of the real game are not).
     """
+    shares = np.full(len(predicted), np.inf)
     if predicted.shape[2] != 3:
-        return np.full(len(predicted), np.inf)
-
-    found = [
-        game(ours, theirs).share if game(theirs, theirs).share == 1 else np.inf
-        for ours, theirs in zip(predicted, observed, strict=True)
-    ]
-    bad = np.isnan(predicted).any(axis=(1, 2, 3, 4))
-    return np.where(bad, np.nan, found)
+        return shares
+    for i, (ours, theirs) in enumerate(zip(predicted, observed, strict=True)):
+        true = see(theirs, game.colours)
+        if game.judge(true, true).share == 1:
+            shares[i] = game.judge(see(ours, game.colours), true).share
+    shares[np.isnan(predicted).any(axis=(1, 2, 3, 4))] = np.nan
+    return shares
 
 
 NO_VALUE = "things in the observed videos are not recognised: they are not drawn by the generator"

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.data.scv_look import GROUND, MEDIVAC, RADII, SHARD
-from stp.fetch.generators.scv_scenarios import LIMIT, SCENARIOS, Scenario, brawl, play
+from stp.data.scv_look import DEPTH, GROUND, MEDIVAC, RADII, SHARD
+from stp.fetch.generators.scv_scenarios import LIMIT, SCENARIOS, SPEEDS, Scenario, brawl, play
 from stp.fetch.raw import run_generator
+from stp.metrics.scv_rules import ARMY_STEP, MARINE_STEP, MEDIVAC_STEP
 from stp.prepare.tfrecord import read_record, records, sequence_example
 
 VIDEOS = 4
@@ -86,6 +87,42 @@ def test_armies_only_shrink_and_the_fight_ends_when_one_is_gone():
         assert (counts.diff().dropna() <= 0).all(axis=None)
     frames = list(brawl(np.random.default_rng(0), Scenario()))
     assert len({thing.colour for thing in frames[-1]}) == 1 or len(frames) == LIMIT
+
+
+def test_armies_meet_within_a_clip():
+    """Of the demo (2 -> 10 frames), or of the paper (2 -> 14)."""
+    for table in tables("brawl"):
+        counts = table[table.what == "unit"].groupby("frame").size()
+        assert counts[2] > counts[11] >= counts[15]
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "most"),
+    [
+        ("move_unit_to_border", "unit", 6 * SPEEDS[0]),
+        ("collect_mineral_shards", "unit", MARINE_STEP),
+        ("brawl", "unit", ARMY_STEP),
+        ("road_trip_with_medivac", "medivac", MEDIVAC_STEP),
+    ],
+)
+def test_nothing_goes_farther_than_the_rules_allow(name, what, most):
+    for table in tables(name):
+        paths = table[table.what == what].pivot(index="frame", columns="number", values=["x", "y"])
+        steps = paths.diff()
+        assert 0 < np.hypot(steps.x, steps.y).max(axis=None) <= most + 1e-9
+
+
+def test_units_do_not_touch():
+    """Those of one army, on the frames of a clip: each is a blob of its own at 32 pixels, too."""
+    for table in tables("brawl"):
+        for _, army in table[(table.what == "unit") & (table.frame < 16)].groupby(
+            ["frame", "colour"]
+        ):
+            places, edges = army[["x", "y"]].to_numpy(), np.array(RADII)[army.kind] * (1 + DEPTH)
+            gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+            gaps -= edges[:, None] + edges
+            np.fill_diagonal(gaps, np.inf)
+            assert gaps.min() > 1.1 / 32
 
 
 def test_the_same_units_are_delivered():

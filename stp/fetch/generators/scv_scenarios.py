@@ -2,8 +2,8 @@
 
 Each plays a scenario and gives what is on the map in each frame of the game. Rules, numbers and
 ends are those of its appendix B; sizes, speeds and strengths are ours, chosen so that videos are
-about as long as the official ones. Units do not overlap, and once a scene is drawn, nothing but
-rules decides.
+about as long as the official ones. Units do not touch, so that each is to be seen, and once a
+scene is drawn, nothing but rules decides.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,6 +26,11 @@ SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
 """Of units by type, widths of the map per frame: 68 frames or more to the border."""
 TURN = 40.0
 """Radians by which lobes turn on the way over one width."""
+GAP, MARINE_GAP = 0.045, 0.025
+"""Least distance between the lobes of two units, widths of the map; marines reach a shard between
+them."""
+LEAST_REACH, DAMAGE = 0.08, 5.0
+"""Of a weapon, from edge to edge, and of a shot of the weakest type, of whose health 30 is all."""
 
 
 @dataclass(frozen=True)
@@ -117,25 +122,28 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
             if target[unit] >= 0:
                 places[unit] += step(shards[target[unit]] - places[unit], SPEEDS[MARINE])
                 gone[unit] += SPEEDS[MARINE]
-        push_apart(places, np.full(2, RADII[MARINE]))
+        push_apart(places, np.full(2, RADII[MARINE]), MARINE_GAP)
         for place in places:
             left &= np.hypot(*(shards - place).T) > contact
 
 
 def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """Two armies; each unit goes to the nearest enemy and fights until one side is gone."""
+    """Two armies; each unit goes to the nearest enemy and fights until one side is gone.
+
+    They stand so near that the first are lost among the 16 recorded frames of a clip.
+    """
     n = scenario.army
     sides = ("zerg", "terran") if rng.integers(2) else ("terran", "zerg")
     kinds = rng.integers(scenario.types, size=2 * n)
     army = np.repeat([0, 1], n)
     radii = np.array(RADII)[kinds]
-    places = np.stack([rng.uniform(0.06, 0.2, 2 * n), rng.uniform(0.06, 0.94, 2 * n)], axis=1)
+    places = np.stack([rng.uniform(0.24, 0.36, 2 * n), rng.uniform(0.06, 0.94, 2 * n)], axis=1)
     places[army == 1, 0] = 1 - places[army == 1, 0]
     for _ in range(40):
-        push_apart(places, radii)
+        push_apart(places, radii, GAP)
     speeds = np.array(SPEEDS)[kinds]
-    health, damage = 30.0 * 1.35**kinds, 1.6 * 1.2**kinds
-    reach = 0.03 + 0.02 * ((kinds + army) % 3)
+    health, damage = 30.0 * 1.35**kinds, DAMAGE * 1.2**kinds
+    reach = LEAST_REACH + 0.02 * ((kinds + army) % 3)
     alive, gone = np.ones(2 * n, bool), np.zeros(2 * n)
     units, foes = np.arange(2 * n), army[:, None] != army
     for frame in range(LIMIT):
@@ -167,7 +175,7 @@ def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
         np.subtract.at(health, enemy[shoots], damage[shoots])
         alive &= health > 0
         moved = places[alive]
-        push_apart(moved, radii[alive])
+        push_apart(moved, radii[alive], GAP)
         places[alive] = moved
 
 
@@ -271,12 +279,13 @@ def scattered(
                     return found
 
 
-def push_apart(places: np.ndarray, radii: np.ndarray) -> None:
-    """Move units that overlap away from each other, and all onto the map; in place."""
+def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
+    """Move units apart whose lobes come nearer than a gap, and all onto the map; in place."""
     for _ in range(4):
         way = places[:, None] - places[None]
         distance = np.hypot(way[..., 0], way[..., 1])
         np.fill_diagonal(distance, np.inf)
-        overlap = np.maximum(radii[:, None] + radii[None] - distance, 0)
+        room = radii * (1 + DEPTH) + gap / 2
+        overlap = np.maximum(room[:, None] + room[None] - distance, 0)
         places += (way / np.maximum(distance, 1e-9)[..., None] * overlap[..., None] / 2).sum(axis=1)
         np.clip(places, radii[:, None], 1 - radii[:, None], out=places)
