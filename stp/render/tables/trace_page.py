@@ -113,6 +113,6 @@ def _source(database: Path, scores: Sequence[str]) -> Section:
     )
     named = " and ".join(scores)
     found = made_of(database, lineage(database, cells), f"Scores {named} are made of")
-    found.notes += dict.fromkeys(cell.accepted for cell in cells if cell.accepted)
+    found.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
     found.notes.append(f"All of it: `stp show {scores[0]}`")
     return found
