@@ -81,8 +81,9 @@ def in_order(options: Json) -> Json:
     Their order is that of the channels, and a recipe knows no order of the keys of a mapping.
     """
     variables = options.get("variables")
-    is_mapping = isinstance(variables, Mapping) and bool(variables)
-    if not is_mapping or not all(of is None or isinstance(of, list) for of in variables.values()):
+    if not isinstance(variables, Mapping) or not variables:
+        return options
+    if not all(of is None or isinstance(of, list) for of in variables.values()):
         return options
     records = [{"name": name, "levels": levels or []} for name, levels in variables.items()]
     return {**options, "variables": records}

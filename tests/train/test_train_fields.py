@@ -292,7 +292,7 @@ def test_a_network_that_is_told_lead_times_reads_one_day_of_each_clip(tmp_path, 
 def test_a_network_of_one_lead_time_alone_is_told_and_shown_that_one(
     tmp_path, globe, monkeypatch, loss
 ):
-    """In each step, and in the validation."""
+    """Of two clips before the first step, in each step, and in the validation."""
     told, compared = [], []
     forecast, outputs = climax.Model._forecast, climax.Model.outputs
 
@@ -310,7 +310,7 @@ def test_a_network_of_one_lead_time_alone_is_told_and_shown_that_one(
     options = {"patch": 4, "width": 8, "depth": 1, "heads": 2}
     what = {**unet(loss=loss, batch_size=22), "model": "climax", "options": options}
     run(job(tmp_path, globe, {**what, "horizon": 1, "lead": 3}))
-    assert set(told) == {3} and len(told) == 22 + 6
+    assert set(told) == {3} and len(told) == 2 + 22 + 6
     clips = torch.from_numpy(Prepared(globe).clips("train").read(range(22)))[:, [0, 3]]
     (found,) = compared
     assert {tuple(one) for one in found.flatten(1).tolist()} == {
