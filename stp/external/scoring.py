@@ -83,8 +83,9 @@ def evaluate(
 
     Args:
         predicted: a folder of clips (films, arrays, folders of pictures; see
-            `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8 or of
-            floating-point numbers in [0, 1]; or its file (.npy, or .npz with one array).
+            `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8, of
+            floating-point numbers in [0, 1], or of whole numbers that are all 0 or 1 (masks); or
+            its file (.npy, or .npz with one array).
         true: likewise; clips belong together by their order, those of two folders by their names.
         metrics: conventions, ``<metric>.<choice>``.
         context: frames at the beginning that were shown to the model; they are not scored.
