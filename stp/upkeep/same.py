@@ -85,7 +85,7 @@ def _parquet(a: Path, b: Path) -> str | None:
 
 def _zarr(a: Path, b: Path) -> str | None:
     attributes = [read_metadata(path, "group").get("attributes", {}) for path in (a, b)]
-    found = _tree(*attributes, "attributes")
+    found = _tree(attributes[0], attributes[1], "attributes")
     old, new = array_names(a), array_names(b)
     for name in sorted({*old, *new}) if found is None else []:
         if name not in old or name not in new:
