@@ -6,7 +6,7 @@ noticed on the way wherever its format tells.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import av
 import numpy as np
@@ -175,7 +175,8 @@ def _orientation(frame: av.VideoFrame) -> tuple[bool, bool, bool]:
     The display matrix takes (x, y) of what is stored to (a x + c y, b x + d y) of what is shown;
     it is stored as the 32-bit integers a, b, u, c, d, v, ...
     """
-    stored = frame.side_data.get(Type.DISPLAYMATRIX)
+    # Its stub knows names alone.
+    stored: Any = frame.side_data.get(Type.DISPLAYMATRIX)  # type: ignore[call-overload]
     if stored is None:
         return False, False, False
     a, b, _, c, d = np.frombuffer(bytes(stored)[:20], np.int32).tolist()
