@@ -7,6 +7,7 @@ what it says. All pairs have a paired test (`stp.collect.significance`), correct
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -175,12 +176,21 @@ class _Test(NamedTuple):
             values: theirs.
             direction: which of them are better.
         """
-        for both, row in zip(
-            combinations(values, 2),
-            zip(*(column.tolist() for column in tested(ones, direction)), strict=True),
-            strict=True,
+        columns = (column.tolist() for column in tested(ones, direction))
+        for both, (low, high, p, error, p_sign, won, skewed) in zip(
+            combinations(values, 2), zip(*columns, strict=True), strict=True
         ):
-            yield cls(both, *(None if one != one else one for one in row), ones[0].clusters)
+            yield cls(
+                both,
+                None if isnan(low) else low,
+                None if isnan(high) else high,
+                p,
+                error,
+                p_sign,
+                None if isnan(won) else won,
+                skewed,
+                ones[0].clusters,
+            )
 
     def better(self, direction: Direction, corrected: float) -> int | None:
         """Number of the better value, 0 or 1, if both tests say so."""
@@ -199,7 +209,7 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
             groups.setdefault(entrant.left_out.clusters, []).append(number)
     tests: dict[tuple[int, int], _Test] = {}
     for numbers in groups.values():
-        ones = [one for n in numbers if not isinstance(one := entrants[n].left_out, str)]
+        ones = [left for n in numbers if not isinstance(left := entrants[n].left_out, str)]
         values = [_value(entrants[number]) for number in numbers]
         tests |= zip(combinations(numbers, 2), _Test.all_of(ones, values, direction), strict=True)
     untested = {}

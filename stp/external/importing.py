@@ -141,8 +141,8 @@ def import_predictions(
             copy = _only(copy, kept)
             members = len(kept)
         statistic = (statistic or STATISTIC) if members > 1 else None
-        with copy.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        with copy.open("rb") as written:
+            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
         what = windows.evaluation
         entered = {
             **what._asdict(),

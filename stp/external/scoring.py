@@ -149,7 +149,7 @@ def evaluate(
         for name, metric in about.items()
         if (seen := metric.features.get(name.partition(".")[2])) and name not in looks
     }
-    note = clips.agreement.note(clips.index["clip"])
+    note = clips.agreement.note(clips.index["clip"].tolist())
     scores = [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
     return [one._replace(note=note) for one in scores]
 
