@@ -363,8 +363,10 @@ def rates(number: int, sizes: tuple[int, ...] = SIZES) -> None:
             true = film(videos, size)
             for what in ("true", *faults(name)):
                 frames = true if what == "true" else faulty(name, what, videos, size)
-                kept = RULES[name].statistics(frames, true).mean()
-                print(name, size, what, number, f"{kept:.3f}", sep=" | ", flush=True)
+                spoilt = (frames != true).any(axis=(1, 2, 3, 4)) | (what == "true")
+                if spoilt.any():
+                    kept = RULES[name].statistics(frames[spoilt], true[spoilt]).mean()
+                    print(name, size, what, spoilt.sum(), f"{kept:.3f}", sep=" | ", flush=True)
 
 
 def tolerance(number: int) -> None:
