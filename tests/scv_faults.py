@@ -215,12 +215,15 @@ def one_larger_one_smaller(things: Things) -> Things:
 
 
 def far_from_the_medivac(video: Video) -> Video:
-    """The unit that waits longest vanishes as soon as the trip begins."""
+    """The unit that waits longest vanishes as soon as the trip begins, if it is out of reach."""
     longest = max(
         units(video[CONTEXT]) or units(video[0]),
         key=lambda one: sum(one in units(things) for things in video),
     )
     last = max(t for t, things in enumerate(video) if longest in units(things))
+    (medivac,) = (thing for thing in video[CONTEXT] if thing.what == "medivac")
+    if np.hypot(medivac.x - longest.x, medivac.y - longest.y) < 0.3:
+        return video
     return [
         [one for one in things if one.number != longest.number] if t <= last else things
         for t, things in enumerate(video)
