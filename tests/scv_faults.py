@@ -215,12 +215,15 @@ def one_larger_one_smaller(things: Things) -> Things:
 
 
 def far_from_the_medivac(video: Video) -> Video:
-    """The unit that waits longest vanishes as soon as the trip begins."""
+    """The unit that waits longest vanishes as soon as the trip begins, if it is out of reach."""
     longest = max(
         units(video[CONTEXT]) or units(video[0]),
         key=lambda one: sum(one in units(things) for things in video),
     )
     last = max(t for t, things in enumerate(video) if longest in units(things))
+    (medivac,) = (thing for thing in video[CONTEXT] if thing.what == "medivac")
+    if np.hypot(medivac.x - longest.x, medivac.y - longest.y) < 0.3:
+        return video
     return [
         [one for one in things if one.number != longest.number] if t <= last else things
         for t, things in enumerate(video)
@@ -363,8 +366,10 @@ def rates(number: int, sizes: tuple[int, ...] = SIZES) -> None:
             true = film(videos, size)
             for what in ("true", *faults(name)):
                 frames = true if what == "true" else faulty(name, what, videos, size)
-                kept = RULES[name].statistics(frames, true).mean()
-                print(name, size, what, number, f"{kept:.3f}", sep=" | ", flush=True)
+                spoilt = (frames != true).any(axis=(1, 2, 3, 4)) | (what == "true")
+                if spoilt.any():
+                    kept = RULES[name].statistics(frames[spoilt], true[spoilt]).mean()
+                    print(name, size, what, spoilt.sum(), f"{kept:.3f}", sep=" | ", flush=True)
 
 
 def tolerance(number: int) -> None:

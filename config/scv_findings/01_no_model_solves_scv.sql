@@ -9,9 +9,10 @@
 --   videos of each of the other three scenarios, 24 of 24.
 -- reading: >
 --   A scenario is solved where nearly all predicted videos are possible ones: 90 % keep the rules
---   of the game, by frames alone (a convention of strict success). Results are moderate below that;
---   dynamics are not captured where fewer than half of the videos keep them. The rules recognise
---   videos of the generator alone, so videos of the real game have no value, with the reason.
+--   of the game, by frames alone (a convention of strict success). True videos do, and faulty ones
+--   do not (docs/scv.md). Results are moderate below; dynamics are not captured where fewer than
+--   half of the videos keep the rules. The rules recognise videos of the generator alone, so videos
+--   of the real game have no value, with the reason.
 --   Success of the best of several draws counts where models are scored so, which is in their
 --   favour. Of several variants and snapshots, the most successful counts; of several seeds their
 --   mean. The paper prints no success, so nothing is judged on its numbers.

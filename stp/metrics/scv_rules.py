@@ -237,7 +237,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     )
     beacons = [blob.place for blobs in observed.of("beacon") for blob in blobs]
     phase = np.array(["waiting"] * len(first) + ["inside"] * len(missed), dtype="<U9")
-    places = np.array([unit.place for unit in units]).reshape(-1, 2)
+    places = np.array([blob.place for blob in units]).reshape(-1, 2)
     near, beside = 0.02 * size + 0.5, (MEDIVAC + RADII[-1] + 0.03) * size + 0.5
     # A unit that vanished far from the medivac, or after it was delivered, is wrong from then on.
     right = np.ones(len(units), bool)
@@ -256,9 +256,9 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
         at_beacon = [np.hypot(*(at - medivac)) <= (BEACON + MEDIVAC_STEP) * size for at in beacons]
         right &= ~let_out | any(at_beacon)
         phase[taken], phase[let_out] = "inside", "delivered"
-        for i, blob in enumerate(match):
-            if blob is not None and let_out[i]:
-                places[i] = blob.place
+        for i, unit in enumerate(match):
+            if unit is not None and let_out[i]:
+                places[i] = unit.place
         # Nothing is inside of what is no medivac.
         there = (phase != "inside") | of_medivac[t]
         count = len(units) + len(blobs) - (~gone).sum()
@@ -267,8 +267,8 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
     over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)
     discs = _discs(lie, BEACON * size, size)
-    stay = [over[:, disc].sum(axis=1) > SURE * full for disc in discs]
-    starts = np.array([unit.place for unit in first]).reshape(-1, 2)
+    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # they are faint
+    starts = np.array([blob.place for blob in first]).reshape(-1, 2)
     waiting = [blob for blob in assign(first, starts, np.full(len(first), near), back) if blob]
     picked_up = (right & (phase != "waiting"))[: len(first)].sum()
     is_over = len(units) > 0 and not waiting and len(back) >= len(units)
