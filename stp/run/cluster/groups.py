@@ -22,7 +22,9 @@ def keep_small(cpus: int) -> None:
     def bounded(self: Any) -> Any:
         if self._resources is None:
             within = copy.deepcopy(self.global_resources)  # that of the whole run stays
-            within["_cores"] = max(cpus, *(job.threads for job in self.jobs))
+            most = max(cpus, *(job.threads for job in self.jobs))
+            cores = within.get("_cores").value  # of this machine, or of --cores
+            within["_cores"] = most if cores is None else min(cores, most)
             self.global_resources = within
         return plain(self)
 
