@@ -5,14 +5,16 @@ from it, is missing.
 """
 
 import errno
+import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 from acts import name, play
 from checkout import TABLE
@@ -31,6 +33,14 @@ def stand_still():
     pause(1)
 """
 """Slowly take 1.2 GB, which is too much for the first 1.5 GB, beside torch and Snakemake."""
+NO_ENVIRONMENT = """
+import os, sys
+
+if "SLURM_JOB_ID" in os.environ and os.path.exists("broken"):
+    os.write(2, b"ModuleNotFoundError: No module named 'planted'\\n")
+    os._exit(1)
+"""
+"""No Python starts in a job."""
 
 
 # A training that ends before its time
@@ -210,7 +220,7 @@ def failing_cell(run: Scenario, quiet: Scenario) -> None:
         (run.folder / "results" / "tiny" / "partial" / "short_term.csv").read_text().splitlines()
     )
     (gap,) = [line for line in partial if "hopeless" in line]
-    assert "SimVP" in gap and len(partial) == 1 + 3
+    assert "SimVP" in gap and len(partial) == 1 + 4
     assert run.receipt("scores", MODEL), "the other network is there"
     assert SIMVP in driver.summary and "hopeless" in driver.summary, "it names the cell"
     (log,) = (run.folder / "results/tiny/logs/train").rglob(f"{SIMVP}/**/*.log")
@@ -235,6 +245,70 @@ def damaged_artefact(run: Scenario, quiet: Scenario) -> None:
     assert str(model.parent) in driver.summary
     run.forget(MODEL, "models")
     run.start().succeed()
+    assert run.same_results(quiet)
+
+
+def broken_member(run: Scenario, quiet: Scenario) -> None:
+    """One of eight jobs that were submitted together fails: the next run submits it alone."""
+    run.take_all_but(quiet)
+    (model,) = run.store.glob(f"models/*/{SIMVP}/**/model.pt")
+    model.write_bytes(model.read_bytes()[:1000])
+    for name_of_model in ("persistence", MODEL, SIMVP):
+        run.forget(name_of_model, "predictions", "scores")
+    run.configure(site={"retries": 0}, gpus=0)
+    driver = run.start()
+    driver.fail()
+    (group,) = run.jobs()
+    assert len(re.findall("Removing output files of failed job", driver.text)) > 0
+    receipts = run.receipts()
+    assert scored(receipts) >= {"persistence"}, "it is there, whatever Snakemake removed"
+    assert SIMVP not in scored(receipts)
+    assert f"predict of {SIMVP}" in driver.summary, "it names the broken one"
+    assert "persistence" not in "".join(re.findall("  failed: .*", driver.summary))
+
+    run.start().fail()
+    again = run.receipts()
+    assert {path: again[path] for path in receipts} == receipts, "finished work was touched"
+    assert scored(again) == {"persistence", MODEL}, "the broken one is in nobody's way"
+    assert len(run.jobs(f"rule_predict_short_term_.*_{SIMVP}_")) == 1, "it went alone"
+    assert not set(run.jobs("persistence")) - {group}, "what is there is not submitted"
+
+    run.forget(SIMVP, "models")
+    run.start().succeed()
+    assert run.same_results(quiet)
+
+
+def scored(receipts: Iterable[str]) -> set[str]:
+    """The models whose scores are there."""
+    return {path.split("/")[3] for path in receipts if path.startswith("scores/")}
+
+
+def no_environment(run: Scenario, quiet: Scenario) -> None:
+    """Jobs end before their verb begins: failed cells, with the log of Slurm that tells why."""
+    run.take_all_but(quiet)
+    run.forget(MODEL, "predictions", "scores")
+    run.configure(site={"retries": 0}, gpus=0)
+    (run.folder / "sitecustomize.py").write_text(NO_ENVIRONMENT)
+    (run.folder / "broken").touch()
+    driver = run.start()
+    driver.fail()
+    (group,) = run.jobs()
+    (log,) = (run.folder / ".snakemake/slurm_logs").rglob(f"{group}.log")
+    assert "planted" in log.read_text()
+    (told,) = re.findall(f"  failed: predict of {MODEL} .*", driver.summary)
+    assert "planted" in told and str(log) in told
+    why = run.run("stp", "why", "predict", MODEL).stdout
+    assert "planted" in why and str(log) in why
+    (partial,) = (run.folder / "results/tiny/partial").glob("*.duckdb")
+    with duckdb.connect(str(partial), read_only=True) as database:
+        (row,) = database.execute("SELECT model, how, detail, log FROM missing").fetchall()
+    assert row[:2] == (MODEL, "failed") and "planted" in row[2] and row[3] == str(log)
+
+    (run.folder / "broken").unlink()
+    run.start().succeed()
+    again = set(run.jobs()) - {group}
+    assert again == set(run.jobs(f"rule_(predict|score)_short_term_.*_{MODEL}_"))
+    assert len(again) == 2, "not together"
     assert run.same_results(quiet)
 
 
@@ -320,7 +394,10 @@ def test_fault_of_jobs(scenario, started):
     started[scenario].result()
 
 
-OF_PEOPLE_AND_DISKS = [failing_cell, edited_checkout, damaged_artefact, full_store]
+OF_PEOPLE_AND_DISKS = [
+    *(failing_cell, broken_member, no_environment),
+    *(edited_checkout, damaged_artefact, full_store),
+]
 
 
 @pytest.mark.long(part="slurm-people")

@@ -69,7 +69,8 @@ class Site(Strict):
         warning_seconds: how long before its time limit a training is told to save itself.
         first_status_seconds: until Snakemake first looks at a job.
         group_minutes: jobs expected to be shorter than this are submitted together.
-        group_jobs: how many of them make one submission; it asks for the sum of what they ask.
+        group_jobs: of how many cells they make one submission. It asks for what its jobs ask
+            together, but for no more CPUs than this: the others run after them.
         min_memory_mb: no job asks for less.
         memory_mb: first request of a stage, instead of the estimate.
         scratch: folder for temporary files on a node; may hold variables of the job, such as
