@@ -39,6 +39,11 @@ class _Effective(ast.NodeTransformer):
         for_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
         return (node.orelse or None) if for_types else node
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        if node.module == "typing":
+            node.names = [alias for alias in node.names if alias.name != "TYPE_CHECKING"]
+        return node if node.names else None
+
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         if isinstance(node.exc, ast.Call):  # what chooses the class of the error stays
             node.exc.args = [_WithoutTexts().visit(argument) for argument in node.exc.args]

@@ -176,5 +176,6 @@ def test_what_the_shell_hands_to_cores_counts_nowhere(tmp_path: Path, module: st
 
 def test_imports_for_types_alone_are_not_followed(tmp_path: Path):
     lines = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from stp.c.d import X\n"
+    assert of(tmp_path, "", lines) == of(tmp_path, "", "")
     files = {"__init__.py": "", "run.py": lines, "c/__init__.py": "", "c/d.py": ""}
     assert set(Sources(package(tmp_path, files)).closure(["stp.run"])) == {"stp.run"}
