@@ -502,6 +502,7 @@ def calls_and_artefacts(seeds: int) -> tuple[int, int]:
 
 
 def test_the_work_of_planning_an_artefact_does_not_grow_with_their_number():
+    calls_and_artefacts(1)  # imports
     calls, artefacts = zip(*(calls_and_artefacts(seeds) for seeds in (1, 11, 41)), strict=True)
     # From 1 to 11 seeds and from 11 to 41: the same for each artefact more, and not much.
     each = [
@@ -509,7 +510,7 @@ def test_the_work_of_planning_an_artefact_does_not_grow_with_their_number():
     ]  # fmt: skip
     assert artefacts[2] > 700
     assert each[1] < 1.05 * each[0]
-    assert each[1] < 150
+    assert each[1] < 160
 
 
 def strict(**case):

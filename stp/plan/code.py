@@ -54,6 +54,11 @@ class CodeOfPlan:
         self.sources = Sources(source)
         self._codes: dict[tuple[str, ...], Code] = {}
         self._reads: dict[str, dict[str, str]] = {}
+        self._variables = {
+            entries_of("models", name)[0]: model.environment
+            for name, model in config.models.items()
+            if model.environment
+        }
 
     def of(self, *roots: str) -> Code:
         """Fingerprint the code that root modules can run.
@@ -100,9 +105,8 @@ class CodeOfPlan:
             StpError: a declared variable is not set.
         """
         values: dict[str, str] = {}
-        for entry in entries:
-            _, kind, name = entry.removesuffix(".yaml").split("/")
-            for variable in self.config.models[name].environment if kind == "models" else ():
+        for entry in self._variables.keys() & set(entries):
+            for variable in self._variables[entry]:
                 if variable not in os.environ:
                     raise StpError(
                         f"{entry}: the variable {variable} of the environment is not set",
