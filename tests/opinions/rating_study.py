@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from stp.fetch.generators.pvqa import write_video
-from stp.human_study.rating_pages import write_rating_pages
+from stp.studies.key import RatingKey, load_key
+from stp.studies.questionnaire import write_questionnaire
 
 VIDEOS = 12
 CONTENT = {
+    "item": "rating",
     **{"question": "How good?", "consent": "I agree.", "seed": 1, "height": 40},
     **{"raters": 6, "sessions": 2, "videos": 4, "training": 2},
     "classes": {"people": ["KTH"], "robots": ["BAIR"]},
@@ -42,4 +44,5 @@ class Study:
             rows.append([name, dataset, "natural" if number < 4 else "blur"])
         with (self.raw / "pvqa" / "Tags.csv").open("w", newline="") as file:
             csv.writer(file).writerows([["Video Name", "Dataset", "Tags"], *rows])
-        self.key = write_rating_pages(self.raw / "pvqa", self.pages, study_file=self.file)
+        write_questionnaire(self.raw / "pvqa", self.pages, study_file=self.file)
+        self.key = load_key(self.pages / "key.json", RatingKey)

@@ -10,9 +10,8 @@ from browser import CHROMIUM, DRIVER, Browser
 from PIL import Image
 from rating_study import Study
 
-from stp.human_study.rating_answers import read_ratings
-from stp.human_study.rating_pages import page_path
 from stp.prepare.video import decode_film
+from stp.studies.ratings import page_path, write_ratings
 
 pytestmark = [
     pytest.mark.long(part="browser"),
@@ -85,9 +84,12 @@ def test_a_rater_trains_rates_and_comes_back_a_day_later(browser: Browser, study
     assert [(row["position"], row["choice"]) for row in rows] == [
         *[("1", "50"), ("2", "0"), ("3", "100"), ("4", "49")]
     ]
-    found = read_ratings([path], study.key, pages / "key.json")
-    assert {one.session for one in found} == {1}
-    assert sorted(one.value for one in found) == [0, 49, 50, 100]
+    table = path.with_name("Ratings")
+    write_ratings([path], study.key, pages / "key.json", table)
+    with table.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert {one["Session"] for one in found} == {"1"}
+    assert sorted(float(one["Rating"]) for one in found) == [0, 49, 50, 100]
     browser.open(page_path(pages, 1, 2))
     assert browser.run("return document.getElementById('begin').disabled")
     assert "can begin on" in browser.run("return document.getElementById('note').textContent")
@@ -104,7 +106,7 @@ def test_videos_are_enlarged_bicubically_in_the_page(browser: Browser, study: St
     begin(browser)
     browser.click("#play")
     state = browser.run("return JSON.parse(localStorage.getItem(Object.keys(localStorage).find("
-                        f"(key) => key.endsWith('{study.key.seats[1].rater}-1'))))")  # fmt: skip
+                        f"(key) => key.endsWith('{list(study.key.sessions)[1]}-1'))))")  # fmt: skip
     by_id = {asked.id: asked for asked in study.key.questions}
     heights = set()
     for question in state["order"][:4]:

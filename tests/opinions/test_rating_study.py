@@ -15,20 +15,22 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.human_study.answers import COLUMNS
-from stp.human_study.rating_answers import read_ratings
-from stp.human_study.rating_key import RatingKey
-from stp.human_study.rating_options import load_rating_study
-from stp.human_study.rating_pages import page_path, write_rating_pages
-from stp.human_study.sampling import assign
 from stp.opinions import prepared
+from stp.plan.strict import CONFIG_FOLDER
+from stp.studies.answers import COLUMNS
+from stp.studies.key import RatingKey
+from stp.studies.options import Ratings, load_study
+from stp.studies.questionnaire import write_questionnaire
+from stp.studies.ratings import page_path, write_ratings
+from stp.studies.sampling import assign
 
 BEGAN = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
 def test_every_video_has_as_many_raters_as_the_study_says():
     """50 raters with two sessions of 60 give each of 300 videos 20 ratings."""
-    study = load_rating_study()
+    study = load_study(CONFIG_FOLDER / "human_ratings.yaml")
+    assert isinstance(study, Ratings)
     assert (study.raters, study.sessions, study.videos, study.training) == (50, 2, 60, 6)
     assert (study.frames_per_second, study.hours) == (4, 24)
     found = assign(300, study.raters, study.sessions, study.videos, study.seed)
@@ -48,10 +50,10 @@ def payload(page: Path) -> dict[str, object]:
 def test_a_page_tells_nothing_of_the_videos(study: Study):
     by_id = {asked.id: asked for asked in study.key.questions}
     assert Counter(
-        q for seat in study.key.seats for s in seat.sessions for q in s
+        q for own in study.key.sessions.values() for session in own for q in session
     ) == dict.fromkeys(by_id, 4)
-    for rater, seat in enumerate(study.key.seats, start=1):
-        own = {name for session in seat.sessions for name in session}
+    for rater, (name, sessions) in enumerate(study.key.sessions.items(), start=1):
+        own = {asked for session in sessions for asked in session}
         for session in (1, 2):
             path = page_path(study.pages, rater, session)
             page = payload(path)
@@ -59,8 +61,8 @@ def test_a_page_tells_nothing_of_the_videos(study: Study):
                 [one["id"] for one in page[part]]  # type: ignore[attr-defined]
                 for part in ("questions", "training")
             )
-            assert page["rater"] == seat.rater and page["study"] == study.key.study
-            assert set(asked) == set(seat.sessions[session - 1]) and len(asked) == 4
+            assert page["rater"] == name and page["study"] == study.key.study
+            assert set(asked) == set(sessions[session - 1]) and len(asked) == 4
             assert len(training) == 2 and not own & set(training)
             assert not [one for one in study.key.questions if one.video in path.read_text()]
     for one in study.key.questions:
@@ -75,15 +77,15 @@ def test_videos_without_a_natural_one_or_a_class_are_refused(study: Study, tmp_p
     few = tmp_path / "few.json"
     few.write_text(json.dumps({**CONTENT, "classes": {"people": ["KTH"]}}))
     with pytest.raises(StpError, match="BAIR_001: no class has the dataset BAIR"):
-        write_rating_pages(raw, tmp_path / "pages", study_file=few)
+        write_questionnaire(raw, tmp_path / "pages", study_file=few)
     few.write_text(json.dumps({**CONTENT, "training": 3}))
     with pytest.raises(StpError, match="8 of 12 videos, which leaves 4"):
-        write_rating_pages(raw, tmp_path / "pages", study_file=few)
+        write_questionnaire(raw, tmp_path / "pages", study_file=few)
     tags = (raw / "Tags.csv").read_text()
     (raw / "Tags.csv").write_text(tags.replace("natural", "blur"))
     try:
         with pytest.raises(StpError, match="no natural video to be shown beside it"):
-            write_rating_pages(raw, tmp_path / "pages", study_file=study.file)
+            write_questionnaire(raw, tmp_path / "pages", study_file=study.file)
     finally:
         (raw / "Tags.csv").write_text(tags)
 
@@ -94,9 +96,9 @@ def answer(
     """Write the files of all raters as their pages would: one for each session."""
     folder.mkdir()
     by_id = {asked.id: asked for asked in key.questions}
-    for seat in key.seats:
-        for number, session in enumerate(seat.sessions):
-            with (folder / f"answers-{seat.rater}-{number}.csv").open("w", newline="") as file:
+    for rater, sessions in key.sessions.items():
+        for number, session in enumerate(sessions):
+            with (folder / f"answers-{rater}-{number}.csv").open("w", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(COLUMNS)
                 for position, name in enumerate(session, start=1):
@@ -104,7 +106,7 @@ def answer(
                     moment = BEGAN + number * timedelta(hours=hours)
                     rating = f"{quality(by_id[name].video):g}"
                     writer.writerow(
-                        [key.study, seat.rater, "", "", position, name, rating, picture, "3.0",
+                        [key.study, rater, "", "", position, name, rating, picture, "3.0",
                          moment.isoformat()]
                     )  # fmt: skip
     return folder
@@ -121,7 +123,7 @@ def test_answers_become_the_opinion_scores_that_raters_had(study: Study, tmp_pat
     out = raw / "pvqa" / "Ratings.csv"
     arguments = ["preferences", str(answers), "--key", str(study.pages / "key.json")]
     told = CliRunner().invoke(app, [*arguments, "--out", str(out)])
-    assert told.exit_code == 0 and "48 ratings of 6 raters" in told.output
+    assert told.exit_code == 0 and "48 answers of 6 raters" in told.output
     prepare(raw, tmp_path / "data", mos="ratings")
     table = prepared.open_database(tmp_path / "data", 4).table
     assert table["ratings"].to_pylist() == [4] * VIDEOS
@@ -148,7 +150,7 @@ def test_answers_that_cannot_be_are_refused(
     message: str,
 ):
     answers = answer(tmp_path / "answers", study.key, lambda _: 50, hours)
-    path = answers / f"answers-{study.key.seats[0].rater}-0.csv"
+    path = answers / f"answers-{next(iter(study.key.sessions))}-0.csv"
     path.write_text(damage(path.read_text()))
     with pytest.raises(StpError, match=message):
-        read_ratings([answers], study.key, study.pages / "key.json")
+        write_ratings([answers], study.key, study.pages / "key.json", tmp_path / "Ratings.csv")
