@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rating_study import RatingStudy
 from small_study import Paths
 
 from stp.studies.questionnaire import write_questionnaire
@@ -20,3 +21,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Paths:
     paths = Paths(tmp_path_factory.mktemp("written"), score=True)
     write_questionnaire(paths.manifest, paths.page, study_file=paths.study)
     return paths
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> RatingStudy:
+    """A study of ratings with its pages; not to be changed."""
+    return RatingStudy(tmp_path_factory.mktemp("ratings"))

@@ -17,35 +17,20 @@ Chooser = Callable[[np.random.Generator, Asked], str]
 
 def of_shares(shares: Mapping[str, float]) -> Chooser:
     """Choose a model with the probability of its name; the rest cannot tell."""
-
-    def choose(rng: np.random.Generator, asked: Asked) -> str:
-        names = [*shares, NONE]
-        odds = [*shares.values(), max(0.0, 1 - sum(shares.values()))]
-        return names[rng.choice(len(names), p=np.array(odds) / sum(odds))]
-
-    return choose
+    names = [*shares, NONE]
+    odds = np.array([*shares.values(), max(0.0, 1 - sum(shares.values()))])
+    return lambda rng, _: names[rng.choice(len(names), p=odds / odds.sum())]
 
 
 def line(
-    key: Key,
-    asked: Asked,
-    model: str,
-    rng: np.random.Generator,
-    rater: str,
-    **more: str,
+    key: Key, asked: Asked, model: str, rng: np.random.Generator, rater: str, **more: str
 ) -> dict[str, str]:
     """One answer."""
     ids = {model: i for i, model in asked.choices.items()}
     shown = rng.permutation(list(asked.choices)).tolist()
     return {
-        "study": key.study,
-        "rater": rater,
-        "age": "",
-        "gender": "",
-        "position": "1",
-        "question": asked.id,
-        "choice": ids.get(model, NONE),
-        "shown": " ".join(shown),
+        **{"study": key.study, "rater": rater, "age": "", "gender": "", "position": "1"},
+        **{"question": asked.id, "choice": ids.get(model, NONE), "shown": " ".join(shown)},
         "seconds": f"{rng.uniform(3, 30):.1f}",
         "answered_at": "2026-01-31T12:00:00.000Z",
         **more,
@@ -68,11 +53,10 @@ def crowd(
     number: int,
     choose: Chooser,
     *,
-    seed: int = 0,
     about: Callable[[int], Mapping[str, str]] = lambda _: {},
 ) -> Path:
     """Write the files of many raters who answer all questions, in an order of their own."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for i in range(number):
         rater = f"{i:016x}"
         lines = []
@@ -136,27 +120,21 @@ class Taste:
 
 
 def pair_crowd(
-    folder: Path,
-    key: PairKey,
-    wanted: Mapping[str, int],
-    choose: Callable[[np.random.Generator, AskedPair], str],
-    *,
-    raters: Iterable[int],
-    day: int,
-    seed: int = 0,
+    folder: Path, choose: Taste, wanted: Mapping[str, int], *, raters: Iterable[int], day: int
 ) -> Path:
     """Write the files of simulated raters of one round.
 
     Args:
+        choose: their taste.
         wanted: number of raters by id of the question; each is another one.
-        raters: numbers of those who are there.
+        raters: numbers of those who take part.
         day: of the month on which they answer.
     """
-    rng = np.random.default_rng(seed)
-    there = list(raters)
+    rng = np.random.default_rng(0)
+    key, numbers = choose.key, list(raters)
     lines: dict[str, list[dict[str, str]]] = defaultdict(list)
     for asked in key.questions:
-        for number in rng.choice(there, wanted.get(asked.id, 0), replace=False):
+        for number in rng.choice(numbers, wanted.get(asked.id, 0), replace=False):
             rater = f"{SIMULATED}{number:016x}"
             moment = f"2026-01-{day:02}T12:00:00.000Z"
             choice = choose(rng, asked)

@@ -72,14 +72,14 @@ def answered(study: Study) -> Iterator[Study]:
     """All answers are there: of two raters, and of a third one where these disagree."""
     taste = Taste(study.key, "FVD", noise=NOISE, similar=SIMILAR, lapse=LAPSE)
     everything = {asked.id: 2 for asked in study.key.questions}
-    pair_crowd(study.answers, study.key, everything, taste, raters=range(RATERS), day=1)
+    pair_crowd(study.answers, taste, everything, raters=range(RATERS), day=1)
     following = study.folder / "out" / "next.html"
     third, second = write_next_page(study.page, [study.answers], following)
     assert (third > 100, second) == (True, 0)
     wanted = {one["id"]: 1 for one in payload(following)["questions"]}
     assert len(wanted) == third
     others = range(RATERS, 2 * RATERS)
-    pair_crowd(study.answers, study.key, wanted, taste, raters=others, day=2)
+    pair_crowd(study.answers, taste, wanted, raters=others, day=2)
     with pytest.raises(StpError, match="no pair needs another rater"):
         write_next_page(study.page, [study.answers], following)
     yield study
@@ -284,7 +284,7 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
     key = load_key(page.with_name("key.json"), PairKey)
     two = {asked.id: 2 for asked in key.questions[:10]} | {key.questions[10].id: 1}
     taste = Taste(key, "FVD", noise=5, similar=3, lapse=0)
-    answers = pair_crowd(page.parent / "answers", key, two, taste, raters=range(3), day=1)
+    answers = pair_crowd(page.parent / "answers", taste, two, raters=range(3), day=1)
     told = stp("questionnaire", "--after", answers, "--page", page)
     following = payload(page.with_name("questionnaire-next.html"))
     assert "8 with fewer than two answers" in told

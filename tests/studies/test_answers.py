@@ -12,13 +12,12 @@ from stp.core.errors import StpError
 from stp.studies.answers import read_answers
 from stp.studies.key import NONE, BestOfKey, kept_path, load_key
 
-EVEN = of_shares(dict.fromkeys(MODELS, 0.3))
 RATER = f"{1:016x}"
 
 Lines = list[dict[str, str]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def key(written: Paths) -> BestOfKey:
     return load_key(written.key, BestOfKey)
 
@@ -35,25 +34,27 @@ def read(key: BestOfKey, *paths: Path):
 
 def test_answers_are_models_places_and_times(key: BestOfKey, tmp_path: Path) -> None:
     lines = lines_of(key)
-    lines[0] |= {"choice": NONE, "seconds": "2.5", "age": "18-24", "gender": "male"}
-    for one in lines[1:]:
+    lines[0] |= {"choice": NONE, "seconds": "2.5"}
+    for one in lines:
         one |= {"age": "18-24", "gender": "male"}
-    found = read(key, write(tmp_path / "a.csv", lines))
+    path = write(tmp_path / "a.csv", lines)
+    found = read(key, path)
     assert [answer.model for answer in found.answers] == [None] + ["mcvd"] * 11
     assert [answer.question for answer in found.answers] == list(range(12))
-    assert found.answers[0].place is None
-    assert found.answers[0].seconds == 2.5
+    assert (found.answers[0].place, found.answers[0].seconds) == (None, 2.5)
     for answer, one in zip(found.answers[1:], lines[1:], strict=True):
         assert one["shown"].split()[answer.place] == one["choice"]
     assert found.raters[RATER].age == "18-24"
+    about = key.about.model_copy(update={"cannot_tell": False})
+    with pytest.raises(StpError, match="unknown choice 'none'"):
+        read(key.model_copy(update={"about": about}), path)
 
 
 def test_a_folder_holds_files_of_many_raters(key: BestOfKey, tmp_path: Path) -> None:
-    folder = crowd(tmp_path / "answers", key, 7, EVEN)
+    folder = crowd(tmp_path / "answers", key, 7, of_shares(dict.fromkeys(MODELS, 0.3)))
     (folder / "notes.txt").write_text("no answers")
     found = read(key, folder)
-    assert len(found.raters) == 7
-    assert len(found.answers) == 7 * 12
+    assert (len(found.raters), len(found.answers)) == (7, 7 * 12)
     some = sorted(folder.glob("*.csv"))[:3]
     assert len(read(key, *some).raters) == 3
     assert len(read(key, folder, *some).raters) == 7, "a file named twice is one file"
@@ -67,45 +68,32 @@ def test_a_rater_may_answer_a_part_and_a_spreadsheet_may_have_saved_it(
     assert len(read(key, path).answers) == 4
 
 
-def changed(column: str, value: str, at: int = 2) -> Callable[[Lines], None]:
-    return lambda lines: lines[at].update({column: value})
-
-
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("changes", "said"),
     [
-        (changed("study", "0" * 16), "line 4: study '0000000000000000', not "),
-        (changed("rater", "Alice"), "line 4: rater 'Alice', not 16 hexadecimal digits"),
-        (changed("rater", ""), "line 4: rater ''"),
-        (changed("age", "12"), "line 4: age '12', not one of 18-24, 25-34"),
-        (changed("gender", "?"), "line 4: gender '?', not one of female, male"),
-        (changed("age", "18-24"), f"line 4: rater {RATER} has another age or gender than above"),
-        (changed("position", "0"), "line 4: position '0', not a number from 1 to 12"),
-        (changed("position", "13"), "line 4: position '13'"),
-        (changed("position", "1e1"), "line 4: position '1e1'"),
-        (changed("question", "0" * 12), "line 4: unknown question '000000000000'"),
-        (changed("choice", "mcvd"), "line 4: unknown choice 'mcvd'"),
-        (changed("choice", ""), "line 4: unknown choice ''"),
-        (changed("shown", "a b c"), "line 4: shown 'a b c', not the 3 choices of the question"),
-        (changed("seconds", "nan"), "line 4: seconds 'nan', not a number from 0 on"),
-        (changed("seconds", "-1"), "line 4: seconds '-1'"),
-        (changed("seconds", "long"), "line 4: seconds 'long'"),
-        (changed("answered_at", "now"), "line 4: answered_at 'now', not a time"),
-        (
-            lambda lines: lines.append(lines[2]),
-            f"line 14: rater {RATER} answered this question in line 4",
-        ),
-        (
-            lambda lines: lines[3].update({"choice": lines[2]["choice"]}),
-            "line 5: unknown choice",  # of another question
-        ),
+        ({"study": "0" * 16}, "line 4: study '0000000000000000', not "),
+        ({"rater": "Alice"}, "line 4: rater 'Alice', not 16 hexadecimal digits"),
+        ({"age": "12"}, "line 4: age '12', not one of 18-24, 25-34"),
+        ({"gender": "?"}, "line 4: gender '?', not one of female, male"),
+        ({"age": "18-24"}, f"line 4: rater {RATER} has another age or gender than above"),
+        ({"position": "0"}, "line 4: position '0', not a number from 1 to 12"),
+        ({"position": "13"}, "line 4: position '13'"),
+        ({"position": "1e1"}, "line 4: position '1e1'"),
+        ({"question": "0" * 12}, "line 4: unknown question '000000000000'"),
+        ({"choice": "mcvd"}, "line 4: unknown choice 'mcvd'"),
+        ({"choice": ""}, "line 4: unknown choice ''"),
+        ({"shown": "a b c"}, "line 4: shown 'a b c', not the 3 choices of the question"),
+        ({"seconds": "nan"}, "line 4: seconds 'nan', not a number from 0 on"),
+        ({"seconds": "-1"}, "line 4: seconds '-1'"),
+        ({"seconds": "long"}, "line 4: seconds 'long'"),
+        ({"answered_at": "now"}, "line 4: answered_at 'now', not a time"),
     ],
 )
 def test_a_bad_line_is_named(
-    key: BestOfKey, tmp_path: Path, spoil: Callable[[Lines], None], said: str
+    key: BestOfKey, tmp_path: Path, changes: dict[str, str], said: str
 ) -> None:
     lines = lines_of(key)
-    spoil(lines)
+    lines[2] |= changes
     path = write(tmp_path / "a.csv", lines)
     with pytest.raises(StpError) as error:
         read(key, path)
@@ -139,37 +127,22 @@ def test_a_malformed_file_is_refused(
     assert said in str(error.value)
 
 
-def test_cannot_tell_is_unknown_where_it_was_not_offered(key: BestOfKey, tmp_path: Path) -> None:
+def test_a_rater_counts_once_and_many_problems_are_told_at_once(
+    key: BestOfKey, tmp_path: Path
+) -> None:
     lines = lines_of(key)
-    lines[0]["choice"] = NONE
-    path = write(tmp_path / "a.csv", lines)
-    assert len(read(key, path).answers) == 12
-    about = key.about.model_copy(update={"cannot_tell": False})
-    with pytest.raises(StpError, match="unknown choice 'none'"):
-        read(key.model_copy(update={"about": about}), path)
-
-
-def test_a_rater_with_two_files_is_refused(key: BestOfKey, tmp_path: Path) -> None:
-    first = write(tmp_path / "a.csv", lines_of(key)[:5])
-    second = write(tmp_path / "b.csv", lines_of(key)[5:])
-    with pytest.raises(StpError) as error:
-        read(key, tmp_path)
-    assert f"{second}, line 2: rater {RATER} is in {first} as well" in str(error.value)
-    assert "a rater counts once" in str(error.value)
-
-
-def test_many_problems_are_told_at_once(key: BestOfKey, tmp_path: Path) -> None:
-    lines = lines_of(key)
-    for one in lines:
-        one["age"] = "7"
-    write(tmp_path / "a.csv", lines)
-    write(tmp_path / "b.csv", lines_of(key, f"{2:016x}")).write_text("")
+    first = write(tmp_path / "a.csv", [*lines[:5], lines[2]])
+    second = write(tmp_path / "b.csv", [one | {"age": "7"} for one in lines])
+    third = write(tmp_path / "c.csv", lines[5:6])
     with pytest.raises(StpError) as error:
         read(key, tmp_path)
     said = str(error.value)
-    assert "a.csv, line 2" in said
-    assert "a.csv, line 9" in said
-    assert "... and 5 more" in said
+    assert f"{first}, line 7: rater {RATER} answered this question in line 4" in said
+    assert f"{second}, line 2" in said and "... and 6 more" in said
+    with pytest.raises(StpError, match=f"{third}, line 2: rater {RATER} is in .*{second.name}"):
+        write(first, lines_of(key, f"{2:016x}"))
+        write(second, lines[:5])
+        read(key, tmp_path)
 
 
 def test_nothing_to_read_is_refused(key: BestOfKey, tmp_path: Path) -> None:
@@ -182,9 +155,7 @@ def test_nothing_to_read_is_refused(key: BestOfKey, tmp_path: Path) -> None:
 def test_answers_to_an_earlier_questionnaire_are_told_their_key(
     key: BestOfKey, tmp_path: Path
 ) -> None:
-    lines = lines_of(key)
-    for one in lines:
-        one["study"] = "feedfeedfeedfeed"
+    lines = [one | {"study": "feedfeedfeedfeed"} for one in lines_of(key)]
     path = write(tmp_path / "answers" / "a.csv", lines)
     with pytest.raises(StpError, match="take them away"):
         read_answers([path], key, tmp_path / "key.json")

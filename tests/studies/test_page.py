@@ -13,17 +13,21 @@ import zarr
 from browser import CHROMIUM, DRIVER, Browser
 from hostile import HOSTILE, UNHARMED, WORD
 from latex import latex_problems
+from PIL import Image
 from population import write_models, write_pair_study
-from small_study import CONTEXT, LEADS, MODELS, SIZES, STUDY, Paths
+from rating_study import RatingStudy
+from small_study import CONTEXT, LEADS, SIZES, STUDY, Paths
 
 from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.plan.strict import read_yaml
+from stp.prepare.video import decode_film
 from stp.studies.answers import COLUMNS, read_answers
 from stp.studies.key import NONE, BestOfKey, PairKey, load_key
 from stp.studies.pairs import write_next_page
 from stp.studies.preferences_table import render_preferences
 from stp.studies.questionnaire import write_questionnaire
+from stp.studies.ratings import page_path, write_ratings
 
 pytestmark = [
     pytest.mark.long(part="browser"),
@@ -45,18 +49,24 @@ return [...document.querySelectorAll('.clips canvas')].map((canvas) => {
 
 
 @pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with Browser(tmp_path_factory.mktemp("window")) as browser:
         yield browser
 
 
 @pytest.fixture
+def window(opened: Browser) -> Browser:
+    """A window of the usual size, without files of answers."""
+    opened.command("Emulation.clearDeviceMetricsOverride")
+    opened.command("Emulation.setEmulatedMedia", features=[])
+    for path in opened.downloads.glob("*"):
+        path.unlink()
+    return opened
+
+
+@pytest.fixture
 def browser(window: Browser, written: Paths) -> Browser:
     """A window with the page, which has forgotten what was before."""
-    window.command("Emulation.clearDeviceMetricsOverride")
-    window.command("Emulation.setEmulatedMedia", features=[])
-    for path in window.downloads.glob("*"):
-        path.unlink()
     forget(window, written.page)
     window.complaints()
     return window
@@ -83,6 +93,22 @@ def look_at(browser: Browser, frame: int) -> None:
         "seek.dispatchEvent(new Event('input'));",
         frame,
     )
+
+
+def at(browser: Browser, title: str) -> None:
+    browser.wait_for(f"{TITLE} === '{title}' && {READY}")
+
+
+def shown(browser: Browser) -> list[np.ndarray]:
+    """What all canvases show, uint8 (H, W, 3)."""
+    return [
+        np.array(data, np.uint8).reshape(height, width, 4)[..., :3]
+        for width, height, _, _, data in browser.run(PIXELS)
+    ]
+
+
+def text_of(browser: Browser, name: str) -> str:
+    return str(browser.run("return document.getElementById(arguments[0]).textContent", name))
 
 
 def saved(browser: Browser) -> Path:
@@ -120,7 +146,7 @@ def test_a_rater_answers_everything_by_keyboard(
             chosen[question] = state["shown"][question][2]
         browser.press("Enter")
     assert not browser.run("return document.getElementById('end').hidden")
-    said = browser.run("return document.getElementById('sum').textContent")
+    said = text_of(browser, "sum")
     assert said == "You answered 12 of 12 questions."
     path = saved(browser)
     assert browser.complaints() == []
@@ -149,11 +175,11 @@ def test_all_clips_show_the_same_moment_in_the_same_size(
         asked = by_id[question]
         folder = written.folder / "store" / asked.dataset
         clip = pixels(Prepared(folder / "mcvd" / "data").clips("test").read([asked.sample])[0])
-        shown = [asked.choices[name] for name in state["shown"][question]]
+        models = [asked.choices[name] for name in state["shown"][question]]
         for frame in (0, CONTEXT, CONTEXT + LEADS - 1):
             look_at(browser, frame)
             expected = [clip[frame]]
-            for model in shown:
+            for model in models:
                 store = folder / model / "predictions" / "predictions.zarr"
                 if frame < CONTEXT:
                     expected.append(clip[frame])
@@ -161,16 +187,13 @@ def test_all_clips_show_the_same_moment_in_the_same_size(
                     forecast = zarr.open_group(str(store), mode="r")["predictions"]
                     predicted = np.asarray(forecast[asked.sample])
                     expected.append(pixels(predicted)[frame - CONTEXT])
-            found = browser.run(PIXELS)
-            assert len(found) == 1 + len(MODELS)
-            assert len({tuple(canvas[:4]) for canvas in found}) == 1, "one size"
-            assert found[0][:2] == [*SIZES[asked.dataset][1:]][::-1]
-            for canvas, wanted in zip(found, expected, strict=True):
-                width, height, *_, data = canvas
-                drawn = np.array(data, np.uint8).reshape(height, width, 4)
-                assert (drawn[..., :3] == wanted).all(), (asked, frame)
+            sizes = {tuple(canvas[:4]) for canvas in browser.run(PIXELS)}
+            assert len(sizes) == 1, "one size"
+            for drawn, wanted in zip(shown(browser), expected, strict=True):
+                assert drawn.shape == (*SIZES[asked.dataset][1:], 3)
+                assert (drawn == wanted).all(), (asked, frame)
         browser.press("1", "Enter")
-        browser.wait_for(f"{TITLE} === 'Question {position + 2} of 12' && {READY}")
+        at(browser, f"Question {position + 2} of 12")
         assert browser.run("return document.querySelectorAll('.candidates .clip').length") == 3
     assert browser.complaints() == []
 
@@ -181,7 +204,7 @@ def test_clips_play_and_stop(browser: Browser, written: Paths) -> None:
     for text in ("1 of 5: given", "3 of 5: to predict", "5 of 5: to predict", "1 of 5: given"):
         browser.wait_for(f"{frame} === '{text}'")
     browser.press("Space")
-    assert browser.run("return document.getElementById('play').textContent") == "Play"
+    assert text_of(browser, "play") == "Play"
     still = browser.run(f"return {frame}")
     browser.run("return new Promise((done) => setTimeout(done, 700))")
     assert browser.run(f"return {frame}") == still
@@ -191,7 +214,7 @@ def test_clips_play_and_stop(browser: Browser, written: Paths) -> None:
     browser.command("Emulation.setEmulatedMedia", features=[calm])
     forget(browser, written.page)
     begin(browser)
-    assert browser.run("return document.getElementById('play').textContent") == "Play"
+    assert text_of(browser, "play") == "Play"
     assert browser.run(f"return {frame}") == "1 of 5: given"
 
 
@@ -291,7 +314,7 @@ def test_texts_that_look_like_code_are_shown_as_they_are(written: Paths, tmp_pat
     with Browser(tmp_path / "window") as browser:
         browser.open(page)
         for place in ("consent-text", "return", "ask-text"):
-            assert browser.run(f"return document.getElementById('{place}').textContent") == HOSTILE
+            assert text_of(browser, place) == HOSTILE
         browser.run("document.getElementById('age').value = arguments[0]", WORD)
         begin(browser)
         browser.press("1", "Enter", "2", "Enter")
@@ -320,7 +343,7 @@ def test_where_nothing_can_be_kept_it_says_so_and_goes_on(browser: Browser) -> N
         browser.wait_for(f"{TITLE} === 'Question {position} of 12'")
     assert not browser.run("return document.getElementById('unkept').hidden")
     browser.click("#finish")
-    said = browser.run("return document.getElementById('sum').textContent")
+    said = text_of(browser, "sum")
     assert said == "You answered 3 of 12 questions."
 
 
@@ -386,13 +409,9 @@ def test_pairs_are_shown_without_a_truth_and_nobody_is_asked_twice(
     page = tmp_path / "out" / "questionnaire.html"
     write_questionnaire(write_models(tmp_path, 2), page, study_file=config)
     key = load_key(page.with_name("key.json"), PairKey)
-    for path in window.downloads.glob("*"):
-        path.unlink()
     window.open(page)
     window.wait_for("!document.getElementById('start').hidden")
-    assert "Number of questions: 3." in window.run(
-        "return document.getElementById('intro').textContent"
-    )
+    assert "Number of questions: 3." in text_of(window, "intro")
     begin(window)
     text = window.run("return document.getElementById('ask').innerText")
     assert "Indistinguishable" in text and "really happened" not in text
@@ -402,18 +421,15 @@ def test_pairs_are_shown_without_a_truth_and_nobody_is_asked_twice(
     question = answers["order"][0]
     by_id = {asked.id: asked for asked in key.questions}
     look_at(window, 1)
-    shown = [found for found in window.run(PIXELS) if found[0]]
     made = [by_id[question].choices[name] for name in answers["shown"][question]]
-    assert len(shown) == 3, "the hidden truth, and two videos"
-    for canvas, model in zip(shown[1:], made, strict=True):
-        width, height, *_, data = canvas
+    # The first canvas is that of the hidden truth.
+    for drawn, model in zip(shown(window)[1:], made, strict=True):
         films = np.load(tmp_path / key.models[model].predictions / "all.npy")
-        frame = films[int(by_id[question].clip), 1].transpose(1, 2, 0)
-        assert (np.array(data, np.uint8).reshape(height, width, 4)[..., :3] == frame).all()
+        assert (drawn == films[int(by_id[question].clip), 1].transpose(1, 2, 0)).all()
     window.press("2", "Enter")
-    window.wait_for(f"{TITLE} === 'Question 2 of 3' && {READY}")
+    at(window, "Question 2 of 3")
     window.press("0", "Enter")
-    window.wait_for(f"{TITLE} === 'Question 3 of 3' && {READY}")
+    at(window, "Question 3 of 3")
     window.click("#finish")
     path = saved(window)
     found = read_answers([path], key, page.with_name("key.json"))
@@ -433,6 +449,88 @@ def test_pairs_are_shown_without_a_truth_and_nobody_is_asked_twice(
     assert write_next_page(page, rounds, following) == (0, 3)
     window.run("location.reload()")
     window.wait_for("!document.getElementById('end').hidden")
-    said = window.run("return document.getElementById('sum').textContent")
+    said = text_of(window, "sum")
     assert said.startswith("You have answered all of these questions before")
+    assert window.complaints() == []
+
+
+def test_a_rater_trains_rates_and_comes_back_a_day_later(
+    window: Browser, rated: RatingStudy
+) -> None:
+    pages = rated.pages
+    window.open(page_path(pages, 1, 2))
+    assert not window.run("return document.getElementById('begin').disabled")
+    window.open(page_path(pages, 1, 1))
+    begin(window)
+    for number in (1, 2):
+        at(window, f"Training {number} of 2")
+        window.press("Enter")  # not before there is an answer
+        assert window.run("return document.getElementById('next').disabled")
+        window.run("document.getElementById('rating').focus()")
+        window.press("Up", "Enter")
+    # With the mouse; in the middle the slider does not move, and still that is an answer.
+    at(window, "Question 1 of 4")
+    window.click("#rating")
+    window.click("#next")
+    for number, key in ((2, "Home"), (3, "End"), (4, "Down")):
+        at(window, f"Question {number} of 4")
+        window.run("document.getElementById('rating').focus()")
+        window.press(key, "Enter")
+    window.wait_for("!document.getElementById('end').hidden")
+    path = saved(window)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["position"], row["choice"]) for row in rows] == [
+        *[("1", "50"), ("2", "0"), ("3", "100"), ("4", "49")]
+    ]
+    table = path.with_name("Ratings")
+    write_ratings([path], rated.key, pages / "key.json", table)
+    with table.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert {one["Session"] for one in found} == {"1"}
+    assert sorted(float(one["Rating"]) for one in found) == [0, 49, 50, 100]
+    window.open(page_path(pages, 1, 2))
+    assert window.run("return document.getElementById('begin').disabled")
+    assert "can begin on" in text_of(window, "note")
+    day = "Object.keys(localStorage).filter((key) => key.endsWith('session-1'))[0]"
+    window.run(f"localStorage.setItem({day}, Date.now() - 24 * 3600e3)")
+    window.open(page_path(pages, 1, 2))
+    begin(window)
+    assert window.complaints() == []
+
+
+def test_videos_are_enlarged_bicubically_in_the_page(window: Browser, rated: RatingStudy) -> None:
+    """As Pillow enlarges them; videos that are high enough keep their pixels. They are looped."""
+    window.open(page_path(rated.pages, 2, 1))
+    begin(window)
+    window.click("#play")
+    state = window.run("return JSON.parse(localStorage.getItem(Object.keys(localStorage).find("
+                        f"(key) => key.endsWith('{list(rated.key.sessions)[1]}-1'))))")  # fmt: skip
+    by_id = {asked.id: asked for asked in rated.key.questions}
+    heights = set()
+    for question in state["order"][:4]:
+        asked = by_id[question]
+        frame = window.run("return Number(document.getElementById('seek').value)")
+        assert all(width == seen for width, _, seen, *_ in window.run(PIXELS))
+        files = asked.natural, f"Predicted_Videos/{asked.video}.mp4"
+        for drawn, file in zip(shown(window), files, strict=True):
+            frames = list(decode_film(rated.raw / "pvqa" / file))[frame]
+            heights.add(len(frames))
+            if len(frames) < 40:
+                assert drawn.shape == (40, 48, 3)
+                # In float: of bytes, Pillow rounds and clips between the two directions.
+                large = [
+                    Image.fromarray(channel.astype(np.float32)).resize(
+                        (48, 40), Image.Resampling.BICUBIC
+                    )
+                    for channel in np.moveaxis(frames, -1, 0)
+                ]
+                expected = np.stack(large, axis=-1).clip(0, 255)
+                assert np.abs(drawn - expected).max() <= 0.51
+            else:
+                np.testing.assert_array_equal(drawn, frames)
+        window.run("document.getElementById('rating').focus()")
+        window.press("Up", "Enter")
+        window.wait_for(READY)
+    assert heights == {20, 48}
     assert window.complaints() == []

@@ -19,7 +19,7 @@ CONTENT = {
 }
 
 
-class Study:
+class RatingStudy:
     """Where a study lies.
 
     Attributes:
