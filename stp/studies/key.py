@@ -15,6 +15,9 @@ from stp.studies.options import BestOf, Item, Pairs, Ratings
 NONE = "none"
 """The choice of a rater who cannot tell."""
 
+Kind = Literal["equal", "spread", "gap"]
+"""How models of a scenario are chosen."""
+
 REMEDY = "name the key.json that was written with the questionnaire"
 
 
@@ -110,7 +113,7 @@ class Scenario(Strict):
     """
 
     name: str
-    kind: Literal["equal", "spread", "gap"]
+    kind: Kind
     metric: str
     models: list[str]
     reason: str = ""

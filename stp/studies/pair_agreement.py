@@ -57,13 +57,13 @@ class Judged(NamedTuple):
     answers: list[Answer]
 
 
-class _Hits(NamedTuple):
-    """What a metric is counted by: a value 0 or 1, a rater and a pair of models for each answer."""
+class _Vote(NamedTuple):
+    """What a metric is counted by: whether it agrees, with whom, on which models and question."""
 
-    hits: list[bool]
-    raters: list[str] | None
-    pairs: list[int]
-    comparisons: int
+    hit: bool
+    rater: str
+    pair: int
+    question: str
 
 
 def agreements(
@@ -97,9 +97,10 @@ def agreements(
                 # Figure 5 counts answers of no difference; how Table 1 does is not said.
                 is_papers = counting == (ALL_ANSWERS if scenario.kind == "gap" else DECIDED)
                 their = printed.get((scenario.name, metric)) if is_papers else None
-                found.append(_of_metric(key, scenario, here, metric, counting, their))
+                found.append(_row(key, scenario, here, metric, counting, their))
         if scenario.kind != "gap":
-            found.append(_among_raters(key, scenario, here, printed.get((scenario.name, RATERS))))
+            their = printed.get((scenario.name, RATERS))
+            found.append(_row(key, scenario, here, RATERS, ALL_ANSWERS, their))
     return found
 
 
@@ -116,17 +117,9 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
     for step, points in steps.items():
         if len(points) > 1:
             models = list(dict.fromkeys(name for one in points for name in one.models))
-            reason = "" if models else points[0].reason
-            name = f"all bases +{step:g}"
-            whole = Scenario(
-                name=name,
-                kind="gap",
-                metric=points[0].metric,
-                models=models,
-                reason=reason,
-                step=step,
-            )
-            found.append((whole, points))
+            changes = {"models": models, "reason": "" if models else points[0].reason}
+            changes |= {"name": f"all bases +{step:g}", "base": None, "low": None, "high": None}
+            found.append((points[0].model_copy(update=changes), points))
     return found
 
 
@@ -143,109 +136,79 @@ def _judged(key: PairKey, read: Answers | None) -> list[Judged]:
     return found
 
 
-def _of_metric(
-    key: PairKey,
-    scenario: Scenario,
-    here: Sequence[Judged],
-    metric: str,
-    counting: str,
-    published: float | None,
-) -> Agreement:
-    if scenario.kind == "equal" and metric == scenario.metric:
-        return _row(key, scenario, metric, counting, here, None, 0, CHOSEN_EQUAL, published)
-    said = [(one, key.better(metric, one.asked)) for one in here]
-    known = [(one, better) for one, better in said if better is not None]
-    none = not any(key.models[name].values.get(metric) is not None for name in scenario.models)
-    reason = scenario.reason if not scenario.models else ""
-    if not reason and none:
-        reason = f"no value of {key.about.metrics[metric].convention}"
-    hits = _majority(known) if counting == MAJORITY else _answers(known, counting)
-    ties = len(said) - len(known)
-    return _row(key, scenario, metric, counting, here, hits, ties, reason, published)
-
-
-def _answers(known: Iterable[tuple[Judged, str]], counting: str) -> _Hits:
-    hits, raters, pairs, comparisons = [], [], [], 0
-    for one, better in known:
-        own = [a for a in one.answers if counting == ALL_ANSWERS or a.model is not None]
-        comparisons += bool(own)
-        for answer in own:
-            hits.append(answer.model == better)
-            raters.append(answer.rater)
-            pairs.append(one.pair)
-    return _Hits(hits, raters, pairs, comparisons)
-
-
-def _majority(known: Iterable[tuple[Judged, str]]) -> _Hits:
-    hits, pairs = [], []
-    for one, better in known:
-        model, votes = Counter(answer.model for answer in one.answers).most_common(1)[0]
-        if votes >= 2 and model is not None:
-            hits.append(model == better)
-            pairs.append(one.pair)
-    return _Hits(hits, None, pairs, len(hits))
-
-
-def _among_raters(
-    key: PairKey, scenario: Scenario, here: Sequence[Judged], published: float | None
-) -> Agreement:
-    twice = [one for one in here if len(one.answers) >= 2]
-    hits = _Hits(
-        [agree(one.answers) for one in twice], None, [one.pair for one in twice], len(twice)
-    )
-    reason = scenario.reason if not scenario.models else ""
-    return _row(key, scenario, RATERS, ALL_ANSWERS, here, hits, 0, reason, published)
+def _said(answers: Sequence[Answer], counting: str) -> list[tuple[str | None, str]]:
+    """Models, and who named them; a majority is of nobody."""
+    if counting == MAJORITY:
+        model, votes = Counter(answer.model for answer in answers).most_common(1)[0]
+        return [(model, "")] if votes >= 2 and model is not None else []
+    named = [answer for answer in answers if counting == ALL_ANSWERS or answer.model is not None]
+    return [(answer.model, answer.rater) for answer in named]
 
 
 def _row(
     key: PairKey,
     scenario: Scenario,
+    here: Sequence[Judged],
     metric: str,
     counting: str,
-    here: Sequence[Judged],
-    hits: _Hits | None,
-    ties: int,
-    reason: str,
     published: float | None,
 ) -> Agreement:
-    counts = _share(hits) if hits is not None and not reason else None
+    votes: list[_Vote] = []
+    ties, reason = 0, "" if scenario.models else scenario.reason
+    of_raters = counting != MAJORITY and metric != RATERS
+    convention = "" if metric == RATERS else key.about.metrics[metric].convention
+    rated = [key.models[name] for name in scenario.models]
+    if metric == RATERS:
+        twice = [one for one in here if len(one.answers) >= 2]
+        votes = [_Vote(agree(one.answers), "", one.pair, one.asked.id) for one in twice]
+    elif scenario.kind == "equal" and metric == scenario.metric:
+        reason, of_raters = CHOSEN_EQUAL, False
+    else:
+        if not reason and all(model.values.get(metric) is None for model in rated):
+            reason = f"no value of {convention}"
+        for one in here:
+            better = key.better(metric, one.asked)
+            ties += better is None
+            for model, rater in _said(one.answers, counting) if better is not None else []:
+                votes.append(_Vote(model == better, rater, one.pair, one.asked.id))
+    counts = None if reason else _share(votes, of_raters)
     if counts is not None and counts.value is None:
         reason = NOBODY if not here else "no answer counts"
-    interval = counts.clustered if counts is not None else None
-    rated = [key.models[name] for name in scenario.models]
+    low, high, why = counts.clustered if counts is not None else (None, None, "")
     names = {answer.rater for one in here for answer in one.answers}
-    low, high = (interval.low, interval.high) if interval else (None, None)
     return Agreement(
-        source=" and ".join(sorted({one.source for one in rated})),
+        source=" and ".join(sorted({model.source for model in rated})),
         scale=key.scale,
-        protocol=" and ".join(sorted({one.protocol for one in rated} - {""})),
+        protocol=" and ".join(sorted({model.protocol for model in rated} - {""})),
         comparable=False,
         study=key.study,
         scenario=scenario.name,
         kind=scenario.kind,
         metric=metric,
-        convention=key.about.metrics[metric].convention if metric in key.about.metrics else "",
+        convention=convention,
         counting=counting,
         value=_percent(counts.value if counts is not None else None),
         ci95_low=_percent(low),
         ci95_high=_percent(high),
-        reason=reason or (interval.reason if interval else "") or None,
-        pairs=len(set(hits.pairs)) if hits else 0,
-        comparisons=hits.comparisons if hits else 0,
-        answers=len(hits.hits) if hits else 0,
-        raters=len(names if hits is None or hits.raters is None else set(hits.raters)),
+        reason=reason or why or None,
+        pairs=len({vote.pair for vote in votes}),
+        comparisons=len({vote.question for vote in votes}),
+        answers=len(votes),
+        raters=len({vote.rater for vote in votes} if of_raters else names),
         ties=ties,
         simulated=any(name.startswith(SIMULATED) for name in names),
         published=published,
     )
 
 
-def _share(hits: _Hits) -> Share:
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(hits.raters or ()))}
-    raters = None if hits.raters is None else np.array([numbers[name] for name in hits.raters])
-    pairs = np.array(hits.pairs, np.int64)
+def _share(votes: Sequence[_Vote], of_raters: bool) -> Share:
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
     return share(
-        np.array(hits.hits, np.float64), raters, pairs, np.zeros(len(pairs)), resamples=RESAMPLES
+        np.array([vote.hit for vote in votes], np.float64),
+        np.array([numbers[vote.rater] for vote in votes]) if of_raters else None,
+        np.array([vote.pair for vote in votes], np.int64),
+        np.zeros(len(votes)),
+        resamples=RESAMPLES,
     )
 
 

@@ -1,12 +1,11 @@
 """Which models of a population raters compare (section 4.3 of the paper on FVD)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from stp.studies.key import Rated, Scenario
+from stp.studies.key import Kind, Rated, Scenario
 from stp.studies.options import Gaps, Pairs
 
 QUARTILE = 0.25
@@ -19,17 +18,22 @@ NONE = np.empty(0, np.int64)
 def choose(study: Pairs, models: Mapping[str, Rated]) -> list[Scenario]:
     """Choose the models of every scenario; of those that are impossible, say why."""
     found = []
-    for heading in study.equal:
-        higher = study.metrics[heading].higher_is_better
+    wanted: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
+    wanted += [("spread", heading) for heading in study.spread]
+    for kind, heading in wanted:
         names, values = _finite(models, heading)
-        reason = _too_few(names, heading, study.models)
-        chosen = NONE if reason else equal(values, study.models, higher_is_better=higher)
-        found.append(_scenario("equal", f"eq. {heading}", heading, names, values, chosen, reason))
-    for heading in study.spread:
-        names, values = _finite(models, heading)
-        reason = _too_few(names, heading, study.models)
-        chosen = NONE if reason else spread(values, study.models)
-        found.append(_scenario("spread", f"spr. {heading}", heading, names, values, chosen, reason))
+        chosen, reason = NONE, ""
+        if len(names) < study.models:
+            reason = (
+                f"{len(names)} models have a value of {heading}, and {study.models} are compared"
+            )
+        elif kind == "equal":
+            higher = study.metrics[heading].higher_is_better
+            chosen = equal(values, study.models, higher_is_better=higher)
+        else:
+            chosen = spread(values, study.models)
+        name = f"{'eq' if kind == 'equal' else 'spr'}. {heading}"
+        found.append(_scenario(kind, name, heading, names, values, chosen, reason))
     if study.gaps:
         found += _gaps(study.gaps, study, models)
     return found
@@ -52,23 +56,14 @@ def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, Rated]) -> Iterable[Sce
             elif len(others) < gaps.models:
                 reason = f"{len(others)} of {gaps.models} models at this step"
             chosen = np.append(first, others) if len(first) and len(others) else NONE
-            one = _scenario("gap", gap_name(base, step), gaps.metric, names, values, chosen, reason)
+            one = _scenario(
+                "gap", f"base{base:g} +{step:g}", gaps.metric, names, values, chosen, reason
+            )
             yield one.model_copy(update={"base": base, "step": step})
 
 
-def gap_name(base: float, step: float) -> str:
-    """Name a point of Figure 5: ``base200 +10``."""
-    return f"base{base:g} +{step:g}"
-
-
-def _too_few(names: Sequence[str], heading: str, count: int) -> str:
-    if len(names) >= count:
-        return ""
-    return f"{len(names)} models have a value of {heading}, and {count} are compared"
-
-
 def _scenario(
-    kind: Literal["equal", "spread", "gap"],
+    kind: Kind,
     name: str,
     metric: str,
     names: Sequence[str],
