@@ -62,9 +62,9 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
                 "given": pixels(reader.read_context(sample, sample + 1)[0]),
                 "beside": pixels(reader.read(sample, sample + 1)[1][0]),
             }
-            for model, one in readers.items():
+            for model, predictions in readers.items():
                 # Of several forecasts of a sample, the first: a draw, as raters would get one.
-                predicted = one.read(sample, sample + 1)[0][0, 0]
+                predicted = predictions.read(sample, sample + 1)[0][0, 0]
                 secret.update(np.ascontiguousarray(predicted).tobytes())
                 shown[f"model {model}"] = pixels(predicted)
             row = reader.index.iloc[sample]
@@ -93,7 +93,7 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
         models={name: plan.names.models[name] for name in study.models},
         datasets={name: plan.names.datasets[name] for name in study.clips},
         sources=sources,
-        questions=sorted(asked, key=lambda one: one.id),
+        questions=sorted(asked, key=lambda drawn_clip: drawn_clip.id),
     )
     words = {**WORDS, "letters": letters, "note": "" if is_official else TRIAL}
     return Draft(study_file, key, words, [Page(out, questions, {})], pictures)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.disk import beside, write_text, writing
+from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.render.pictures import sprites
@@ -72,9 +72,11 @@ class Page:
 
     def shown(self) -> list[str]:
         """Ids of its pictures."""
-        asked = [*self.questions, *self.training]
-        names = [[*one["choices"], one.get("given"), one.get("beside")] for one in asked]
-        return sorted({name for own in names for name in own if name})
+        names: set[str] = set()
+        for asked in [*self.questions, *self.training]:
+            names.update(asked["choices"])
+            names.update(asked[extra] for extra in ("given", "beside") if extra in asked)
+        return sorted(names)
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,14 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
             remedy=f"ask for fewer items, or allow more, in {draft.file}",
         )
     with writing(key_path), ExitStack() as stack:
-        # The stack unwinds from the last entry to the first: the key stands for all.
-        stack.enter_context(beside(key_path)).write_text(key.text(), encoding="utf-8")
+        # It unwinds from the last entry to the first: once all are written, the keys are put in
+        # place, and then the pages, which stand for them.
         for number, page in enumerate(draft.pages, start=1):
-            write_text(page.path, text(page))
+            temporary = stack.enter_context(beside(page.path))
+            temporary.write_text(text(page), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
-        write_text(kept_path(key_path, key.study), key.text())
+        for path in (key_path, kept_path(key_path, key.study)):
+            stack.enter_context(beside(path)).write_text(key.text(), encoding="utf-8")
     return key
 
 

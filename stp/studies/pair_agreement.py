@@ -117,9 +117,10 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
     for step, points in steps.items():
         if len(points) > 1:
             models = list(dict.fromkeys(name for one in points for name in one.models))
-            changes = {"models": models, "reason": "" if models else points[0].reason}
-            changes |= {"name": f"all bases +{step:g}", "base": None, "low": None, "high": None}
-            found.append((points[0].model_copy(update=changes), points))
+            reason = "" if models else points[0].reason
+            changes = {"name": f"all bases +{step:g}", "models": models, "reason": reason}
+            unset = dict.fromkeys(("base", "low", "high"))
+            found.append((points[0].model_copy(update=changes | unset), points))
     return found
 
 

@@ -73,8 +73,8 @@ def pairs(
                 continue  # the base with each of the others
             for clip in clips:
                 name = opaque(json.dumps(["pair", *sorted(two), clip]))
-                choices = dict(sorted((opaque(json.dumps([one, clip])), one) for one in two))
-                new = AskedPair(id=name, choices=choices, clip=clip, scenarios=[])
+                ids = {opaque(json.dumps([model, clip])): model for model in two}
+                new = AskedPair(id=name, choices=dict(sorted(ids.items())), clip=clip, scenarios=[])
                 asked.setdefault(name, new).scenarios.append(scenario.name)
     sources = {population.models[name].source for name in names}
     key = PairKey(
@@ -84,9 +84,9 @@ def pairs(
         size=len(population.models),
         models={name: population.models[name] for name in names},
         scenarios=scenarios,
-        questions=sorted(asked.values(), key=lambda one: one.id),
+        questions=sorted(asked.values(), key=lambda pair: pair.id),
     )
-    questions = [question(one.id, list(one.choices)) for one in key.questions]
+    questions = [question(pair.id, list(pair.choices)) for pair in key.questions]
     pictures = {
         opaque(json.dumps(of)): partial(np.asarray, frames) for of, frames in videos.items()
     }
@@ -168,8 +168,8 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     key_path = first_page.with_name("key.json")
     key = load_key(key_path, PairKey)
     payload = read_page(first_page)
-    listed = [one["id"] for one in payload["questions"]]
-    if payload["study"] != key.study or listed != [one.id for one in key.questions]:
+    listed = [asked["id"] for asked in payload["questions"]]
+    if payload["study"] != key.study or listed != [pair.id for pair in key.questions]:
         raise StpError(
             f"{key_path} is not the key of {first_page}",
             expected="the page and the key that `stp questionnaire` wrote together",
@@ -188,7 +188,7 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
             remedy="make the table: stp preferences",
         )
     shown = {name for asked in questions for name in asked["choices"]}
-    payload["pictures"] = {n: one for n, one in payload["pictures"].items() if n in shown}
+    payload["pictures"] = {name: payload["pictures"][name] for name in sorted(shown)}
     payload["questions"] = questions
     payload["round"] = hashlib.sha256(json.dumps(questions).encode()).hexdigest()[:8]
     with writing(out):

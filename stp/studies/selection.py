@@ -18,9 +18,9 @@ NONE = np.empty(0, np.int64)
 def choose(study: Pairs, models: Mapping[str, Rated]) -> list[Scenario]:
     """Choose the models of every scenario; of those that are impossible, say why."""
     found = []
-    wanted: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
-    wanted += [("spread", heading) for heading in study.spread]
-    for kind, heading in wanted:
+    columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
+    columns += [("spread", heading) for heading in study.spread]
+    for kind, heading in columns:
         names, values = _finite(models, heading)
         chosen, reason = NONE, ""
         if len(names) < study.models:

@@ -35,6 +35,7 @@ from stp.studies import selection
 from stp.studies.answers import SIMULATED, Answer, Answers, read_answers
 from stp.studies.key import NONE, AskedPair, PairKey, Rated, Scenario, load_key
 from stp.studies.options import Pairs, load_study
+from stp.studies.page import read_page
 from stp.studies.pair_agreement import agreements
 from stp.studies.pair_table import render_agreement
 from stp.studies.pairs import write_next_page
@@ -76,18 +77,13 @@ def answered(study: Study) -> Iterator[Study]:
     following = study.folder / "out" / "next.html"
     third, second = write_next_page(study.page, [study.answers], following)
     assert (third > 100, second) == (True, 0)
-    wanted = {one["id"]: 1 for one in payload(following)["questions"]}
+    wanted = {one["id"]: 1 for one in read_page(following)["questions"]}
     assert len(wanted) == third
     others = range(RATERS, 2 * RATERS)
     pair_crowd(study.answers, taste, wanted, raters=others, day=2)
     with pytest.raises(StpError, match="no pair needs another rater"):
         write_next_page(study.page, [study.answers], following)
     yield study
-
-
-def payload(page: Path):
-    text = page.read_text().split('<script type="application/json" id="study">')[1]
-    return json.loads(text.split("</script>")[0])
 
 
 def scenario(key: PairKey, name: str):
@@ -123,7 +119,7 @@ def test_a_population_becomes_pairs_whose_page_says_nothing_of_models(study: Stu
     pairs = Counter((frozenset(asked.choices.values()), asked.clip) for asked in key.questions)
     assert set(pairs.values()) == {1}, "what two scenarios want is asked once"
     shown = study.page.read_text()
-    about = payload(study.page)
+    about = read_page(study.page)
     about["pictures"] = None  # random letters
     words = [*key.models, *key.about.metrics, FVD, PSNR, "eq.", "spr.", "base200", "small0", "bair"]
     assert not [word for word in words if word in json.dumps(about)]
@@ -234,33 +230,30 @@ def test_a_third_answer_counts_only_where_two_disagree(study: Study, tmp_path: P
     assert found["FVD", "decided"] == (None, 0) and found["Among raters", "all"] == (100, 1)
 
 
-def test_hostile_answers_are_refused_in_one_error(study: Study, tmp_path: Path) -> None:
+def test_a_rater_may_have_a_file_of_each_round_and_counts_once(
+    study: Study, tmp_path: Path
+) -> None:
     key, rng = study.key, np.random.default_rng(0)
-    rater = f"{3:016x}"
-    lines = [line(key, asked, NONE, rng, rater) for asked in key.questions[:3]]
+    lines = [line(key, asked, NONE, rng, f"{3:016x}") for asked in key.questions[:3]]
     first = write(tmp_path / "one.csv", lines[:2])
-    rest = write(tmp_path / "two.csv", lines[2:])
-    assert len(read_answers([first, rest], key, study.key_path).answers) == 3, "two rounds"
-    for bad, said in (
-        (lines[1:], r"answered this question in .*one\.csv, line 3"),
-        ([lines[2] | {"question": "0" * 12}], "unknown question"),
-        ([lines[2] | {"choice": "0" * 12}], "unknown choice"),
-        ([lines[2] | {"study": "f" * 16}], "study 'ffffffffffffffff', not"),
+    second = write(tmp_path / "two.csv", lines[2:])
+    assert len(read_answers([first, second], key, study.key_path).answers) == 3
+    write(second, lines[1:])
+    said = r"two\.csv, line 2: .* answered this question in .*one\.csv, line 3"
+    with pytest.raises(StpError, match=said):
+        read_answers([first, second], key, study.key_path)
+
+
+def test_a_key_of_pairs_that_does_not_fit_is_refused(study: Study, tmp_path: Path) -> None:
+    text, damaged = study.key_path.read_text(), tmp_path / "key.json"
+    name = scenario(study.key, "spr. FVD").models[0]
+    for old, new, said in (
+        ('"higher_is_better": false', '"higher_is_better": 7', "higher_is_better"),
+        ('"questions": [', '"questions": [7,', "questions.0"),
+        (f'"{name}": {{', '"other": {', "does not list"),
     ):
-        write(tmp_path / "two.csv", bad)
-        with pytest.raises(StpError, match=said) as refused:
-            read_answers([first, rest], key, study.key_path)
-        assert "two.csv, line 2" in str(refused.value)
-    damaged = tmp_path / "key.json"
-    text = study.key_path.read_text()
-    name = scenario(key, "spr. FVD").models[0]
-    for broken, said in (
-        (text.replace('"higher_is_better": false', '"higher_is_better": 7', 1), "higher_is_better"),
-        (text.replace('"questions": [', '"questions": [7,', 1), "questions.0"),
-        (text.replace(f'"{name}": {{', '"other": {', 1), "does not list"),
-    ):
-        assert broken != text
-        damaged.write_text(broken)
+        assert old in text
+        damaged.write_text(text.replace(old, new, 1))
         with pytest.raises(StpError, match=said):
             load_key(damaged, PairKey)
 
@@ -286,7 +279,7 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
     taste = Taste(key, "FVD", noise=5, similar=3, lapse=0)
     answers = pair_crowd(page.parent / "answers", taste, two, raters=range(3), day=1)
     told = stp("questionnaire", "--after", answers, "--page", page)
-    following = payload(page.with_name("questionnaire-next.html"))
+    following = read_page(page.with_name("questionnaire-next.html"))
     assert "8 with fewer than two answers" in told
     by = {one["id"]: one["answered_by"] for one in following["questions"]}
     assert len(by[key.questions[10].id]) == 1 and by[key.questions[11].id] == []
