@@ -14,7 +14,7 @@ from stp.data.prepared import Prepared
 from stp.plan.manifest import Cell, load_manifest
 from stp.score.predictions import Predictions
 from stp.studies.key import AskedClip, BestOfKey, Source
-from stp.studies.options import LETTERS, BestOf, load_study
+from stp.studies.options import LETTERS, BestOf, load_item
 from stp.studies.page import TRIAL, Draft, Opaque, Page, question
 from stp.studies.sampling import draw
 
@@ -45,8 +45,7 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
             damaged.
     """
     plan = load_manifest(manifest)
-    study = load_study(study_file, plan.scale)
-    assert isinstance(study, BestOf), "`stp.studies.questionnaire` looks at the item"
+    study = load_item(BestOf, study_file, plan.scale)
     cells: dict[tuple[str, str], Cell] = {}
     for cell in plan.cells:  # of several seeds the first
         if cell.key.subset == "test" and cell.key.trained_on == cell.key.tested_on:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -200,6 +200,7 @@ class Ratings(Study):
 
 
 Item = BestOf | Pairs | Ratings
+S = TypeVar("S", BestOf, Pairs, Ratings)
 ITEMS: dict[str, type[Item]] = {"best_of": BestOf, "pair": Pairs, "rating": Ratings}
 BEST_OF_FILE = CONFIG_FOLDER / "human_study.yaml"
 
@@ -226,3 +227,16 @@ def load_study(path: Path, scale: str = "") -> Item:
     if kind is None:
         raise StpError(f"{path}: item is {item!r}", expected=f"one of {', '.join(ITEMS)}")
     return check(kind, content, str(path))
+
+
+def load_item(kind: type[S], path: Path, scale: str = "") -> S:
+    """Read a study of one kind of item, as `load_study` does.
+
+    Raises:
+        StpError: the file is missing, says something unknown, or is of another item.
+    """
+    study = load_study(path, scale)
+    if isinstance(study, kind):
+        return study
+    item = next(name for name, own in ITEMS.items() if own is kind)
+    raise StpError(f"{path}: item is {study.item}", expected=f"a study of the item {item}")

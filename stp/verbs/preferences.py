@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from stp.core.errors import StpError
 from stp.run.results import last_results
 from stp.verbs.app import Log, app, examples, say
 
@@ -149,7 +148,7 @@ def preferences(
     from stp.collect.people_agreement import TABLE
     from stp.plan.suite import suites_with
     from stp.studies.key import BestOfKey, Key, PairKey, RatingKey, load_key
-    from stp.studies.options import Pairs, load_study
+    from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
     from stp.studies.pairs import nobody_asked
     from stp.studies.preferences_table import render_preferences
@@ -157,9 +156,7 @@ def preferences(
 
     if not answers and study is None:
         raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
-    about = None if study is None else load_study(study)
-    if about is not None and not isinstance(about, Pairs):
-        raise StpError(f"{study}: item is {about.item}", expected="a study of the item pair")
+    about = None if study is None else load_item(Pairs, study)
     if about is not None and not answers and not key.exists():
         asked: Key = nobody_asked(about)
     else:

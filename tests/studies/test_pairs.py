@@ -34,7 +34,7 @@ from stp.plan.strict import CONFIG_FOLDER
 from stp.studies import selection
 from stp.studies.answers import SIMULATED, Answer, Answers, read_answers
 from stp.studies.key import NONE, AskedPair, PairKey, Rated, Scenario, load_key
-from stp.studies.options import Pairs, load_study
+from stp.studies.options import Pairs, load_item
 from stp.studies.page import read_page
 from stp.studies.pair_agreement import agreements
 from stp.studies.pair_table import render_agreement
@@ -324,7 +324,7 @@ def test_a_store_is_selected_from_in_sql_and_directions_are_checked(
     config = write_pair_study(tmp_path / "wrong.yaml", **few, metrics=wrong, spread=["FVD"])
     with pytest.raises(StpError, match="higher_is_better is True, but False"):
         write_questionnaire(population, study.page, study_file=config)
-    assert isinstance(load_study(CONFIG_FOLDER / "human_pairs.yaml"), Pairs)
+    assert load_item(Pairs, CONFIG_FOLDER / "human_pairs.yaml").gaps is not None
 
 
 def test_the_bases_of_a_step_have_an_interval_together() -> None:

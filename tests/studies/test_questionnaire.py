@@ -23,7 +23,7 @@ from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.render.pictures import sprites
 from stp.studies.key import BestOfKey, Key, PairKey, load_key
-from stp.studies.options import BEST_OF_FILE, BestOf, load_study
+from stp.studies.options import BEST_OF_FILE, BestOf, Pairs, load_item
 from stp.studies.page import read_page
 from stp.studies.questionnaire import write_questionnaire
 from stp.studies.sampling import draw
@@ -264,10 +264,10 @@ def test_what_the_scale_lacks_is_named(study: Paths) -> None:
 def test_a_scale_has_a_study_of_its_own(study: Paths) -> None:
     study.study.write_text(study.study.read_text() + "scales: {demo: {clips: {kth: 2}}}\n")
     assert len(write(study).questions) == 2
-    other = load_study(study.study, "paper")
-    assert isinstance(other, BestOf) and other.clips == {"bair": 6, "kth": 6}
-    papers = load_study(BEST_OF_FILE, "paper")
-    assert isinstance(papers, BestOf)
+    assert load_item(BestOf, study.study, "paper").clips == {"bair": 6, "kth": 6}
+    with pytest.raises(StpError, match="item is best_of"):
+        load_item(Pairs, study.study)
+    papers = load_item(BestOf, BEST_OF_FILE, "paper")
     assert papers.clips == {"bair": 15, "robonet": 15, "human36m": 5}
     assert papers.models == ["earthformer", "mcvd", "predrnnpp", "tau"]
 

@@ -18,7 +18,7 @@ from stp.core.errors import StpError
 from stp.opinions import prepared
 from stp.plan.strict import CONFIG_FOLDER
 from stp.studies.key import RatingKey
-from stp.studies.options import Ratings, load_study
+from stp.studies.options import Ratings, load_item
 from stp.studies.page import read_page
 from stp.studies.questionnaire import write_questionnaire
 from stp.studies.ratings import page_path, write_ratings
@@ -29,8 +29,7 @@ BEGAN = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 def test_every_video_has_as_many_raters_as_the_study_says() -> None:
     """50 raters with two sessions of 60 give each of 300 videos 20 ratings."""
-    study = load_study(CONFIG_FOLDER / "human_ratings.yaml")
-    assert isinstance(study, Ratings)
+    study = load_item(Ratings, CONFIG_FOLDER / "human_ratings.yaml")
     assert (study.raters, study.sessions, study.videos, study.training) == (50, 2, 60, 6)
     assert (study.frames_per_second, study.hours) == (4, 24)
     found = assign(300, study.raters, study.sessions, study.videos, study.seed)
