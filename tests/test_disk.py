@@ -12,11 +12,11 @@ from stp.core.errors import StpError
 from stp.data.zarr_codecs import check_codecs
 from stp.external.scoring import evaluate
 from stp.fetch.raw import _glob
-from stp.human_study.answers import _files
+from stp.inspect.guess_tracks import members
 from stp.inspect.new_dataset import members_of
-from stp.inspect.new_tracks import members
 from stp.prepare.own.videos import probe
 from stp.score.video_folder import find_clips
+from stp.studies.answers import files_of_answers
 
 
 @pytest.mark.parametrize("name", ["", "/a", "..", "../a", "a/../../b", "a\nb"])
@@ -64,7 +64,7 @@ def test_only_files_and_folders_are_read(tmp_path, monkeypatch):
         ("a.csv", members),
         ("a.zarr/c/0/0", members_of),
         ("a.mp4", lambda folder: _glob("*.mp4", [folder])),
-        ("rater.csv", lambda folder: _files([folder])),
+        ("rater.csv", lambda folder: files_of_answers([folder])),
     ],
 )
 def test_a_named_pipe_in_a_folder_is_refused_by_its_name(tmp_path, name, read):

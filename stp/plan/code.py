@@ -22,7 +22,7 @@ RENDER = {
     "convention_effects": "stp.render.tables.convention_effects",
     "view": "stp.render.tables.view_table",
     "runtime": "stp.render.tables.runtime",
-    "human_preferences": "stp.human_study.table",
+    "human_preferences": "stp.studies.preferences_table",
     "reproduction": "stp.render.tables.reproduction",
     "noise_study": "stp.render.tables.noise_study",
     "sample_size": "stp.render.tables.sample_size",
@@ -30,7 +30,7 @@ RENDER = {
     "content_motion": "stp.render.tables.content_motion",
     "trust_cards": "stp.render.tables.trust_cards",
     "success_correlations": "stp.render.tables.success_correlations",
-    "agreement_with_people": "stp.human_study.pair_table",
+    "agreement_with_people": "stp.studies.pair_table",
 }
 """The root module of what makes each kind of table from them: an edit makes no other one again."""
 

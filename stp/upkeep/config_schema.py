@@ -13,9 +13,6 @@ from pydantic import TypeAdapter
 
 from stp.core.disk import write_text, writing
 from stp.export.references import Reference
-from stp.human_study.options import Study
-from stp.human_study.pair_options import PairStudy
-from stp.human_study.rating_options import RatingStudy
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
 from stp.plan.dataset import Dataset
@@ -28,6 +25,7 @@ from stp.plan.suite import Suite
 from stp.plan.weights import Network
 from stp.run.cluster.site import Site
 from stp.run.costs.estimate import Constants
+from stp.studies.options import BestOf, Pairs, Ratings
 
 Json = dict[str, Any]
 SUFFIX = ".schema.json"
@@ -57,9 +55,9 @@ KINDS = {
     "site": Kind(Site, "site.yaml", "The site"),
     "weights": Kind(Network, "weights.yaml", "Weights of metrics"),
     "costs": Kind(Constants, "costs.yaml", "Constants of estimates"),
-    "human_study": Kind(Study, "human_study.yaml", "The human preference study"),
-    "human_pairs": Kind(PairStudy, "human_pairs.yaml", "Pairs of models that raters compare"),
-    "human_ratings": Kind(RatingStudy, "human_ratings.yaml", "Ratings of single videos"),
+    "human_study": Kind(BestOf, "human_study.yaml", "The human preference study"),
+    "human_pairs": Kind(Pairs, "human_pairs.yaml", "Pairs of models that raters compare"),
+    "human_ratings": Kind(Ratings, "human_ratings.yaml", "Ratings of single videos"),
     "references": Kind(Reference, "references.yaml", "Works to cite"),
 }
 SEVERAL = ("weights", "references")

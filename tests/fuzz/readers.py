@@ -516,12 +516,12 @@ READERS = {
         "key.json", lambda path: path.write_text(received.KEY.text()), received.read_key
     ),
     "JSON, key of pairs": Reader(
-        "key.json", lambda path: path.write_text(received.PAIR_KEY.text()), received.read_pair_key
+        "key.json", lambda path: path.write_text(received.PAIR_KEY.text()), received.read_key
     ),
     "JSON, key of ratings": Reader(
         "key.json",
         lambda path: path.write_text(received.RATING_KEY.text()),
-        received.read_rating_key,
+        received.read_key,
     ),
     "CSV, population": Reader("models.csv", received.write_population, received.read_population),
 }

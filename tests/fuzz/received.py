@@ -24,15 +24,13 @@ from stp.export import checking
 from stp.external import importing
 from stp.external import windows as exported
 from stp.external.submitted import open_source, read_windows
-from stp.human_study.answers import COLUMNS, read_answers
-from stp.human_study.key import Asked, Key, Source, load_key
-from stp.human_study.pair_agreement import agreements
-from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
-from stp.human_study.pair_options import Measure
-from stp.human_study.population import TablePopulation
-from stp.human_study.rating_key import RatedVideo, RatingKey, Seat, load_rating_key
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import identity
+from stp.studies.answers import COLUMNS, read_answers
+from stp.studies.key import BestOfKey, Key, PairKey, RatingKey, load_key
+from stp.studies.options import Measure
+from stp.studies.pair_agreement import agreements
+from stp.studies.population import TablePopulation
 from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS
 
@@ -221,14 +219,20 @@ def read_submission(path: Path) -> None:
 
 # Answers of raters
 
-KEY = Key(
-    study="0" * 16, scale="demo", question="Which is best?", cannot_tell=True, age_groups=["18-24"],
-    genders=["female"], seed=1, pictures="lossless", models={"mau": "MAU", "tau": "TAU"},
-    datasets={"kth": "KTH"},
-    sources=[Source("kth", name, 0, "synthetic", "synthetic", "demo", False, "x")
-             for name in ("mau", "tau")],
-    questions=[Asked("q1", "kth", 0, "a", "v", {"c1": "mau", "c2": "tau"})],
-)  # fmt: skip
+WORDS = {"question": "Which is best?", "consent": "I take part.", "seed": 1}
+FVD = {"convention": "fvd.predicted_only", "higher_is_better": False}
+SOURCE = {"dataset": "kth", "seed": 0, "source": "synthetic", "release": "synthetic",
+          "protocol": "demo", "official_paper_protocol": False, "predictions": "x"}  # fmt: skip
+TWO = ("mau", "tau")
+KEY = BestOfKey.model_validate({
+    "study": "0" * 16, "pictures": "lossless", "scale": "demo",
+    "about": {"item": "best_of", "age_groups": ["18-24"], "genders": ["female"], "models": TWO,
+              "clips": {"kth": 1}, **WORDS},
+    "models": {"mau": "MAU", "tau": "TAU"}, "datasets": {"kth": "KTH"},
+    "sources": [{**SOURCE, "model": name} for name in TWO],
+    "questions": [{"id": "q1", "dataset": "kth", "sample": 0, "clip": "a", "cluster": "v",
+                   "choices": {"c1": "mau", "c2": "tau"}}],
+})  # fmt: skip
 
 
 def write_answers(path: Path) -> None:
@@ -242,43 +246,37 @@ def read_the_answers(path: Path) -> None:
         assert answer.model in (None, "mau", "tau") and np.isfinite(answer.seconds)
 
 
-PAIR_KEY = PairKey(
-    study="0" * 16, scale="demo", population="results.duckdb", size=2, question="Which is better?",
-    seed=1, pictures="lossless", metrics={"FVD": Scored("fvd.predicted_only", False)},
-    models={name: Rated({"FVD": 200.5 + n}, "synthetic", "demo", "x")
-            for n, name in enumerate(("mau", "tau"))},
-    scenarios=[Scenario("spr. FVD", "spread", "FVD", ["mau", "tau"], low=200.5, high=201.5)],
-    questions=[Compared("q1", "a", ["spr. FVD"], {"c1": "mau", "c2": "tau"})],
-)  # fmt: skip
+PAIR_KEY = PairKey.model_validate({
+    "study": "0" * 16, "pictures": "lossless", "scale": "demo", "population": "results.duckdb",
+    "size": 2, "about": {"item": "pair", "metrics": {"FVD": FVD}, "spread": ["FVD"], **WORDS},
+    "models": {name: {"values": {"FVD": 200.5 + n}, "source": "synthetic", "protocol": "demo",
+                      "predictions": "x"} for n, name in enumerate(TWO)},
+    "scenarios": [{"name": "spr. FVD", "kind": "spread", "metric": "FVD", "models": TWO,
+                   "low": 200.5, "high": 201.5}],
+    "questions": [{"id": "q1", "clip": "a", "scenarios": ["spr. FVD"],
+                   "choices": {"c1": "mau", "c2": "tau"}}],
+})  # fmt: skip
+RATING_KEY = RatingKey.model_validate({
+    "study": "0" * 16, "pictures": "lossless", "folder": "pvqa",
+    "about": {"item": "rating", "raters": 1, "videos": 2, "classes": {"people": ["KTH"]}, **WORDS},
+    "questions": [{"id": f"q{n}", "natural": f"{n}.mp4", "choices": {f"c{n}": f"{n}"}}
+                  for n in (1, 2)],
+    "sessions": {"0" * 12 + "0001": [["q1"], ["q2"]]},
+})  # fmt: skip
 
 
-def read_pair_key(path: Path) -> None:
-    found = load_pair_key(path)
-    if found is None:
-        load_key(path)
-        return
-    for asked in found.questions:
-        for metric in found.metrics:
-            assert found.better(metric, asked) in (None, *found.models)
-    agreements(found, None, [])
-
-
-RATING_KEY = RatingKey(
-    study="0" * 16, folder="pvqa", question="How good is it?", seed=1, hours=24.0,
-    pictures="lossless", questions=[RatedVideo(f"q{n}", f"{n}.mp4", {f"c{n}": f"{n}"})
-                                    for n in (1, 2)],
-    seats=[Seat("0" * 12 + "0001", [["q1"], ["q2"]])],
-)  # fmt: skip
-
-
-def read_rating_key(path: Path) -> None:
-    found = load_rating_key(path)
-    if found is None:
-        load_key(path)
-        return
-    names = {asked.id: asked.video for asked in found.questions}
-    for seat in found.seats:
-        assert all(isinstance(names[name], str) for own in seat.sessions for name in own)
+def read_key(path: Path) -> None:
+    key = load_key(path, Key)
+    names = {asked.id for asked in key.questions}
+    if isinstance(key, PairKey):
+        for asked in key.questions:
+            for metric in key.about.metrics:
+                assert key.better(metric, asked) in (None, *key.models)
+        agreements(key, None, [])
+    elif isinstance(key, RatingKey):
+        assert all(names.issuperset(own) for both in key.sessions.values() for own in both)
+    else:
+        assert isinstance(key, BestOfKey) and {q.dataset for q in key.questions} <= {*key.datasets}
 
 
 def write_population(path: Path) -> None:
@@ -289,9 +287,3 @@ def read_population(path: Path) -> None:
     found = TablePopulation(path, {"FVD": Measure(convention="fvd.x", higher_is_better=False)})
     for model in found.models.values():
         assert model.values["FVD"] is None or np.isfinite(model.values["FVD"])
-
-
-def read_key(path: Path) -> None:
-    found = load_key(path)
-    assert all(isinstance(asked, Asked) for asked in found.questions)
-    assert all(isinstance(title, str) for title in found.models.values())

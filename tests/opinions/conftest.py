@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from opinion_files import SMALL, prepare
-from rating_study import Study
 
 from stp.core.job import silent
 from stp.fetch.generators import pvqa as generator
@@ -38,9 +37,3 @@ def raw(opinions: Path) -> Path:
 def data(opinions: Path) -> Path:
     """The same, prepared from the ratings."""
     return opinions / "data"
-
-
-@pytest.fixture(scope="session")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A study of ratings with its pages; not to be changed."""
-    return Study(tmp_path_factory.mktemp("ratings"))

@@ -7,7 +7,7 @@ import pytest
 from checkout import TABLE, Checkout
 from raters import crowd, of_shares
 
-from stp.human_study.key import load_key
+from stp.studies.key import BestOfKey, load_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"
@@ -64,7 +64,7 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     assert "human_preferences" not in planned.stdout
 
     folder = checkout.folder / "results/small-study/human_study"
-    key = load_key(folder / "key.json")
+    key = load_key(folder / "key.json", BestOfKey)
     crowd(folder / "answers", key, 12, of_shares({"persistence": 0.7, "context_mean": 0.3}))
     made = snakemake(checkout, STUDY)
     assert made.returncode == 0, made.stdout
@@ -81,7 +81,7 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     checkout.edit(CONFIG, "seed: 42", "seed: 43")
     made = snakemake(checkout, PAGE)
     assert made.returncode == 0, made.stdout
-    assert load_key(folder / "key.json").study != key.study
+    assert load_key(folder / "key.json", BestOfKey).study != key.study
     (checkout.folder / STUDY).unlink()
     (checkout.folder / MADE).unlink()
     refused = snakemake(checkout, STUDY)

@@ -1,7 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
-from stp.human_study import options as human_study
+from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
 from stp.plan.manifests import published_names
@@ -259,7 +259,7 @@ def can_reproduce():
 def study_predictions(wildcards):
     """The receipts of the predictions that raters shall see, if the scale has them all."""
     manifest_behind("human_preferences")(wildcards)
-    study = human_study.load_study(PLAN.config.scale.scale)
+    study = load_item(BestOf, BEST_OF_FILE, PLAN.config.scale.scale)
     made = {}
     for one in PLAN.cells:
         cell = one.cell
@@ -270,7 +270,7 @@ def study_predictions(wildcards):
             and cell.trained_on == cell.tested_on
         ):
             made.setdefault((cell.model, cell.tested_on), one)
-    human_study.demand(study, PLAN.config.scale.scale, made)
+    study.demand(PLAN.config.scale.scale, made, BEST_OF_FILE)
     needed = [made[model, dataset] for dataset in study.clips for model in study.models]
     return [f"{STORE}/{one.predictions.receipt}" for one in needed]
 

@@ -1,0 +1,130 @@
+"""The best of several predictions of a clip: which clips are drawn, and their questions."""
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.data.pixels import pixels
+from stp.data.prepared import Prepared
+from stp.plan.manifest import Cell, load_manifest
+from stp.score.predictions import Predictions
+from stp.studies.key import AskedClip, BestOfKey, Source
+from stp.studies.options import LETTERS, BestOf, load_item
+from stp.studies.page import TRIAL, Draft, Opaque, Page, question
+from stp.studies.sampling import draw
+
+WORDS = {
+    "title": "Which prediction is best?",
+    "intro": "Each question shows what really happened in a short clip, and several predictions of "
+    "it. All were given the same first frames and had to guess how the clip goes on. Choose the "
+    "one that you find best. Nothing has to be done in one go, since your answers are kept in this "
+    "browser. Number of questions: ",
+    "beside": "What really happened",
+    "choice": "Prediction",
+    "none_text": "I cannot tell",
+}
+
+
+def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draft:
+    """Draw and read clips.
+
+    Args:
+        manifest: of a dimension whose models are tested as they were trained; names predictions
+            and data.
+        out: path of the page (.html).
+        study_file: what to ask about.
+        report: is told the progress.
+
+    Raises:
+        StpError: the study asks about what the scale does not have, or data or predictions are
+            damaged.
+    """
+    plan = load_manifest(manifest)
+    study = load_item(BestOf, study_file, plan.scale)
+    cells: dict[tuple[str, str], Cell] = {}
+    for cell in plan.cells:  # of several seeds the first
+        if cell.key.subset == "test" and cell.key.trained_on == cell.key.tested_on:
+            cells.setdefault((cell.key.model, cell.key.tested_on), cell)
+    study.demand(plan.scale, cells, study_file)
+    secret = hashlib.sha256(study.model_dump_json().encode())
+    drawn: list[tuple[str, int, str, str, dict[str, np.ndarray]]] = []
+    for name, count in study.clips.items():
+        readers = _readers(study, cells, name)
+        reader = readers[study.models[0]]
+        for sample in draw(reader.index["cluster"], count, study.seed, name):
+            shown = {
+                "given": pixels(reader.read_context(sample, sample + 1)[0]),
+                "beside": pixels(reader.read(sample, sample + 1)[1][0]),
+            }
+            for model, predictions in readers.items():
+                # Of several forecasts of a sample, the first: a draw, as raters would get one.
+                predicted = predictions.read(sample, sample + 1)[0][0, 0]
+                secret.update(np.ascontiguousarray(predicted).tobytes())
+                shown[f"model {model}"] = pixels(predicted)
+            row = reader.index.iloc[sample]
+            drawn.append((name, sample, str(row["clip"]), str(row["cluster"]), shown))
+            report("clips read", len(drawn), sum(study.clips.values()))
+    opaque = Opaque(secret.digest())
+    asked, questions = [], []
+    pictures: dict[str, Callable[[], np.ndarray]] = {}
+    for name, sample, clip, cluster, shown in drawn:
+        ids = {what: opaque(f"{name}/{sample}/{what}") for what in shown}
+        pictures |= {ids[what]: partial(np.asarray, frames) for what, frames in shown.items()}
+        models = {ids[f"model {model}"]: model for model in study.models}
+        choices = dict(sorted(models.items()))
+        asked.append(
+            AskedClip(id=opaque(f"{name}/{sample}"), choices=choices, dataset=name, sample=sample,
+                      clip=clip, cluster=cluster)
+        )  # fmt: skip
+        beside = {what: ids[what] for what in ("given", "beside")}
+        questions.append(question(asked[-1].id, list(choices), **beside))
+    sources = [_source(cells[model, name]) for name in study.clips for model in study.models]
+    is_official = all(source.source == "official" for source in sources)
+    letters = LETTERS[: len(study.models)]
+    key = BestOfKey(
+        about=study,
+        scale=plan.scale,
+        models={name: plan.names.models[name] for name in study.models},
+        datasets={name: plan.names.datasets[name] for name in study.clips},
+        sources=sources,
+        questions=sorted(asked, key=lambda drawn_clip: drawn_clip.id),
+    )
+    words = {**WORDS, "letters": letters, "note": "" if is_official else TRIAL}
+    return Draft(study_file, key, words, [Page(out, questions, {})], pictures)
+
+
+def _readers(
+    study: BestOf, cells: dict[tuple[str, str], Cell], dataset: str
+) -> dict[str, Predictions]:
+    """Predictions for a dataset, by model."""
+    data = Prepared(Path(cells[study.models[0], dataset].data))
+    is_video = data.frames.dtype == np.uint8 and data.shape[0] in (1, 3)
+    if not is_video or data.attrs.get("variables"):
+        raise StpError(
+            f"human study: {dataset} is no video ({data.shape[0]} channels of {data.frames.dtype})",
+            expected="datasets of 8-bit grey or colour pictures",
+            remedy="leave it out of `clips` in the configuration of the study",
+        )
+    own = {model: cells[model, dataset] for model in study.models}
+    return {
+        model: Predictions(cell.demand_predictions(), data, cell.key.subset)
+        for model, cell in own.items()
+    }
+
+
+def _source(cell: Cell) -> Source:
+    return Source(
+        dataset=cell.key.tested_on,
+        model=cell.key.model,
+        seed=cell.key.seed,
+        source=cell.source,
+        release=cell.release,
+        protocol=cell.protocol,
+        official_paper_protocol=cell.official_paper_protocol,
+        predictions=str(cell.demand_predictions()),
+    )

@@ -1,0 +1,242 @@
+"""What a study with people asks about: one configuration with three kinds of item."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, field_validator, model_validator
+
+from stp.core.errors import StpError, nearest
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+
+LETTERS = "ABCDEFGHIJ"
+"""What predictions are called on the page."""
+
+# Words go into CSV files of raters as they are, and spreadsheets run what begins as a formula.
+Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n\t=+@-][^,;\"\r\n]*$", max_length=40)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Study(Strict):
+    """What every study has.
+
+    Attributes:
+        item: what a question is: the `best_of` several predictions, a `pair` of videos, or the
+            `rating` of one.
+        question: what raters are asked about each item.
+        frames_per_second: of the moving pictures.
+        max_megabytes: of a page.
+        consent: what a rater agrees to.
+        return_to: what to do with the file of answers.
+        seed: of all draws.
+    """
+
+    item: str
+    question: str = Field(min_length=1)
+    frames_per_second: float = Field(default=5, gt=0, le=60)
+    max_megabytes: float = Field(default=25, gt=0)
+    consent: str = Field(min_length=1)
+    return_to: str = ""
+    seed: int = Field(ge=0)
+
+
+class BestOf(Study):
+    """A study of the best of several predictions.
+
+    Attributes:
+        cannot_tell: whether raters may answer that they cannot tell.
+        age_groups: that a rater may choose from; none are asked for if empty.
+        genders: likewise.
+        clips: number of test clips by dataset.
+        models: that are compared.
+    """
+
+    item: Literal["best_of"]
+    cannot_tell: bool = True
+    age_groups: list[Word] = Field(default_factory=list)
+    genders: list[Word] = Field(default_factory=list)
+    clips: dict[str, Count] = Field(min_length=1)
+    models: list[str] = Field(min_length=2, max_length=len(LETTERS))
+
+    @field_validator("models", "age_groups", "genders")
+    @classmethod
+    def _once(cls, names: list[str]) -> list[str]:
+        if len(set(names)) < len(names):
+            raise ValueError("every name once")
+        return names
+
+    def demand(self, scale: str, planned: Iterable[tuple[str, str]], path: Path) -> None:
+        """Refuse a study of what a scale does not have.
+
+        Args:
+            scale: its name.
+            planned: (model, dataset) of all short-term cells of the scale.
+            path: where the study comes from.
+
+        Raises:
+            StpError: a model was not tested on a dataset; names all of them.
+        """
+        planned = set(planned)
+        asked = [(model, dataset) for dataset in self.clips for model in self.models]
+        missing = [f"{model} on {data}" for model, data in asked if (model, data) not in planned]
+        if missing:
+            datasets = dict.fromkeys(dataset for _, dataset in sorted(planned))
+            models = dict.fromkeys(model for model, _ in sorted(planned))
+            raise StpError(
+                f"{path}: the scale {scale} has no short-term predictions of {', '.join(missing)}",
+                expected=f"datasets out of {', '.join(datasets)}; models out of "
+                f"{', '.join(models)}",
+                remedy=f"describe a smaller study under `scales: {scale}:` there, or add these to "
+                "the scale file",
+            )
+
+
+class Measure(Strict):
+    """A metric that is compared with people.
+
+    Attributes:
+        convention: its name in the results store, or a column of a CSV file.
+        higher_is_better: its direction.
+    """
+
+    convention: str = Field(min_length=1)
+    higher_is_better: bool
+
+
+class Gaps(Strict):
+    """The study of how small a difference people see.
+
+    Attributes:
+        metric: heading of the metric.
+        bases: values of models that others are compared with.
+        steps: by how much the others are worse.
+        models: others at each step.
+        tolerance: how far the value of a model may be from what is wanted.
+    """
+
+    metric: str
+    bases: list[float] = Field(min_length=1)
+    steps: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    models: Count = 5
+    tolerance: float = Field(gt=0)
+
+
+class Pairs(Study):
+    """A study of pairs of videos, of models that are chosen by their scores.
+
+    Attributes:
+        metrics: by the heading of the table.
+        models: of each scenario.
+        videos: of each model, of the same clips for all.
+        equal: headings of metrics that models are chosen to be equal in.
+        spread: headings of metrics that models are chosen to be spread in.
+        gaps: the study of small differences; None leaves it out.
+    """
+
+    cannot_tell: ClassVar[bool] = True
+    age_groups: ClassVar[list[str]] = []
+    genders: ClassVar[list[str]] = []
+
+    item: Literal["pair"]
+    metrics: dict[Word, Measure] = Field(min_length=1)
+    models: int = Field(default=10, ge=2)
+    videos: Count = 3
+    equal: list[str] = Field(default_factory=list)
+    spread: list[str] = Field(default_factory=list)
+    gaps: Gaps | None = None
+
+    @model_validator(mode="after")
+    def _are_metrics(self) -> "Pairs":
+        named = [*self.equal, *self.spread, *([self.gaps.metric] if self.gaps else [])]
+        for name in named:
+            if name not in self.metrics:
+                raise ValueError(
+                    f"no metric {name!r} under `metrics`: {nearest(name, self.metrics)}"
+                )
+        if not named:
+            raise ValueError("something under `equal`, `spread` or `gaps`")
+        if any(len(set(names)) < len(names) for names in (self.equal, self.spread)):
+            raise ValueError("every metric once under `equal` and under `spread`")
+        return self
+
+
+class Ratings(Study):
+    """A study of single videos, which people rate from 0 to 100 beside a natural one.
+
+    Attributes:
+        height: in pixels, that lower videos are enlarged to.
+        raters: how many people.
+        sessions: of each.
+        videos: of a session.
+        hours: from one session of a rater to the next, at least.
+        training: videos before each session, whose ratings do not count.
+        classes: datasets by the class of what their videos show.
+    """
+
+    cannot_tell: ClassVar[bool] = False
+    age_groups: ClassVar[list[str]] = []
+    genders: ClassVar[list[str]] = []
+
+    item: Literal["rating"]
+    height: int = Field(default=240, ge=1, le=2160)
+    raters: int = Field(ge=1, le=9999)
+    sessions: Count = 2
+    videos: int = Field(ge=2)
+    hours: float = Field(default=24, ge=0)
+    training: int = Field(default=6, ge=0)
+    classes: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=1)
+
+    @field_validator("classes")
+    @classmethod
+    def _once(cls, classes: dict[str, list[str]]) -> dict[str, list[str]]:
+        names = [name for datasets in classes.values() for name in datasets]
+        if len(set(names)) < len(names):
+            raise ValueError("every dataset in one class")
+        return classes
+
+    def class_of(self, dataset: str) -> str | None:
+        """The class of a dataset; None where it has none."""
+        return next((name for name, own in self.classes.items() if dataset in own), None)
+
+
+Item = BestOf | Pairs | Ratings
+S = TypeVar("S", BestOf, Pairs, Ratings)
+ITEMS: dict[str, type[Item]] = {"best_of": BestOf, "pair": Pairs, "rating": Ratings}
+BEST_OF_FILE = CONFIG_FOLDER / "human_study.yaml"
+
+
+def load_study(path: Path, scale: str = "") -> Item:
+    """Read a study.
+
+    Args:
+        path: the file; under ``scales`` it may say what is different at a scale.
+        scale: its name; empty for none.
+
+    Raises:
+        StpError: the file is missing or says something unknown.
+    """
+    content: Any = read_yaml(path)
+    if not isinstance(content, dict):
+        raise StpError(f"{path}: no study", expected="keys such as item, question and seed")
+    scales = content.pop("scales", None) or {}
+    if not isinstance(scales, dict) or not all(isinstance(own, dict) for own in scales.values()):
+        raise StpError(f"{path}: scales", expected="for each scale the keys that differ there")
+    content |= scales.get(scale, {})
+    item = content.get("item")
+    kind = ITEMS.get(item) if isinstance(item, str) else None
+    if kind is None:
+        raise StpError(f"{path}: item is {item!r}", expected=f"one of {', '.join(ITEMS)}")
+    return check(kind, content, str(path))
+
+
+def load_item(kind: type[S], path: Path, scale: str = "") -> S:
+    """Read a study of one kind of item, as `load_study` does.
+
+    Raises:
+        StpError: the file is missing, says something unknown, or is of another item.
+    """
+    study = load_study(path, scale)
+    if isinstance(study, kind):
+        return study
+    item = next(name for name, own in ITEMS.items() if own is kind)
+    raise StpError(f"{path}: item is {study.item}", expected=f"a study of the item {item}")

@@ -1,0 +1,196 @@
+"""Pairs of videos: which models are compared, and who is still to be asked about which pair.
+
+The first page asks everybody about all pairs. Who has the answers makes the next page from it,
+which asks one more person about the pairs that need one: two people answer each, and a third one
+only where these two disagree (section 4.3 of the paper on FVD).
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.disk import write_text, writing
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.data.pixels import pixels
+from stp.studies.answers import read_answers
+from stp.studies.key import REMEDY, AskedPair, PairKey, load_key
+from stp.studies.options import LETTERS, Pairs
+from stp.studies.page import TRIAL, Draft, Opaque, Page, html, question, read_page
+from stp.studies.pair_agreement import asked_of, needs_rater
+from stp.studies.population import Population, read_population
+from stp.studies.selection import choose
+
+WORDS = {
+    "title": "Which video looks better?",
+    "intro": "Each question shows two short videos that computers have made up. Choose the one "
+    "that looks better to you, or say that you cannot tell them apart. Nothing has to be done in "
+    "one go, since your answers are kept in this browser. Number of questions: ",
+    "choice": "Video",
+    "none_text": "Indistinguishable",
+    "letters": LETTERS[:2],
+}
+
+
+def pairs(
+    study: Pairs, source: Path, where: str, out: Path, study_file: Path, report: Report
+) -> Draft:
+    """Choose models, and read their videos.
+
+    Args:
+        study: the configuration.
+        source: a results store, or a CSV file, see `stp.studies.population`.
+        where: of a store, a condition in SQL on table ``cells``.
+        out: path of the page (.html).
+        study_file: where the configuration is from.
+        report: is told the progress.
+
+    Raises:
+        StpError: the population is damaged or too small, or videos do not fit each other.
+    """
+    population = read_population(source, study.metrics, where)
+    scenarios = choose(study, population.models)
+    names = list(dict.fromkeys(name for scenario in scenarios for name in scenario.models))
+    if not names:
+        reasons = dict.fromkeys(f"{scenario.name}: {scenario.reason}" for scenario in scenarios)
+        raise StpError(
+            f"{source}: no models for any comparison\n" + "\n".join(reasons),
+            expected=f"at least {study.models} models with values of a metric",
+            remedy=f"score more models, or ask for fewer in {study_file}",
+        )
+    clips = population.clips(names, study.videos, study.seed)
+    videos, secret = _videos(study, population, names, clips, report)
+    opaque = Opaque(secret)
+    asked: dict[str, AskedPair] = {}  # what two scenarios want is asked once
+    for scenario in scenarios:
+        for two in combinations(scenario.models, 2):
+            if scenario.kind == "gap" and two[0] != scenario.models[0]:
+                continue  # the base with each of the others
+            for clip in clips:
+                name = opaque(json.dumps(["pair", *sorted(two), clip]))
+                ids = {opaque(json.dumps([model, clip])): model for model in two}
+                new = AskedPair(id=name, choices=dict(sorted(ids.items())), clip=clip, scenarios=[])
+                asked.setdefault(name, new).scenarios.append(scenario.name)
+    sources = {population.models[name].source for name in names}
+    key = PairKey(
+        about=study,
+        scale=population.scale,
+        population=str(source),
+        size=len(population.models),
+        models={name: population.models[name] for name in names},
+        scenarios=scenarios,
+        questions=sorted(asked.values(), key=lambda pair: pair.id),
+    )
+    questions = [question(pair.id, list(pair.choices)) for pair in key.questions]
+    pictures = {
+        opaque(json.dumps(of)): partial(np.asarray, frames) for of, frames in videos.items()
+    }
+    words = {**WORDS, "note": TRIAL if sources & {"synthetic", "sample"} else ""}
+    page = Page(out, questions, {"round": "first"})
+    return Draft(study_file, key, words, [page], pictures)
+
+
+def nobody_asked(study: Pairs) -> PairKey:
+    """A key without models, for the table of printed values before anybody was asked."""
+    reason = {"reason": "nobody was asked"}
+    scenarios = [scenario.model_copy(update=reason) for scenario in choose(study, {})]
+    return PairKey(about=study, models={}, scenarios=scenarios, questions=[])
+
+
+def _videos(
+    study: Pairs,
+    population: Population,
+    names: Sequence[str],
+    clips: Sequence[str],
+    report: Report,
+) -> tuple[dict[tuple[str, str], np.ndarray], bytes]:
+    """8-bit frames (T, H, W, 3) by model and clip; and a secret that is made from them."""
+    # Values of metrics are as little known to raters as predictions are.
+    secret = hashlib.sha256(study.model_dump_json().encode())
+    videos: dict[tuple[str, str], np.ndarray] = {}
+    for name in names:
+        secret.update(json.dumps(population.models[name].values).encode())
+        for clip in clips:
+            frames = population.video(name, clip)
+            if not np.isfinite(frames).all():
+                raise StpError(
+                    f"{name}, clip {clip}: frames are missing or not finite",
+                    expected="videos without gaps",
+                    remedy="leave this model out of the population",
+                )
+            secret.update(np.ascontiguousarray(frames).tobytes())
+            videos[name, clip] = pixels(frames)
+            size, first = _size(videos[name, clip]), _size(next(iter(videos.values())))
+            if size != first:
+                raise StpError(
+                    f"{name}, clip {clip}: {size}, but {names[0]} has {first}",
+                    expected="videos of one length and size, as people would see the difference",
+                    remedy="leave out other lengths and sizes, of a results store with --where",
+                )
+            report("videos read", len(videos), len(names) * len(clips))
+    return videos, secret.digest()
+
+
+def _size(video: np.ndarray) -> str:
+    frames, height, width, _ = video.shape
+    return f"{frames} frames of {width} x {height} pixels"
+
+
+def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tuple[int, int]:
+    """Write the page for the pairs that need one more rater, from the first page and answers.
+
+    It shows nobody a pair that they have answered before, as long as they use the same browser.
+
+    Args:
+        first_page: the page of a study of pairs, with ``key.json`` beside it.
+        answers: files of answers, or folders of them.
+        out: path of the new page (.html).
+
+    Returns:
+        how many pairs it asks about: those of which the first two raters disagree, and those with
+        fewer than two answers.
+
+    Raises:
+        StpError: the page or the key is missing or damaged, answers cannot be read or belong to
+            another questionnaire, no pair needs anybody; or ``out`` is the first page.
+    """
+    if out.resolve() == first_page.resolve():
+        raise StpError(
+            f"{out} is the first page, which is not to be replaced",
+            expected="another name for the page that is made from answers",
+            remedy="name it with --out",
+        )
+    key_path = first_page.with_name("key.json")
+    key = load_key(key_path, PairKey)
+    payload = read_page(first_page)
+    listed = [asked["id"] for asked in payload["questions"]]
+    if payload["study"] != key.study or listed != [pair.id for pair in key.questions]:
+        raise StpError(
+            f"{key_path} is not the key of {first_page}",
+            expected="the page and the key that `stp questionnaire` wrote together",
+            remedy=REMEDY,
+        )
+    given = asked_of(key, read_answers(answers, key, key_path)).values()
+    needs = [needs_rater(own) for own in given]
+    questions = [
+        {**asked, "answered_by": [answer.rater for answer in own]}
+        for asked, own, need in zip(payload["questions"], given, needs, strict=True)
+        if need
+    ]
+    if not questions:
+        raise StpError(
+            "no pair needs another rater: each has two answers that agree, or three",
+            remedy="make the table: stp preferences",
+        )
+    shown = {name for asked in questions for name in asked["choices"]}
+    payload["pictures"] = {name: payload["pictures"][name] for name in sorted(shown)}
+    payload["questions"] = questions
+    payload["round"] = hashlib.sha256(json.dumps(questions).encode()).hexdigest()[:8]
+    with writing(out):
+        write_text(out, html(payload))
+    return needs.count("third"), needs.count("second")

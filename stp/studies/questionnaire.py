@@ -1,0 +1,39 @@
+"""Write a questionnaire of any kind of item."""
+
+from pathlib import Path
+
+from stp.core.job import Report, silent
+from stp.studies.best_of import best_of
+from stp.studies.key import Key
+from stp.studies.options import BestOf, Pairs, load_study
+from stp.studies.page import write_pages
+from stp.studies.pairs import pairs
+from stp.studies.ratings import ratings
+
+
+def write_questionnaire(
+    source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = silent
+) -> Key:
+    """Write the page or pages, and the key with a copy of it named after the study.
+
+    Args:
+        source: what is shown: a manifest of short-term cells (best_of), a results store or CSV file
+            of models (pair), or a folder of videos (rating).
+        out: path of the page, with ``key.json`` beside it; of ratings the folder of both.
+        study_file: what to ask about.
+        where: of pairs from a results store, a condition in SQL on table ``cells``.
+        report: is told the progress.
+
+    Raises:
+        StpError: the source lacks what the study asks about or is damaged, a page becomes larger
+            than it may, or another kind of questionnaire is there.
+    """
+    study = load_study(study_file)
+    if isinstance(study, BestOf):
+        draft = best_of(source, out, study_file, report)
+    elif isinstance(study, Pairs):
+        draft = pairs(study, source, where, out, study_file, report)
+    else:
+        draft = ratings(study, source, out, study_file, report)
+    folder = out.parent if isinstance(study, BestOf | Pairs) else out
+    return write_pages(draft, folder / "key.json", report)

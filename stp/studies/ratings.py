@@ -1,0 +1,299 @@
+"""Ratings of single videos: who rates which, the pages of all sessions, and ``Ratings.csv``.
+
+Each page shows videos one by one, on the right of a natural video of the same class and size
+(Somraj et al. 2022, section 3.2).
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stp.core.disk import beside, writing
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.prepare.opinions import PREDICTED, RATING_COLUMNS, TRUE, Source
+from stp.studies.answers import Answer, Answers, read_answers
+from stp.studies.key import AskedVideo, RatingKey
+from stp.studies.options import LETTERS, Ratings
+from stp.studies.page import Draft, Opaque, Page, question
+from stp.studies.sampling import assign, draw
+
+WORDS = {
+    "title": "How good is this video?",
+    "intro": "Each question shows two short videos. The one on the left is natural. The one on the "
+    "right is the one to rate: a computer may have made up what it shows after the first frames, "
+    "and made mistakes in it. Look at all of it, as often as you like, and say with the slider how "
+    "good it is. Number of videos: ",
+    "beside": "Natural video",
+    "choice": "Video to rate",
+    "letters": LETTERS[:1],
+    "note": "",
+}
+
+
+class _Files:
+    """Files below a folder, by their names relative to where the folder lies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = folder.parent
+        paths = (path for path in folder.rglob("*") if path.is_file())
+        self.names = sorted(path.relative_to(self._root).as_posix() for path in paths)
+
+    def find(self, name: str) -> Path:
+        """Where a file lies."""
+        return self._root / name
+
+
+@dataclass(frozen=True)
+class _Video:
+    """A video of the folder.
+
+    Attributes:
+        of: `PREDICTED` or `TRUE`.
+        name: of the video.
+        content: class of what it shows.
+        kind: its tags, or else its dataset.
+        is_natural: nobody has predicted it.
+        shape: of its frames, (T, H, W, 3).
+        begins: checksum of its first frame: predictions and the true future of one clip share it.
+    """
+
+    of: str
+    name: str
+    content: str
+    kind: str
+    is_natural: bool
+    shape: tuple[int, ...]
+    begins: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.of}/{self.name}.mp4"
+
+
+def page_path(folder: Path, rater: int, session: int) -> Path:
+    """Where the page of a session lies; both count from 1."""
+    return folder / f"rater-{rater:02d}-session-{session}.html"
+
+
+def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
+    """Assign videos to raters, each with a natural video beside it.
+
+    Args:
+        study: the configuration.
+        folder: ``Predicted_Videos/<name>.mp4``; and where there are such, ``Tags.csv`` and
+            ``True_Videos/<name>.mp4`` (`stp.prepare.opinions`).
+        out: folder of the pages.
+        study_file: where the configuration is from.
+        report: is told the progress.
+
+    Raises:
+        StpError: there are too few videos, one cannot be read or has no class, or no natural video
+            of its class and size is there.
+    """
+    root = folder.resolve()
+    source = Source(_Files(root), root.name)
+    videos, secret = _survey(study, source, study_file, report)
+    rated = sorted((one for one in videos if one.of == PREDICTED), key=lambda one: one.name)
+    natural = _natural(study, rated, videos)
+    opaque = Opaque(hashlib.sha256(secret + study.model_dump_json().encode()).digest())
+    plan = assign(len(rated), study.raters, study.sessions, study.videos, study.seed)
+    asked = [
+        AskedVideo(
+            id=opaque(f"question {one.name}"),
+            choices={opaque(one.file): one.name},
+            natural=beside.file,
+        )
+        for one, beside in zip(rated, natural, strict=True)
+    ]
+    questions = [question(one.id, list(one.choices), beside=opaque(one.natural)) for one in asked]
+    seats: dict[str, list[list[str]]] = {}
+    pages = []
+    for number, sessions in enumerate(plan, start=1):
+        rater = f"{opaque(f'rater {number}')}{number:04d}"
+        seats[rater] = [[asked[video].id for video in own] for own in sessions]
+        trainings = _training(study, rated, number, sessions)
+        for session, (own, training) in enumerate(zip(sessions, trainings, strict=True), start=1):
+            pages.append(
+                Page(
+                    page_path(out, number, session),
+                    [questions[video] for video in own],
+                    {"rater": rater, "session": session},
+                    [questions[video] for video in training],
+                )
+            )
+    key = RatingKey(
+        about=study,
+        folder=str(folder),
+        questions=sorted(asked, key=lambda one: one.id),
+        sessions=seats,
+    )
+    words = {**WORDS, "height": study.height, "sessions": study.sessions, "hours": study.hours}
+    pictures = {opaque(one.file): partial(_frames, source, one) for one in videos}
+    return Draft(study_file, key, words, pages, pictures)
+
+
+def _frames(source: Source, video: _Video) -> np.ndarray:
+    frames = source.video(video.of, video.name)
+    assert frames is not None
+    return frames
+
+
+def _survey(
+    study: Ratings, source: Source, study_file: Path, report: Report
+) -> tuple[list[_Video], bytes]:
+    """All videos, predicted and true ones, and a checksum of their files.
+
+    Raises:
+        StpError: there are none, or one cannot be read or has no class.
+    """
+    stored = [
+        (of, name)
+        for of in (PREDICTED, TRUE)
+        for name in dict.fromkeys(source.in_folder(of))
+        if source.has(f"{of}/{name}.mp4")  # not in a folder below
+    ]
+    names = [name for of, name in stored if of == PREDICTED]
+    if not names:
+        raise StpError(
+            f"{source.folder}: no videos",
+            expected=f"{PREDICTED}/<name>.mp4, and Tags.csv where videos have tags",
+            remedy="name the folder that holds these",
+        )
+    tags = source.tags(names)
+    secret = hashlib.sha256()
+    videos = []
+    for number, (of, name) in enumerate(stored, start=1):
+        if name not in tags:
+            continue  # the true future of what nobody rates
+        content = study.class_of(tags[name]["dataset"])
+        if content is None:
+            raise StpError(
+                f"{name}: no class has the dataset {tags[name]['dataset']}",
+                expected=f"it in one of {', '.join(study.classes)}",
+                remedy=f"add it under `classes` in {study_file}",
+            )
+        secret.update(source.raw.find(source.at(f"{of}/{name}.mp4")).read_bytes())
+        frames = source.video(of, name)
+        assert frames is not None
+        kind = tags[name]["tags"] or ""
+        videos.append(
+            _Video(
+                of=of,
+                name=name,
+                content=content,
+                kind=kind or tags[name]["dataset"],
+                is_natural=of == TRUE or "natural" in kind.split(),
+                shape=frames.shape,
+                begins=hashlib.sha256(frames[0].tobytes()).hexdigest(),
+            )
+        )
+        report("videos read", number, len(stored))
+    return videos, secret.digest()
+
+
+def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) -> list[_Video]:
+    """Draw the natural video beside each: of its class and size, and of another clip.
+
+    Raises:
+        StpError: there is none.
+    """
+    rng = np.random.default_rng(study.seed)
+    chosen = []
+    for one in rated:
+        fit = [
+            other
+            for other in videos
+            if other.is_natural
+            and (other.content, other.shape) == (one.content, one.shape)
+            and other.begins != one.begins
+        ]
+        if not fit:
+            frames, height, width, _ = one.shape
+            raise StpError(
+                f"{one.name}: no natural video to be shown beside it",
+                expected=f"one of {one.content}, {frames} frames of {height} x {width} pixels",
+                remedy=f"put true futures into {TRUE}, or tag natural videos so in Tags.csv",
+            )
+        chosen.append(fit[rng.integers(len(fit))])
+    return chosen
+
+
+def _training(
+    study: Ratings, rated: Sequence[_Video], number: int, own: np.ndarray
+) -> list[list[int]]:
+    """Draw what a rater sees before each session: of all tags, and nothing that counts.
+
+    Raises:
+        StpError: there are too few videos.
+    """
+    count = study.sessions * study.training
+    others = np.setdiff1d(np.arange(len(rated)), own)
+    if len(others) < count:
+        raise StpError(
+            f"a rater rates {own.size} of {len(rated)} videos, which leaves {len(others)} of them",
+            expected=f"{count} others to train with",
+            remedy="ask for fewer videos, or less training, in the configuration of the study",
+        )
+    kinds = pd.Series([rated[video].kind for video in others])
+    chosen = draw(kinds, count, study.seed, f"rater {number}")
+    return [others[chosen[session :: study.sessions]].tolist() for session in range(study.sessions)]
+
+
+# -- from files of answers to ``Ratings.csv``, which the reader of opinions takes
+
+
+def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: Path) -> Answers:
+    """Write ratings, sorted by rater, session and name of the video.
+
+    Returns:
+        what was read.
+
+    Raises:
+        StpError: a file cannot be read or is of another study, somebody rates what another rater
+            was asked, or sessions of a rater are too near to each other.
+    """
+    read = read_answers(answers, key, key_path)
+    session_of = {
+        (rater, name): number
+        for rater, own in key.sessions.items()
+        for number, session in enumerate(own, start=1)
+        for name in session
+    }
+    sessions: dict[tuple[str, int], list[Answer]] = {}
+    for answer in read.answers:
+        name = key.questions[answer.question].id
+        if (answer.rater, name) not in session_of:
+            raise StpError(
+                f"rater {answer.rater} was not asked to rate {name}",
+                expected=f"answers to the pages of {key_path}",
+                remedy="take the file of this rater away",
+            )
+        sessions.setdefault((answer.rater, session_of[answer.rater, name]), []).append(answer)
+    hours = key.about.hours
+    for (rater, number), own in sessions.items():
+        before = [answer.answered_at for answer in sessions.get((rater, number - 1), [])]
+        first = min(answer.answered_at for answer in own)
+        if before and first - max(before) < timedelta(hours=hours):
+            raise StpError(
+                f"rater {rater}: session {number} began {first}, less than {hours:g} hours "
+                f"after session {number - 1}",
+                expected=f"sessions that are {hours:g} hours apart",
+                remedy="take the file of one of the two sessions away",
+            )
+    # Names of videos as they are: the reader compares them.
+    rows = [
+        (rater, number, key.questions[answer.question].video, answer.rating)
+        for (rater, number), own in sessions.items()
+        for answer in own
+    ]
+    table = pd.DataFrame(sorted(rows), columns=RATING_COLUMNS)
+    with writing(out), beside(out) as path:
+        table.to_csv(path, index=False, lineterminator="\n")
+    return read
