@@ -107,7 +107,7 @@ class StorePopulation(Population):
                 raise StpError(
                     f"--where {where!r}: {str(error).splitlines()[0]}",
                     expected="a condition in SQL on the table cells of the results store",
-                    remedy="`stp schema cells` lists its columns",
+                    remedy="`stp list store cells` lists its columns",
                 ) from None
             same = " AND ".join(f"s.{key} IS NOT DISTINCT FROM c.{key}" for key in CELL_KEYS)
             values = store.execute(VALUES.format(same=same), [conventions]).fetchall()

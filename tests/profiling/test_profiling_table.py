@@ -23,12 +23,13 @@ from stp.profiling.published import published
 from stp.run import workflow_files
 
 ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "config" / "paper.yaml"
 PAGE = ROOT / "docs" / "models.md"
 
 
 @pytest.fixture(scope="module")
 def paper():
-    return config.load(ROOT / "config" / "paper.yaml")
+    return config.load(PAPER)
 
 
 def measured(name, **changes):
@@ -166,7 +167,11 @@ def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
 def test_sizes_are_counted_without_measuring(paper, tmp_path):
     """Parameters to the printed digits, multiply-adds within 1 %; no column of speeds."""
     out = tmp_path / "model_size.csv"
-    CliRunner().invoke(app, ["models", "--sizes", str(out)], catch_exceptions=False)
+    CliRunner().invoke(
+        app,
+        ["list", "models", "--sizes", str(out), "--configfile", str(PAPER)],
+        catch_exceptions=False,
+    )
     found = {row["model"]: row for row in csv.DictReader(io.StringIO(out.read_text()))}
     assert list(found) == list(published(paper)) and "evaluations_per_s" not in found["tau"]
     assert found["tau"]["parameters"] == "44656001" and found["mcvd"]["gmacs_published"] == "29.15"
@@ -206,7 +211,7 @@ def test_every_network_has_notes(paper):
 def test_the_page_has_the_sizes_of_now(paper):
     """Those of the smallest frames; all of them below."""
     text = PAGE.read_text()
-    hint = "run: stp models --page docs/models.md"
+    hint = "run: make pages"
     assert page.parameters_row(paper, "taxibj") in text, hint
     assert page.multiply_adds_row(paper, "taxibj") in text, hint
     for row in page.overview(paper):
@@ -218,19 +223,19 @@ def test_the_page_has_the_sizes_of_now(paper):
 @pytest.mark.slow
 @pytest.mark.long(part="docs")
 def test_the_page_is_up_to_date(paper):
-    assert PAGE.read_text() == page.page(paper), "run: stp models --page docs/models.md"
+    assert PAGE.read_text() == page.page(paper), "run: make pages"
 
 
 def test_one_model_in_detail():
-    done = CliRunner().invoke(app, ["models", "small_convnet"], catch_exceptions=False)
+    done = CliRunner().invoke(app, ["list", "models", "small_convnet"], catch_exceptions=False)
     assert done.exit_code == 0
     assert re.search(r"(?m)^taxibj +2 x 32 x 32 +4 +4 +90,104 +0.09201$", done.stdout)
-    lines = CliRunner().invoke(app, ["models", "persistence"]).stdout.splitlines()
+    lines = CliRunner().invoke(app, ["list", "models", "persistence"]).stdout.splitlines()
     assert lines == [
         "Persistence (persistence): the last context frame, repeated",
         "fitted by: nothing to learn",
     ]
-    done = CliRunner().invoke(app, ["models", "convlsmt"])
+    done = CliRunner().invoke(app, ["list", "models", "convlsmt"])
     assert isinstance(done.exception, StpError) and "did you mean convlstm?" in str(done.exception)
 
 
