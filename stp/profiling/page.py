@@ -43,7 +43,8 @@ stp list models --page docs/models.md --configfile config/paper.yaml
 ```
 
 `stp list models` prints the overview, `stp list models convlstm` everything about one model, and
-`stp profile convlstm moving_mnist` measures memory and speed ([profiling.md](profiling.md)).
+`stp profile convlstm moving_mnist` measures memory and speed, with the same `--configfile`
+([profiling.md](profiling.md)).
 """
 
 

@@ -150,11 +150,9 @@ def test_a_damaged_measurement(paper, tmp_path, damage):
 def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
     write(tmp_path / "profile", measured("mcvd"))
     out = tmp_path / "tables" / "model_speed.csv"
-    done = CliRunner().invoke(
-        app,
-        ["models", "--table", str(out), "--measurements", str(tmp_path / "profile")],
-        catch_exceptions=False,
-    )
+    given = ["list", "models", "--table", str(out), "--configfile", str(PAPER)]
+    given += ["--measurements", str(tmp_path / "profile")]
+    done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0 and "without ConvLSTM, E3D-LSTM" in done.stderr
     found = list(csv.DictReader(io.StringIO(out.read_text())))
     assert len(found) == 12 and found[-1]["title"] == "MCVD"
@@ -227,7 +225,8 @@ def test_the_page_is_up_to_date(paper):
 
 
 def test_one_model_in_detail():
-    done = CliRunner().invoke(app, ["list", "models", "small_convnet"], catch_exceptions=False)
+    given = ["list", "models", "small_convnet", "--configfile", str(PAPER)]
+    done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0
     assert re.search(r"(?m)^taxibj +2 x 32 x 32 +4 +4 +90,104 +0.09201$", done.stdout)
     lines = CliRunner().invoke(app, ["list", "models", "persistence"]).stdout.splitlines()

@@ -557,10 +557,8 @@ def test_verb_prints_all_or_one(ask: Ask, tmp_path: Path) -> None:
     assert "does not hold" in overview[0] and "not enough data" in overview[0]
     one = ask("--finding", "9")
     assert "Criterion: On Caltech" in one and "Published numbers: does not hold" in one
-    assert (
-        len(list(csv.DictReader(ask("--finding", "9", "--format", "csv").splitlines())))
-        == 2 * 4 * 12
-    )
+    table = csv.DictReader(ask("--finding", "9", "--format", "csv").splitlines())
+    assert len(list(table)) == 2 * 4 * 12
     assert ask("--finding", "9", "--format", "markdown").count("| --") <= 2
     assert "wrote" not in ask("--out", str(tmp_path / "findings.csv"))
     assert (tmp_path / "findings.html").is_file()

@@ -567,7 +567,7 @@ def test_the_verb(video: PictureStore) -> None:
     ):
         with pytest.raises(StpError, match=message):
             run(app, [*given, *more], catch_exceptions=False)
-    with pytest.raises(StpError, match="needs --case and --out"):
+    with pytest.raises(StpError, match="needs --cell and --out"):
         run(app, ["draw", "pictures", str(video.path), "--cell", "kth"], catch_exceptions=False)
 
 
