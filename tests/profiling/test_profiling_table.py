@@ -144,7 +144,8 @@ def test_a_damaged_measurement(paper, tmp_path, damage):
     path.write_text(damage)
     with pytest.raises(StpError, match=r"moving_mnist\.json") as error:
         rows(paper, tmp_path)
-    assert f"stp profile tau moving_mnist --out {path}" in error.value.remedy
+    assert "stp profile tau moving_mnist " in error.value.remedy
+    assert f"--out {path}" in error.value.remedy
 
 
 def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
