@@ -60,12 +60,12 @@ lint: setup
 
 # Tests compare these pages with what they are made from. That of models counts every network.
 pages: setup
-	$(BIN)/stp schema --page docs/results_store.md
-	$(BIN)/stp schema --config-page docs/configuration.md
-	$(BIN)/stp metrics --page docs/metrics.md
-	$(BIN)/stp data --page docs/datasets.md
-	$(BIN)/stp data --licences docs/licences.md
-	$(BIN)/stp models --page docs/models.md
+	$(BIN)/stp list store --page docs/results_store.md
+	$(BIN)/stp list keys --page docs/configuration.md
+	$(BIN)/stp list metrics --page docs/metrics.md
+	$(BIN)/stp list datasets --page docs/datasets.md --configfile config/paper.yaml
+	$(BIN)/stp list datasets --licences docs/licences.md --configfile config/paper.yaml
+	$(BIN)/stp list models --page docs/models.md --configfile config/paper.yaml
 
 # A link that leads nowhere ends the build.
 docs: setup

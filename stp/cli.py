@@ -4,9 +4,10 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, cast
 
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from stp.core import exits
@@ -20,9 +21,6 @@ from stp.run.cluster.signals import Terminated
 from stp.run.readable_traceback import failed_import, readable
 from stp.verbs.app import app
 
-if TYPE_CHECKING:
-    from typer.core import TyperGroup
-
 # isort: off
 # In the order of `stp --help`.
 from stp.verbs import (  # noqa: F401
@@ -30,15 +28,16 @@ from stp.verbs import (  # noqa: F401
     stages,
     progress,
     results,
+    tables,
     show,
-    findings,
     report,
+    preferences,
     figures,
     pictures,
-    forecast,
-    preferences,
+    lists,
     datasets,
     models,
+    forecast,
     external,
     perceptual,
     store,
@@ -49,12 +48,20 @@ from stp.verbs import (  # noqa: F401
 @functools.cache
 def command() -> Callable[[], Any]:
     """The command line with all verbs, made once: in a server before the jobs that it forks."""
-    group = cast("TyperGroup", get_command(app))
-    for verb in group.commands.values():
+    group = cast(TyperGroup, get_command(app))
+    for verb in _all_of(group):
         # Typer keeps the line breaks of docstrings, which are wider than many terminals.
         paragraphs = (verb.help or "").split("\n\n")
         verb.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     return group
+
+
+def _all_of(group: TyperGroup) -> Iterator[TyperGroup | TyperCommand]:
+    """All verbs, those of groups such as `stp list` too."""
+    for verb in group.commands.values():
+        yield cast(TyperCommand, verb)
+        if isinstance(verb, TyperGroup):
+            yield from _all_of(verb)
 
 
 def main() -> None:

@@ -34,8 +34,8 @@ from stp.job_client import ADDRESS, SIZE, Json, place
 
 NEEDED = {
     "torch": {"train", "predict", "features"},
-    "matplotlib.axes": {"figure", "pictures", "report"},
-    "scipy.stats": {"figure"},
+    "matplotlib.axes": {"draw", "report"},
+    "scipy.stats": {"draw"},
 }
 """Libraries that the server imports, once, before it serves one of these verbs."""
 THREADS = {

@@ -207,10 +207,10 @@ def test_verbs_read_the_scale_that_was_run_last(tmp_path):
     (tmp_path / "results" / "plan" / "last-run").write_text("mine")
     (tmp_path / "results" / "results.duckdb").touch()
     script = (
-        "from stp.verbs import output, results as verbs; from inspect import signature\n"
+        "from stp.verbs import lists, results as verbs; from inspect import signature\n"
         "default = lambda verb, name: signature(verb).parameters[name].default\n"
-        "print(default(verbs.compare, 'results'), default(verbs.trust, 'study'))\n"
-        "print(default(verbs.query, 'database'), default(verbs.schema, 'database'))"
+        "print(default(verbs.compare, 'results'), default(lists.metrics, 'study'))\n"
+        "print(default(verbs.query, 'database'), default(lists.store, 'database'))"
     )
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -89,4 +89,4 @@ def test_schemas_are_written_with_what_editors_are_told(tmp_path):
 
 def test_the_page_is_that_of_the_classes():
     text = (CONFIG_FOLDER.parent / "docs" / "configuration.md").read_text()
-    assert text == page(), "`stp schema --config-page docs/configuration.md` writes it"
+    assert text == page(), "`stp list keys --page docs/configuration.md` writes it"

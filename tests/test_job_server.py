@@ -72,7 +72,7 @@ def test_a_child_does_what_a_process_of_its_own_does(environment, scale_file, wo
 
 
 def test_what_would_be_another_process_is_one(environment, tmp_path, scale_file):
-    words = ["models", "--help"]
+    words = ["list", "models", "--help"]
     assert stp(*words, **environment)[-1]
     assert stp(*words, **{**environment, "PATH": f"/nowhere:{environment['PATH']}"})[-1]
     assert not stp(*words, **{**environment, "OMP_NUM_THREADS": "2"})[-1]
@@ -93,7 +93,7 @@ def test_a_child_has_the_folder_files_and_environment_of_the_job(environment, tm
     """Its temporary files go where the job's do, and what it prints into the job's files."""
     with (tmp_path / "out").open("w") as out:
         done = subprocess.run(
-            [sys.executable, "-m", "stp", "models"], cwd=ROOT, stdout=out,
+            [sys.executable, "-m", "stp", "list", "models"], cwd=ROOT, stdout=out,
             env={**environment, "TMPDIR": str(tmp_path)},
         )  # fmt: skip
     assert done.returncode == 0

@@ -309,7 +309,7 @@ def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     assert of["psnr.pooled"]["hidden_below"] == "" and of["psnr.pooled"]["follows_space"] == "1"
     assert "weights of i3d are not there" in of["fvd.predicted_only"]["why"]
     assert all(row["agreement_with_people"] == "" for row in rows)
-    assert "no study with people" in page and "stp trust fvd" in page
+    assert "no study with people" in page and "stp list metrics fvd" in page
     answers = tmp_path / "agreement_with_people.csv"  # beside the table
     answers.write_text(csv_text([AGREEMENTS, line(ANSWERS)]))
     rows, page = written(made[1], "trust_cards", tmp_path)
@@ -370,7 +370,7 @@ def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:
 def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
     _, path = made
     out = tmp_path / "card.csv"
-    given = ["trust", "average_fid.random_means", "--study", str(path)]
+    given = ["list", "metrics", "average_fid.random_means", "--study", str(path)]
     said = CliRunner().invoke(app, given)
     assert said.exit_code == 0, said.output
     for part in ("blind to Local swap", "follows 0 of 2 surely", "hide whatever is below"):

@@ -219,7 +219,7 @@ def run(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProc
 
 def test_a_command_below_it_ends_with_one_error_and_runs_nothing_of_it(clone):
     clone.parent.chmod(0o777)
-    done = run("models", folder=clone)
+    done = run("list", "models", folder=clone)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "can be written to by everybody" in done.stderr and "code of" not in done.stdout
 
@@ -233,7 +233,7 @@ def test_an_extension_that_cannot_be_found_is_named_and_left_out(tmp_path, value
     }
     site = written(tmp_path / "site", added)
     path = f"{site}{os.pathsep}{CONFIG_FOLDER.parent}"
-    done = run("schema", "--help", folder=tmp_path, PYTHONPATH=path)
+    done = run("list", "store", "--help", folder=tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
     assert "lab-of-theirs" in done.stderr and value in done.stderr

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-stp pictures results/demo/plan/short_term.json --case kth --models persistence,convlstm \
+stp draw pictures results/demo/plan/short_term.json --cell kth --models persistence,convlstm \
     --out docs/images/demo_kth.png
 rm docs/images/demo_kth.svg
 stp report --database results/demo/results.duckdb --out results/demo/report/index.html

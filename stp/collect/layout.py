@@ -129,7 +129,7 @@ CELLS = Table(
         *KEY_COLUMNS,
         ("number", "BIGINT", "Number of the cell in this store, from 1; see score_rows."),
         ("tested", "VARCHAR", "What was tested, for people, e.g. KITTI -> Caltech."),
-        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
+        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --cell."),
         *_SOURCE,
         (
             "subset_note",
@@ -242,7 +242,7 @@ MISSING = Table(
     (
         *KEY_COLUMNS,
         ("tested", "VARCHAR", "What is to be tested, for people, e.g. KITTI -> Caltech."),
-        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
+        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --cell."),
         *_SOURCE,
         ("stage", "VARCHAR", "Where it stopped: prepare, train, predict, score or collect."),
         (

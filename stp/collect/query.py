@@ -141,8 +141,8 @@ def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDB
             raise StpError(
                 f"DuckDB: {error}",
                 expected="one SQL statement that reads",
-                remedy="`stp schema` lists tables and columns; a store of an older version that "
-                f"lacks one is built again by `stp collect --database {database}`",
+                remedy="`stp list store` lists tables and columns; a store of an older version "
+                f"that lacks one is built again by `stp collect --database {database}`",
             ) from None
 
 
@@ -150,7 +150,7 @@ def _no_rows(sql: str) -> StpError:
     return StpError(
         f"the statement {sql!r} returns no columns",
         expected="one SQL statement that reads, such as SELECT",
-        remedy="`stp schema` lists tables and columns",
+        remedy="`stp list store` lists tables and columns",
     )
 
 

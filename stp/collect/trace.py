@@ -82,8 +82,7 @@ WITH values AS (
 )
 SELECT * FROM values
 WHERE value BETWEEN ? AND ? AND (kind <> 'published' OR abs(value - ?) < 1e-9)
-    AND (?::VARCHAR IS NULL OR model = ?)
-    AND (?::VARCHAR IS NULL OR tested_on = ?)
+    AND list_has_all([{", ".join(_CASE)}, 'seed-' || seed], ?::VARCHAR[])
 ORDER BY
     list_position({list(KINDS)}, kind), {", ".join(CELL_KEYS)}, convention, metric, variable, level,
     threshold, leads, lead"""
@@ -153,24 +152,24 @@ def places(number: str) -> int:
     return len(digits.partition(".")[2]) - int(power or 0)
 
 
-def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[str | float | None]]:
+def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
     """The question for all values that are printed like a number: a statement and its values.
 
     Args:
         number: as printed; ``0.92`` stands for all from 0.915 to 0.925, but of published values
             for 0.92 and 0.920 alone, which are known as they are printed.
-        model: only of this one.
-        on: only of this dataset of the test.
+        cell: only of cells whose keys have these words, with ``/`` between them.
 
     Raises:
         StpError: it is no number.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
-    return SQL, [low, high, float(number), model, model, on, on]
+    words = [word for word in (cell or "").split("/") if word]
+    return SQL, [low, high, float(number), words]
 
 
-def matches(database: Path, number: str, model: str | None, on: str | None) -> list[Match]:
+def matches(database: Path, number: str, cell: str | None = None) -> list[Match]:
     """All values of the store that are printed like this number, in the order of `KINDS`.
 
     Args: see `asked`.
@@ -179,7 +178,7 @@ def matches(database: Path, number: str, model: str | None, on: str | None) -> l
         NothingFoundError: nothing in the store is printed so.
         StpError: it is no number.
     """
-    found = ask(database, Match, *asked(number, model, on))
+    found = ask(database, Match, *asked(number, cell))
     if not found:
         raise nothing(database, number)
     return found

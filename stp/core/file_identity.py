@@ -34,7 +34,7 @@ def identify(path: Path) -> dict[str, Any]:
         raise StpError(
             f"cannot read the weights {path}: {error.strerror or error}",
             expected="a readable file",
-            remedy="`stp weights` tells which weights are there",
+            remedy="`stp list weights` tells which weights are there",
         ) from error
     return {"bytes": size, "sha256": sha256.hexdigest(), "git_blob_sha1": blob.hexdigest()}
 
@@ -64,7 +64,7 @@ def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
             raise StpError(
                 f"the weights {path} are not the declared ones: {key} is {found[key]}",
                 expected=f"{key} {value}",
-                remedy="remove the file and get it again (`stp weights --fetch`); another file is "
-                "declared under a name of its own in config/weights.yaml",
+                remedy="remove the file and get it again (`stp list weights --fetch`); another "
+                "file is declared under a name of its own in config/weights.yaml",
             )
     return found

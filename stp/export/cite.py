@@ -174,8 +174,8 @@ def as_markdown(citations: Sequence[Citation]) -> str:
     lines = [
         "# What to cite",
         "",
-        "The results rest on the work of others. `CITATION.bib` beside this page, or `stp cite`, "
-        "has the same as BibTeX.",
+        "The results rest on the work of others. `CITATION.bib` beside this page, or `stp list "
+        "works`, has the same as BibTeX.",
     ]
     for kind, heading in KINDS.items():
         these = [citation for citation in citations if citation.subject.kind == kind]

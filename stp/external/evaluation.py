@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
 
     @property
     def options(self) -> str:
-        """As options of `stp windows`."""
+        """As options of `stp external windows`."""
         given = [self.tested_on]
         given += [f"--dimension {self.dimension}"] if self.dimension else []
         given += [f"--trained-on {self.trained_on}"] if self.trained_on != self.tested_on else []
@@ -88,7 +88,7 @@ def choose(
     Raises:
         StpError: the scale has no such evaluation, or several.
     """
-    check_known(dataset, config.datasets, "dataset", "stp windows")
+    check_known(dataset, config.datasets, "dataset", "stp external windows")
     if subset in SPLITS and subset != "test":
         setting = {"horizon": horizon or config.datasets[dataset].horizon}
         setting |= {"interval": interval} if interval and interval > 1 else {}
@@ -107,7 +107,7 @@ def choose(
     if len(found) == 1:
         return found[0]
     scale = config.scale.scale
-    listed = "\n".join(f"stp windows {one.options}" for one in found or there)
+    listed = "\n".join(f"stp external windows {one.options}" for one in found or there)
     if found:
         raise StpError(
             f"the scale {scale} has {len(found)} evaluations on {dataset}",

@@ -1,4 +1,4 @@
-"""`stp import-predictions`: predictions that were made elsewhere become a model of the plan."""
+"""`stp external import`: predictions that were made elsewhere become a model of the plan."""
 
 import hashlib
 import re
@@ -156,7 +156,7 @@ def import_predictions(
             "note": "; ".join(notes) or None,
         }
         entered = {key: value for key, value in entered.items() if value is not None}
-        submission = check(Submission, entered, "stp import-predictions")
+        submission = check(Submission, entered, "stp external import")
         (file,) = submission.release.files
         with writing(plan.raw_folder / file.path):
             copy.replace(plan.raw_folder / file.path)
@@ -197,7 +197,7 @@ def _check_evaluation(plan: Plan, folder: Path, windows: Windows) -> Prepared:
             f"{path}: these are windows of the {wanted.subset} split of {wanted.tested_on}, for "
             "training",
             expected="windows of a test",
-            remedy="export those (`stp windows`), and predict them",
+            remedy="export those (`stp external windows`), and predict them",
         )
     there = list(planned(plan.config))
     if wanted not in there:
@@ -431,7 +431,7 @@ def _enter(
         {key: value for key, value in one.model_dump().items() if value not in (None, "")}
         for one in submissions
     ]
-    head = "# Predictions that were made elsewhere: written by `stp import-predictions`.\n"
+    head = "# Predictions that were made elsewhere: written by `stp external import`.\n"
     with writing(entry):
         write_text(entry, head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
     return len(kept) < len(old.submissions)

@@ -265,7 +265,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         raise StpError(
             f"the weights of {network} are not there",
             expected=f"them below {plan.weights}",
-            remedy=f"`stp weights {network}` says how to get them",
+            remedy=f"`stp list weights {network}` says how to get them",
         )
     data, looked = (plan.store / one.folder for one in (cell.data, *cell.features))
     for folder in (data, looked):

@@ -79,7 +79,7 @@ def readme(described: dict[str, Any], kind: str) -> str:
         "Then, where the windows came from:",
         "",
         "```sh",
-        "stp import-predictions FOLDER --model NAME --reference URL "
+        "stp external import FOLDER --model NAME --reference URL "
         "--training 'what it was trained on'",
         "```",
         "",

@@ -145,7 +145,7 @@ def evaluate(
             root / "out" / "scores.parquet", page_checksum_verification=True
         ).to_pylist()
     missing = {
-        name: f"the weights of {seen.network} are not there (see `stp weights`)"
+        name: f"the weights of {seen.network} are not there (see `stp list weights`)"
         for name, metric in about.items()
         if (seen := metric.features.get(name.partition(".")[2])) and name not in looks
     }

@@ -31,7 +31,7 @@ from stp.prepare.own.arrays import DAMAGE
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
 """What Zarr raises of a store that is none."""
-EXPORT_AGAIN = "export the windows again (`stp windows`), and predict those"
+EXPORT_AGAIN = "export the windows again (`stp external windows`), and predict those"
 
 
 class _Values(BaseModel):
@@ -121,7 +121,7 @@ def read_windows(folder: Path) -> Windows:
             not that of `windows.json`.
     """
     path = require_regular(folder / DESCRIPTION)
-    expected = f"the file that `stp windows` wrote beside the windows, of format {VERSION}"
+    expected = f"the file that `stp external windows` wrote beside the windows, of format {VERSION}"
     remedy = "copy it into the folder, as it was; or export the windows again"
     described: dict[str, Any] = read_json(path, dict, expected, remedy)
     try:
@@ -161,7 +161,7 @@ def _read_index(path: Path) -> pd.DataFrame:
     except (OSError, ValueError, KeyError) as error:
         raise StpError(
             f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="the table that `stp windows` wrote: sample, clip, ..., window",
+            expected="the table that `stp external windows` wrote: sample, clip, ..., window",
             remedy="copy it into the folder; its rows are in the order of the predictions",
         ) from error
     return table

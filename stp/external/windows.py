@@ -1,4 +1,4 @@
-"""`stp windows`: the windows of a test, for models that live elsewhere."""
+"""`stp external windows`: the windows of a test, for models that live elsewhere."""
 
 import json
 import shutil

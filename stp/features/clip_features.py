@@ -129,7 +129,7 @@ def _weights(job: Job, options: FeatureOptions) -> Weights:
         raise StpError(
             f"the weights of {options.network} are gone since this was planned",
             expected=f"the file with {options.weights}",
-            remedy="put it back (`stp weights`), or run snakemake again without it",
+            remedy="put it back (`stp list weights`), or run snakemake again without it",
         )
     device = job.runtime.get("device", "auto")
     return Weights(Path(path), options.weights, device, options.threads)

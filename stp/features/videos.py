@@ -70,7 +70,7 @@ def run(job: Job) -> Extras:
         raise StpError(
             f"the weights of {options.network} are gone since this was planned",
             expected=f"the file with {options.weights}",
-            remedy="put it back (`stp weights`), or run snakemake again without it",
+            remedy="put it back (`stp list weights`), or run snakemake again without it",
         )
     state, _ = read_verified(Path(path), options.weights)
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()

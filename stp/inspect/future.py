@@ -66,7 +66,7 @@ def measure(
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",
             expected="a dataset of scenarios, such as tracks of people",
-            remedy=f"`stp data {name}`",
+            remedy=f"`stp list datasets {name}`",
         )
     artefact = plan.data(name)
     folder = plan.store / artefact.folder

@@ -19,7 +19,8 @@ The coastline of the maps (`stp/render/pictures/coastline.npz`) is from Natural 
 domain. Published values in `config/published/` are quoted from the papers named beside them.
 Installed packages keep their licences; a report contains Plotly.js (MIT).
 
-This page is written by `stp data --licences docs/licences.md` from `config/`: change it there.
+This page is written by `stp list datasets --licences docs/licences.md` from `config/`: change it
+there.
 """
 
 

@@ -39,16 +39,16 @@ stp prepare kth --configfile config/paper.yaml
 ```
 
 Tracks of people become `tracks.parquet` instead, with obstacles, goals and a semantic grid beside
-it where there are such; `stp data` and `stp show` count their scenarios.
+it where there are such; `stp list datasets` and `stp show` count their scenarios.
 
 What is open is downloaded and verified; for the rest, `stp fetch` says where to register and where
 to put the files. `stp fetch --check kth` reports what is present, missing or damaged.
-`stp data` counts clips beside Table 1 of the paper, `stp data kth` tells what splits share, and
-`stp show kth` draws a few clips.
+`stp list datasets` counts clips beside Table 1 of the paper, `stp list datasets kth` tells what
+splits share, and `stp show kth` draws a few clips.
 
-"Ours" below is what a complete official release gives; `stp data` counts it again from split lists
-and rules wherever they are at hand. This page is written by `stp data --page docs/datasets.md` from
-`config/datasets/`: change it there.
+"Ours" below is what a complete official release gives; `stp list datasets` counts it again from
+split lists and rules wherever they are at hand. This page is written by
+`make pages` from `config/datasets/`: change it there.
 """
 
 

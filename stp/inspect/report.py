@@ -1,4 +1,4 @@
-"""What `stp data` prints."""
+"""What `stp list datasets` prints."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
         StpError: there is no such dataset, or prepared data are damaged.
     """
     for name in names:
-        check_known(name, plan.config.datasets, "dataset", "stp data")
+        check_known(name, plan.config.datasets, "dataset", "stp list datasets")
     counts: list[Row] = []
     leaks: dict[str, Leakage] = {}
     for name in names or plan.config.datasets:

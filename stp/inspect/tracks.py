@@ -1,4 +1,4 @@
-"""What `stp data` and `stp show` say of tracks of people: what is in them, and what is left out."""
+"""What `stp list datasets` and `stp show` say of tracks of people: what is in them, what is not."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -13,4 +13,4 @@ def table_command(scale: str, table: str) -> str:
 
 def trust_command(scale: str, dimension: str, convention: str) -> str:
     """What shows the trust card of a metric, made from a study of distortions."""
-    return f"stp trust {convention} --study results/{scale}/plan/{dimension}.json"
+    return f"stp list metrics {convention} --study results/{scale}/plan/{dimension}.json"

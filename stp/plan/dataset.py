@@ -132,7 +132,7 @@ class PublishedCounts(Strict):
 
 
 class Counts(Strict):
-    """Clips of each split, for estimates of time and storage and for `stp data`: in no recipe.
+    """Clips of each split, for estimates of costs and for `stp list datasets`: in no recipe.
 
     What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
 

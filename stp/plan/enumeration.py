@@ -58,8 +58,8 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
         raise StpError(
             f"no predictions of {model} were imported for any cell of the scale {scale.scale}",
             expected="predictions for the same release, clips, subset and setting",
-            remedy=f"stp windows DATASET, predict, stp import-predictions DIR --model {model}; or "
-            f"take {model} out of the scale file",
+            remedy=f"stp external windows DATASET, predict, stp external import DIR --model {model}"
+            f"; or take {model} out of the scale file",
         )
 
 

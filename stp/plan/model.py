@@ -132,7 +132,7 @@ Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
 
 
 class Submission(Strict):
-    """Predictions that were made elsewhere, of one cell (written by `stp import-predictions`).
+    """Predictions that were made elsewhere, of one cell (written by `stp external import`).
 
     Attributes:
         dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; what the model
@@ -177,7 +177,7 @@ class Submission(Strict):
             bytes=self.bytes,
             sha256=self.sha256,
             access="manual",
-            instructions="import the predictions again: stp import-predictions",
+            instructions="import the predictions again: stp external import",
         )
         return Release(source="own", files=(file,))
 

@@ -117,7 +117,7 @@ class ScoredConventions:
         if not metric.available:
             return metric.reason
         if network is not None and network not in self._at_hand:
-            return f"the weights of {network} are not there (see `stp weights`)"
+            return f"the weights of {network} are not there (see `stp list weights`)"
         return ""
 
     def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:

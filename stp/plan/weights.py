@@ -1,7 +1,7 @@
 """Weights of the networks that metrics need: which are declared, and which are present.
 
 They are large and have licences of their own, so none comes with the project: a person fetches
-them once (`stp weights --fetch`) or names a folder that has them. Where they are absent, the
+them once (`stp list weights --fetch`) or names a folder that has them. Where they are absent, the
 metrics that need them have no value, and tables say why.
 """
 
@@ -126,7 +126,7 @@ def how(folder: Path, network: Network) -> str:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
     if network.files[0].is_fetched:
-        ways.insert(0, "`stp weights --fetch`")
+        ways.insert(0, "`stp list weights --fetch`")
     ways += [f"or {file.file}" for file in network.files[1:]]
     return ", ".join([" or ".join(ways[:2]), *ways[2:]]) if len(ways) > 1 else ways[0]
 
@@ -150,7 +150,7 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
         raise StpError(
             f"the weights of {network.title} are not in {folder}",
             expected=f"one of the files {names}",
-            remedy=f"`stp weights --fetch {name}` downloads them"
+            remedy=f"`stp list weights --fetch {name}` downloads them"
             + (f" from {urls[0]}" if urls else "")
             + "; another folder: STP_WEIGHTS_DIR",
         )
@@ -181,7 +181,7 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
 
 
 def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
-    """The table of `stp weights`."""
+    """The table of `stp list weights`."""
     text = [f"weights in {folder}"]
     wide = max([11, *(len(one.network) for one in states)])
     for one in states:

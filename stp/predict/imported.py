@@ -66,7 +66,7 @@ def run(job: Job) -> Extras:
         raise StpError(
             f"{path}: these predictions were made from other windows than those of {data.folder}",
             expected=f"windows of identity {recipe['submission']['windows']}",
-            remedy="`stp import-predictions` of the same folder names the first window that "
+            remedy="`stp external import` of the same folder names the first window that "
             "differs; export the windows again, and predict them",
         )
     clips.index.to_parquet(job.out / "index.parquet", index=False, write_page_checksum=True)
@@ -84,7 +84,7 @@ def _open(path: Path, recipe: Recipe, data: Prepared, clips: Clips) -> np.ndarra
     except (OSError, ValueError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
-            expected="a .npy file as `stp import-predictions` writes it",
+            expected="a .npy file as `stp external import` writes it",
             remedy="import the predictions again",
         ) from error
     members = recipe["predict"].get("samples", 1)

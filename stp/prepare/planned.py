@@ -1,7 +1,7 @@
 """What a dataset will hold, worked out from split lists and rules, before any video is there.
 
 A reader that knows offers ``count(recipe, raw) -> Planned``, with the same functions that cut the
-clips of real data. `stp data` compares its numbers with the published ones.
+clips of real data. `stp list datasets` compares its numbers with the published ones.
 """
 
 from collections.abc import Iterable, Sequence

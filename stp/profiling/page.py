@@ -39,11 +39,12 @@ counts follow the equations: on a CPU, the convolutions of recurrent networks ma
 command writes the page:
 
 ```sh
-stp models --page docs/models.md
+stp list models --page docs/models.md --configfile config/paper.yaml
 ```
 
-`stp models` prints the overview, `stp models convlstm` everything about one model, and
-`stp profile convlstm moving_mnist` measures memory and speed ([profiling.md](profiling.md)).
+`stp list models` prints the overview, `stp list models convlstm` everything about one model, and
+`stp profile convlstm moving_mnist` measures memory and speed, with the same `--configfile`
+([profiling.md](profiling.md)).
 """
 
 

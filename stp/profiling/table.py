@@ -72,7 +72,7 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
         if not path.exists():
             continue
         expected = f"what `stp profile {name} {DATASET} --out` writes"
-        remedy = f"stp profile {name} {DATASET} --out {path}"
+        remedy = f"stp profile {name} {DATASET} --configfile config/paper.yaml --out {path}"
         found[name] = read_json(path, dict, expected, remedy)
         try:
             if found[name]["model"] != name or found[name]["dataset"] != DATASET:

@@ -166,7 +166,7 @@ def _ended_badly(plan: Plan, standing: dict[str, Standing]) -> Iterator[str]:
             f"{attempt.host}{job}: {attempt.how}{detail}{again}"
         )
     if len(entries) > ATTEMPTS:
-        yield f"    and {len(entries) - ATTEMPTS} more (`stp status --json` has all)"
+        yield f"    and {len(entries) - ATTEMPTS} more (`stp status --format json` has all)"
 
 
 def _cut(text: str) -> str:

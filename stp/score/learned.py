@@ -57,7 +57,7 @@ def with_weights(
 
 def why_absent(name: str) -> str:
     """Say, for a table, why there is no value."""
-    return f"the weights of {name} are not there (see `stp weights`)"
+    return f"the weights of {name} are not there (see `stp list weights`)"
 
 
 def _weights(job: Job, options: ScoreOptions, name: str) -> Weights | None:
@@ -69,7 +69,7 @@ def _weights(job: Job, options: ScoreOptions, name: str) -> Weights | None:
         raise StpError(
             f"the weights of {name} are gone since this was planned",
             expected=f"the file with {declared}",
-            remedy="put it back (`stp weights`), or run snakemake again without it",
+            remedy="put it back (`stp list weights`), or run snakemake again without it",
         )
     device = job.runtime.get("device", "auto")
     return Weights(Path(path), declared, device, options.threads)

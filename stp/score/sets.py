@@ -11,7 +11,7 @@ from stp.features import table
 from stp.metrics.perceptual import SetDistance, matched
 from stp.score.aggregate import Row
 
-ABSENT = "no network has looked at the clips (see `stp weights`)"
+ABSENT = "no network has looked at the clips (see `stp list weights`)"
 
 
 class Pair(NamedTuple):

@@ -126,7 +126,7 @@ def compare(
             raise StpError(
                 f"features of {folder} are NaN or infinite",
                 expected="finite features",
-                remedy="see whether the weights are those of I3D (`stp weights --check`)",
+                remedy="see whether the weights are those of I3D (`stp list weights --check`)",
             )
     x, y = features
     split = resolution(x, y, frechet.distance, seed=options.seed) if n >= 4 else None

@@ -61,7 +61,7 @@ class StorePopulation:
                 raise StpError(
                     f"--where {where!r}: {str(error).splitlines()[0]}",
                     expected="a condition in SQL on the table cells of the results store",
-                    remedy="`stp schema cells` lists its columns",
+                    remedy="`stp list store cells` lists its columns",
                 ) from None
             values = store.execute(VALUES, [conventions]).fetchall()
         for heading, measure in metrics.items():

@@ -177,7 +177,7 @@ def learn(
             raise StpError(
                 f"the loss of step {step + 1} is {loss.item()}",
                 expected="a number",
-                remedy="look at the data (`stp data`)"
+                remedy="look at the data (`stp list datasets`)"
                 + (", or take a smaller train.lr" if step and options.lr > LOW_RATE else ""),
             )
         optimiser.zero_grad()

@@ -147,14 +147,14 @@ def associations(folder: Path) -> dict[str, str | list[str]]:
 PAGE = """\
 # Keys of the configuration
 
-<!-- Written by `stp schema --config-page docs/configuration.md`. -->
+<!-- Written by `stp list keys --page docs/configuration.md`. -->
 
 [config/README.md](../config/README.md) says what the files are for. This page lists every
 key of every kind of file. `stp` refuses other keys.
 
-`stp schema --config FOLDER` writes the same as JSON schemas. An editor with a YAML language server
-then completes and checks keys; the command prints the setting for VS Code. A comment in the first
-line of a file does the same in most editors:
+`stp list keys --schemas FOLDER` writes the same as JSON schemas. An editor with a YAML language
+server then completes and checks keys; the command prints the setting for VS Code. A comment in
+the first line of a file does the same in most editors:
 
 ```yaml
 # yaml-language-server: $schema=schemas/scale.schema.json

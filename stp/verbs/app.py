@@ -6,14 +6,80 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from stp.verbs.removed import refuse_option, refuse_verb
+
+PANELS = (
+    "Project",
+    "Stages",
+    "Plan and progress",
+    "Results",
+    "Your own data and models",
+    "Costs and leaks",
+    "Store",
+)
+"""Groups of verbs, in the order of `stp --help`."""
+
+
+class Verbs(TyperGroup):
+    """Verbs by group; those that went say what replaces them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Typer would list groups such as `stp list` before all verbs."""
+
+        def place(name: str) -> int:
+            return PANELS.index(str(getattr(self.commands[name], "rich_help_panel", "")))
+
+        return sorted(super().list_commands(ctx), key=place)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a verb.
+
+        Raises:
+            StpError: it went.
+        """
+        if self.get_command(ctx, args[0]) is None:
+            refuse_verb(args[0])
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb.
+
+        Raises:
+            StpError: an option of it went.
+        """
+        try:
+            return super().invoke(ctx)
+        except TyperException as error:
+            refuse_option(vars(error).get("ctx"), str(vars(error).get("option_name")))
+            raise
+
 
 app = typer.Typer(
     name="stp",
+    cls=Verbs,
     help="Raw bytes to paper tables, one verb per stage. Snakemake calls the same verbs: "
     "[bold]snakemake --profile local results/tables/short_term.csv[/bold]",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+)
+
+
+def _group(name: str, about: str, panel: str) -> typer.Typer:
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=about)
+    app.add_typer(group, name=name, rich_help_panel=panel)
+    return group
+
+
+listing = _group(
+    "list", "List models, datasets, metrics, ..., or all about one of them.", PANELS[3]
+)
+drawn = _group("draw", "Draw figures of scores, predictions beside the truth, paths.", PANELS[3])
+external = _group(
+    "external", "Export the windows of a test, and import predictions of them.", PANELS[4]
 )
 
 
@@ -38,19 +104,51 @@ def root(
     """Take the options of `stp` itself."""
 
 
+DEMO = Path("config/demo.yaml")
+
+
+def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, given: Path) -> Path:
+    """The scale file that was named, or else the configuration of the last run."""
+    if not is_default(context, parameter):
+        return given
+    from stp.plan.strict import read_yaml
+    from stp.run.cluster import driver
+
+    noted = driver.noted()
+    if noted is None or not Path(noted.configfile).is_file():
+        tell_default(context, f"scale: {given}")
+        return given
+    configfile = Path(noted.configfile)
+    tell_default(context, f"scale: {read_yaml(configfile)['scale']}, as it was last run")
+    return configfile
+
+
+def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
+    """Whether a parameter was named neither on the command line nor in the environment."""
+    source = context.get_parameter_source(parameter.name or "")
+    return source is not None and source.name == "DEFAULT" and not context.resilient_parsing
+
+
+def tell_default(context: typer.Context, text: str) -> None:
+    """Say which scale a verb is about where none was named: once, in the first line."""
+    if "stp.default" not in context.meta:
+        context.meta["stp.default"] = text
+        print(text, file=sys.stderr)
+
+
 ConfigFile = Annotated[
     Path,
     typer.Option(
         "--configfile",
         envvar="STP_CONFIGFILE",
         help="The scale file. It says which cells are computed, and how much of everything.",
+        callback=_or_last_run,
+        show_default=f"that of the last run, or else {DEMO}",
     ),
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="Also write every line to this file.")]
 AT_HAND: dict[Path, Any] = {}
 """Plans that the job server has made before a verb asks (stp/job_server.py)."""
-DEMO = Path("config/demo.yaml")
-PAPER = Path("config/paper.yaml")
 
 
 def examples(*commands: str) -> str:

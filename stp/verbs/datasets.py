@@ -1,6 +1,5 @@
 """Verbs that look at data, official or your own."""
 
-import functools
 import json
 import shutil
 from pathlib import Path
@@ -9,27 +8,28 @@ from typing import Annotated
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs import output
+from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, load_plan, say
 from stp.verbs.output import print_lines
 
-command = functools.partial(app.command, rich_help_panel="Data")
 
-
-@command(
+@listing.command(
+    "datasets",
     epilog=examples(
-        "stp data",
-        "stp data human36m",
-        "stp data bridge human36m --leakage --json",
-        "stp data --page docs/datasets.md",
-        "stp data --licences docs/licences.md",
-        "stp data --table results/tables/dataset_statistics.csv",
-        "stp data --table results/tables/s2s_benchmarks.csv",
-        "stp data --configfile config/pvqa-demo.yaml --table results/tables/pvqa_opinions.csv",
-    )
+        "stp list datasets",
+        "stp list datasets human36m",
+        "stp list datasets bridge human36m --leakage --format json",
+        "stp list datasets --page docs/datasets.md",
+        "stp list datasets --licences docs/licences.md",
+        "stp list datasets --table results/tables/dataset_statistics.csv",
+        "stp list datasets --table results/tables/s2s_benchmarks.csv",
+        "stp list datasets --configfile config/pvqa-demo.yaml "
+        "--table results/tables/pvqa_opinions.csv",
+    ),
 )
 def data(
     names: Annotated[list[str] | None, typer.Argument(help="Datasets (default: all).")] = None,
-    configfile: ConfigFile = PAPER,
+    configfile: ConfigFile = DEMO,
     leakage: Annotated[
         bool,
         typer.Option(
@@ -57,7 +57,7 @@ def data(
             "s2s_land_variables, s2s_ocean_variables or pvqa_opinions, as the file is called."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    format: output.TableOrJson = "table",
     log: Log = None,
 ) -> None:
     """Count the clips of each split beside the paper's Table 1, and show what splits share.
@@ -113,25 +113,26 @@ def data(
         raise StpError("--out needs --prepared")
     planned = load_plan(configfile)
     counts, leaks = report.describe(planned, names or [], leakage)
-    if as_json:
+    if format == "json":
         print(json.dumps(report.as_json(planned, counts, leaks), indent=1))
         return
     width = shutil.get_terminal_size((150, 20)).columns
     print_lines(report.lines(planned, counts, leaks, width))
 
 
-@command(
+@app.command(
+    rich_help_panel=PANELS[5],
     epilog=examples(
         "stp leak atlas_eth --configfile config/atlas-sample.yaml",
-        "stp leak atlas_eth --observe 3 --predict 12 --json",
+        "stp leak atlas_eth --observe 3 --predict 12 --format json",
         "stp leak chaosbench --configfile config/mine.yaml",
-    )
+    ),
 )
 def leak(
     dataset: Annotated[
         str, typer.Argument(help="A prepared dataset of tracks of people, or with ocean months.")
     ],
-    configfile: ConfigFile = Path("config/atlas-sample.yaml"),
+    configfile: ConfigFile = DEMO,
     observe: Annotated[
         int | None,
         typer.Option(help="Number of observed positions (default: that of the dataset).", min=2),
@@ -140,7 +141,7 @@ def leak(
         int | None,
         typer.Option(help="Number of future positions (default: that of the dataset).", min=1),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    format: output.TableOrJson = "table",
 ) -> None:
     """Measure how much of the future is revealed: to predictors of people, or by ocean months.
 
@@ -165,14 +166,15 @@ def leak(
         found = future.measure(plan, dataset, observe, predict)
         text = future.lines(found, width)
         as_object = found.as_json()
-    if as_json:
+    if format == "json":
         print(json.dumps(as_object, indent=1))
         return
     print_lines(text)
 
 
-@command(
+@app.command(
     "new-dataset",
+    rich_help_panel=PANELS[0],
     epilog=examples(
         "stp new-dataset ../videos",
         "stp new-dataset era5.nc --name heat",

@@ -9,7 +9,7 @@ import typer
 from stp.page.safe_text import visible
 from stp.run.results import RESULTS
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, say
+from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, say
 
 
 @functools.partial(app.command, rich_help_panel="Store")(
@@ -60,9 +60,7 @@ def export(
     with_checkpoints: Annotated[
         bool, typer.Option("--with-checkpoints", help="Include the trained models in the bundle.")
     ] = False,
-    database: Annotated[
-        Path, typer.Option(help="The DuckDB file from which to make a bundle.")
-    ] = output.DATABASE,
+    database: output.Database = output.DATABASE,
     check: Annotated[
         Path | None, typer.Option(help="Verify this bundle and print its contents instead.")
     ] = None,
@@ -142,13 +140,14 @@ def _told(path: Path, held: object) -> list[str]:
     return lines
 
 
-@functools.partial(app.command, rich_help_panel="Results")(
+@listing.command(
+    "works",
     epilog=examples(
-        "stp cite",
-        "stp cite --model simvpv2",
-        "stp cite kth tau fvd --format markdown",
-        "stp cite --out CITATION.bib --out CITATION.md",
-    )
+        "stp list works",
+        "stp list works --model simvpv2",
+        "stp list works kth tau fvd --format markdown",
+        "stp list works --out CITATION.bib --out CITATION.md",
+    ),
 )
 def cite(
     names: Annotated[
@@ -157,7 +156,7 @@ def cite(
             help="Datasets, models and metrics (default: everything that the results rest on)."
         ),
     ] = None,
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = output.DATABASE,
+    database: output.Database = output.DATABASE,
     model: Annotated[
         str | None, typer.Option(help="Only the works that the results of this model rest on.")
     ] = None,

@@ -1,22 +1,19 @@
 """Verbs for models that live elsewhere, and join by their predictions."""
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples
-
-command = functools.partial(app.command, rich_help_panel="Predictions made elsewhere")
+from stp.verbs.app import DEMO, ConfigFile, Log, examples, external
 
 
-@command(
+@external.command(
     epilog=examples(
-        "stp windows moving_mnist --out windows/moving_mnist --configfile config/paper.yaml",
-        "stp windows kth --dimension short_term --format npz --out windows/kth",
-        "stp windows kth --subset val --with-truth --out windows/kth-val",
-        "stp windows bridge --dimension robustness --interval 2 --format mp4 --out windows/x2",
+        "stp external windows moving_mnist --out windows/digits --configfile config/paper.yaml",
+        "stp external windows kth --dimension short_term --format npz --out windows/kth",
+        "stp external windows kth --subset val --with-truth --out windows/kth-val",
+        "stp external windows bridge --dimension robustness --interval 2 --format mp4 --out w/x2",
     )
 )
 def windows(
@@ -84,11 +81,11 @@ def windows(
         lines.say(f"wrote {count} windows to {out}{lossy}")
 
 
-@command(
-    "import-predictions",
+@external.command(
+    "import",
     epilog=examples(
-        "stp import-predictions returned/ --model theirs --title Theirs --reference https://...",
-        "stp import-predictions returned/ --model theirs --configfile config/paper.yaml",
+        "stp external import returned/ --model theirs --title Theirs --reference https://...",
+        "stp external import returned/ --model theirs --configfile config/paper.yaml",
     ),
 )
 def import_predictions(

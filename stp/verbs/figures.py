@@ -6,16 +6,15 @@ from typing import Annotated
 import typer
 
 from stp.render.figures.kinds import KINDS
-from stp.verbs.app import Log, app, examples, say
+from stp.verbs.app import Log, drawn, examples, say
 
 _KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.items())
 
 
-@app.command(
-    rich_help_panel="Results",
+@drawn.command(
     epilog=examples(
-        "stp figure ranks results/demo/plan/short_term.json --out ranks.png",
-        "stp figure leads results/demo/plan/long_term.json --case bridge-extrapolation "
+        "stp draw figure ranks results/demo/plan/short_term.json --out ranks.png",
+        "stp draw figure leads results/demo/plan/long_term.json --cell bridge-extrapolation "
         "--out curves.png",
     ),
 )
@@ -23,7 +22,7 @@ def figure(
     kind: Annotated[str, typer.Argument(help=_KINDS)],
     manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
     out: Annotated[Path, typer.Option(help="The PNG file to write; an SVG is written beside it.")],
-    case: Annotated[
+    cell: Annotated[
         str | None,
         typer.Option(help="The test to draw, such as kitti-caltech, for figures of one test."),
     ] = None,
@@ -32,5 +31,5 @@ def figure(
     """Draw a figure from collected scores. docs/figures.md explains how to read each figure."""
     from stp.render.figures.kinds import render
 
-    render(kind, manifest, manifest.parent.parent, out, case)
+    render(kind, manifest, manifest.parent.parent, out, cell)
     say(log, f"wrote {out} and {out.with_suffix('.svg').name}")

@@ -1,6 +1,5 @@
 """Verbs that tell what models cost: listed, counted and measured."""
 
-import functools
 import json
 from pathlib import Path
 from typing import Annotated
@@ -8,24 +7,24 @@ from typing import Annotated
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, say
+from stp.verbs import output
+from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, say
 from stp.verbs.output import Ticker, print_lines, put
 
-command = functools.partial(app.command, rich_help_panel="Models")
 
-
-@command(
+@listing.command(
+    "models",
     epilog=examples(
-        "stp models",
-        "stp models mcvd",
-        "stp models --page docs/models.md",
-        "stp models --sizes results/tables/model_size.csv",
-        "stp models --protocol results/tables/training_protocol.csv",
-    )
+        "stp list models",
+        "stp list models mcvd",
+        "stp list models --page docs/models.md",
+        "stp list models --sizes results/tables/model_size.csv",
+        "stp list models --protocol results/tables/training_protocol.csv",
+    ),
 )
 def models(
     name: Annotated[str | None, typer.Argument(help="A model (default: all).")] = None,
-    configfile: ConfigFile = PAPER,
+    configfile: ConfigFile = DEMO,
     page: Annotated[
         Path | None,
         typer.Option(help="Write the page of all models (Markdown) to this file instead."),
@@ -104,17 +103,18 @@ def models(
         )
 
 
-@command(
+@app.command(
+    rich_help_panel=PANELS[5],
     epilog=examples(
         "stp profile convlstm moving_mnist",
         "stp profile mcvd moving_mnist --seconds 30",
-        "stp profile simvpv2 kth --device cuda --batch 16 --json",
-    )
+        "stp profile simvpv2 kth --device cuda --batch 16 --format json",
+    ),
 )
 def profile(
     model: Annotated[str, typer.Argument(help="A model that is trained by gradient descent.")],
     dataset: Annotated[str, typer.Argument(help="The dataset whose frames it predicts.")],
-    configfile: ConfigFile = PAPER,
+    configfile: ConfigFile = DEMO,
     device: Annotated[
         str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")
     ] = "auto",
@@ -131,7 +131,7 @@ def profile(
     forward_only: Annotated[
         bool, typer.Option("--forward-only", help="Do not measure the training step.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    format: output.TableOrJson = "table",
     out: Annotated[
         Path | None, typer.Option(help="Also write everything to this file, as JSON.")
     ] = None,
@@ -171,7 +171,7 @@ def profile(
     if out is not None:
         with writing(out):
             write_text(out, text)
-    if as_json:
+    if format == "json":
         print(text, end="")
     else:
         for line in report.lines(found):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from stp.run.results import RESULTS, last_results
+from stp.verbs.app import is_default, tell_default
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +28,10 @@ Format = Annotated[
         "digits, and parquet needs --out.",
     ),
 ]
+TableOrJson = Annotated[
+    Literal["table", "json"],
+    typer.Option("--format", "-f", help="Output format: readable text, or everything as JSON."),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -38,7 +43,15 @@ Out = Annotated[
 FailIfEmpty = Annotated[
     bool, typer.Option("--fail-if-empty", help="Exit with 3 if there are no rows.")
 ]
-Database = Annotated[Path, typer.Option(help="The DuckDB file.")]
+
+
+def _tell_store(context: typer.Context, parameter: typer.CallbackParam, given: Path) -> Path:
+    if is_default(context, parameter):
+        tell_default(context, f"results: {given}")
+    return given
+
+
+Database = Annotated[Path, typer.Option(help="The DuckDB file.", callback=_tell_store)]
 LAST = last_results()
 """The folder of results of the scale that was run last here."""
 DATABASE = LAST / "results.duckdb"

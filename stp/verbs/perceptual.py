@@ -12,14 +12,13 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import ConfigFile, app, examples
+from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, listing
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
     from stp.score.unpaired import UnpairedDistances
 
 MEASURE = "squeezenet_mcs_rfd"
-OPINIONS = Path("config/pvqa.yaml")
 
 Folder = Annotated[
     Path | None,
@@ -44,13 +43,12 @@ def _over() -> None:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-@app.command(
-    rich_help_panel="Data",
+@listing.command(
     epilog=examples(
-        "stp weights",
-        "stp weights --check",
-        "stp weights --fetch",
-        "stp weights --fetch vgg16",
+        "stp list weights",
+        "stp list weights --check",
+        "stp list weights --fetch",
+        "stp list weights --fetch vgg16",
     ),
 )
 def weights(
@@ -66,7 +64,7 @@ def weights(
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Download missing weights, where this is allowed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    format: output.TableOrJson = "table",
 ) -> None:
     """List the weights of LPIPS, FVD and KVD, and say how to get missing ones.
 
@@ -100,7 +98,7 @@ def weights(
             for one in found
             if one.file is not None and one.state == "verified"
         }
-    if as_json:
+    if format == "json":
         own = files.as_json(found)
         for entry in own:
             entry["published"] = [trial._asdict() for trial in trials.get(entry["network"], [])]
@@ -116,12 +114,12 @@ def weights(
 
 
 @app.command(
-    rich_help_panel="Results",
+    rich_help_panel=PANELS[4],
     epilog=examples(
         "stp fvd real/ generated/",
         "stp fvd real/ generated/ --frames 16 --n 256",
         "stp fvd real/ generated/ --layer pooled --extrapolate",
-        "stp fvd real/ generated/ --frames 16 --context 2 --convention with_context --json",
+        "stp fvd real/ generated/ --frames 16 --context 2 --convention with_context --format json",
     ),
 )
 def fvd(
@@ -153,7 +151,7 @@ def fvd(
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int, typer.Option(help="Number of CPU threads.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    format: output.TableOrJson = "table",
 ) -> None:
     """Compare two sets of videos: Frechet and kernel video distance (FVD, KVD).
 
@@ -182,7 +180,7 @@ def fvd(
     found = compare(real, generated, options, lambda clips: opened()[2](clips), _show)
     file, sha256, _ = opened()
     _over()
-    if as_json:
+    if format == "json":
         about = {"layer": layer, "weights": file.file, "weights_sha256": sha256}
         print(json.dumps(_plain({**found._asdict(), **options._asdict(), **about}), indent=1))
         return
@@ -204,11 +202,11 @@ def fvd(
 
 
 @app.command(
-    rich_help_panel="Results",
+    rich_help_panel=PANELS[4],
     epilog=examples(
         "stp evaluate predicted/ true/",
         "stp evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
-        "stp evaluate predicted.npy true.npy --json",
+        "stp evaluate predicted.npy true.npy --format json",
     ),
 )
 def evaluate(
@@ -216,7 +214,7 @@ def evaluate(
     true: Annotated[Path, typer.Argument(help="A folder of the true ones, or an array.")],
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="A convention, such as psnr.pooled (`stp metrics`); as many as wanted."),
+        typer.Option(help="A convention, such as psnr.pooled (`stp list metrics`); repeatable."),
     ] = None,
     context: Annotated[
         int, typer.Option(help="Frames at the beginning that are not scored.", min=0)
@@ -229,7 +227,7 @@ def evaluate(
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    format: output.TableOrJson = "table",
 ) -> None:
     """Score predicted videos against the true ones: any metrics, with intervals, without a plan.
 
@@ -250,7 +248,7 @@ def evaluate(
         device=device,
         threads=threads,
     )
-    if as_json:
+    if format == "json":
         print(json.dumps([one._asdict() for one in found], indent=1))
         return
     for one in found:
@@ -265,7 +263,7 @@ def evaluate(
 
 
 @app.command(
-    rich_help_panel="Results",
+    rich_help_panel=PANELS[4],
     epilog=examples(
         "stp quality predicted/",
         "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
@@ -296,7 +294,7 @@ def quality(
         int | None,
         typer.Option("--n", help="Number of clips, evenly spread (default: all).", min=1),
     ] = None,
-    configfile: ConfigFile = OPINIONS,
+    configfile: ConfigFile = DEMO,
     database: output.Database = output.DATABASE,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int, typer.Option(help="Number of CPU threads.", min=1)] = 1,

@@ -1,30 +1,27 @@
 """Verbs that draw what models predict."""
 
-import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import Log, app, examples, say
-
-command = functools.partial(app.command, rich_help_panel="Results")
+from stp.verbs.app import Log, drawn, examples, say
 
 
-@command(
+@drawn.command(
     epilog=examples(
-        "stp pictures results/demo/plan/short_term.json",
-        "stp pictures results/demo/plan/short_term.json --case kth --out kth.png",
-        "stp pictures results/demo/plan/short_term.json --case kth --out kth.gif "
+        "stp draw pictures results/demo/plan/short_term.json",
+        "stp draw pictures results/demo/plan/short_term.json --cell kth --out kth.png",
+        "stp draw pictures results/demo/plan/short_term.json --cell kth --out kth.gif "
         "--out kth.mp4 --errors",
-        "stp pictures results/demo/plan/short_term.json --case kth --out kth.png "
+        "stp draw pictures results/demo/plan/short_term.json --cell kth --out kth.png "
         "--samples median,hardest,7 --models persistence,simvpv2",
     )
 )
 def pictures(
     manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
-    case: Annotated[str | None, typer.Option(help="The test to draw (default: list all).")] = None,
+    cell: Annotated[str | None, typer.Option(help="The test to draw (default: list all).")] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -58,25 +55,25 @@ def pictures(
     from stp.render.pictures.files import draw
 
     planned = load_manifest(manifest)
-    if case is None or not out:
-        if case is not None or out:
-            raise StpError("a picture needs --case and --out", remedy="give both, or neither")
+    if cell is None or not out:
+        if cell is not None or out:
+            raise StpError("a picture needs --cell and --out", remedy="give both, or neither")
         for name, cells in cases(planned).items():
-            shown = ", ".join(dict.fromkeys(cell.key.model for cell in cells))
+            shown = ", ".join(dict.fromkeys(one.key.model for one in cells))
             print(f"{name}: {shown}")
         return
     wanted = [name.strip() for name in samples.split(",")]
     chosen = [name.strip() for name in models.split(",")] if models else []
-    for path in draw(planned, case, out, wanted, chosen, variable, errors, rank_by):
+    for path in draw(planned, cell, out, wanted, chosen, variable, errors, rank_by):
         say(log, f"wrote {path}")
 
 
-@command(
+@drawn.command(
     epilog=examples(
-        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --out differing.png",
-        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --test atlas_eth-atlas-paper "
-        "--scenario 20 --out scenario.svg --layout side",
-        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --scenario 20 "
+        "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json --out differing.png",
+        "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json "
+        "--cell atlas_eth-atlas-paper --scenario 20 --out scenario.svg --layout side",
+        "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json --scenario 20 "
         "--out scenario.gif",
     )
 )
@@ -87,7 +84,7 @@ def trajectories(
     out: Annotated[
         list[Path], typer.Option(help="A picture (.png, .svg, .pdf) or animation (.gif, .mp4).")
     ],
-    test: Annotated[
+    cell: Annotated[
         str | None,
         typer.Option(help="The test to draw, as DATASET-PROTOCOL (default: the first)."),
     ] = None,
@@ -110,11 +107,11 @@ def trajectories(
 
     planned = load_manifest(manifest)
     if scenario is None:
-        if test is not None or layout != "overlay":
-            raise StpError("--test and --layout are of one scenario", remedy="give --scenario too")
+        if cell is not None or layout != "overlay":
+            raise StpError("--cell and --layout are of one scenario", remedy="give --scenario too")
         trajectories.draw_differing(planned, out)
     else:
-        compared = trajectories.evaluation_of(planned, test)
+        compared = trajectories.evaluation_of(planned, cell)
         scene = compared.scene(scenario, trajectories.own(compared))
         for path in out:
             drawing.write(scene, path, layout)

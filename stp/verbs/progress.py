@@ -10,22 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan, say
+from stp.verbs import output
+from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, load_plan, say
 from stp.verbs.output import Ticker, print_lines
 
 if TYPE_CHECKING:
     from stp.plan.cells import Plan
     from stp.run.cluster.driver import Driver
-
-OfLastRun = Annotated[
-    Path | None,
-    typer.Option(
-        "--configfile",
-        envvar="STP_CONFIGFILE",
-        help="The scale file.",
-        show_default="that of the last run, or else config/demo.yaml",
-    ),
-]
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
 
@@ -52,7 +43,7 @@ def plan(
     everything: Annotated[
         bool, typer.Option("--all", help="Show the costs of all jobs, including finished ones.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    format: output.TableOrJson = "table",
     measure: Annotated[
         bool,
         typer.Option(
@@ -74,9 +65,9 @@ def plan(
 
     planned = load_plan(configfile)
     dimension = None if table is None else brief.dimension_of(planned, table)
-    if dimension is not None and (listed or everything or as_json):
+    if dimension is not None and (listed or everything or format == "json"):
         raise StpError(
-            f"stp plan {table}: five lines, without --list, --all or --json",
+            f"stp plan {table}: five lines, without --list, --all or --format json",
             remedy="leave out the option, or the table",
         )
     if measure:
@@ -85,7 +76,7 @@ def plan(
         print_lines(brief.lines(planned, dimension))
         return
     found = costs_summary.entries(planned)
-    if as_json:
+    if format == "json":
         print(json.dumps(costs_summary.as_json(found), indent=1))
         return
     console = Console(width=None if sys.stdout.isatty() else 160)
@@ -111,10 +102,10 @@ def _measure(planned: "Plan", dimension: str | None) -> None:
         say(None, line)
 
 
-@command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --json"))
+@command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --format json"))
 def status(
-    configfile: OfLastRun = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    configfile: ConfigFile = DEMO,
+    format: output.TableOrJson = "table",
     start: Annotated[
         bool, typer.Option("--start", hidden=True, help="Record that a run begins.")
     ] = False,
@@ -131,8 +122,7 @@ def status(
     from stp.run.status_text import lines
     from stp.upkeep import claims
 
-    chosen = configfile or _of(driver.noted())
-    planned = load_plan(chosen)
+    planned = load_plan(configfile)
     if start:
         try:
             progress.mark_start(planned)
@@ -141,12 +131,12 @@ def status(
             if not is_read_only(error):
                 raise
             print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
-        driver.note(chosen)
+        driver.note(configfile)
         return
     if success:
         driver.note_success()
     found = standing.artefact_states(planned)
-    if as_json:
+    if format == "json":
         since = progress.run_started(planned)
         print(json.dumps(standing.describe(planned, found, since), indent=1))
         return
@@ -154,12 +144,6 @@ def status(
     noted = driver.noted()
     is_its = noted is not None and _scale(noted) == planned.config.scale.scale
     print_lines(lines(planned, found, noted if is_its else None, width))
-
-
-def _of(noted: "Driver | None") -> Path:
-    """The configuration of the last run, if it is still there, or else that of the demo."""
-    configfile = Path(noted.configfile) if noted else DEMO
-    return configfile if configfile.is_file() else DEMO
 
 
 def _scale(noted: "Driver") -> str | None:
@@ -178,17 +162,16 @@ def why(
             help="Select artefacts by words of their paths, or by receipts (default: all)."
         ),
     ] = None,
-    configfile: OfLastRun = None,
+    configfile: ConfigFile = DEMO,
 ) -> None:
     """Explain why artefacts would be made: which code, setting or input changed.
 
     Each is compared with the most similar existing artefact. If only code changed, and it computes
     the same as before, `stp accept` declares that what was made is current.
     """
-    from stp.run.cluster import driver
     from stp.upkeep.why_text import tell
 
-    tell(load_plan(configfile or _of(driver.noted())), words or [])
+    tell(load_plan(configfile), words or [])
 
 
 @command(
@@ -206,21 +189,19 @@ def accept(
     undo: Annotated[
         bool, typer.Option("--undo", help="Take the declaration back instead.")
     ] = False,
-    configfile: OfLastRun = None,
+    configfile: ConfigFile = DEMO,
 ) -> None:
     """Declare that artefacts of older code are current, so that they are not made again.
 
     Only what differs from the plan in its code alone can be accepted. Tables, `stp trace` and
     exported bundles name the declaration, its author and its reason. Receipts stay as they are.
     """
-    from stp.run.cluster import driver
     from stp.upkeep import accept as declaring
 
-    scale = configfile or _of(driver.noted())
     if undo:
-        entries, done = declaring.undo(load_plan(scale), words), "no longer accepted"
+        entries, done = declaring.undo(load_plan(configfile), words), "no longer accepted"
     else:
-        entries = declaring.accept(lambda: load_plan(scale), words, reason)
+        entries = declaring.accept(lambda: load_plan(configfile), words, reason)
         done = "accepted"
     for entry in entries:
         print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
@@ -260,8 +241,8 @@ def resume(
     go_on([word for word in given if word != "--owner-is-dead"], owner_is_dead)
 
 
-@command()
-def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
+@listing.command()
+def site(configfile: ConfigFile = DEMO) -> None:
     """Show this site's settings (config/site.yaml), and the resources that jobs request.
 
     Settings come from config/site.yaml, or from the file that STP_SITE names; start with

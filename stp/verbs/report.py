@@ -8,9 +8,9 @@ import typer
 
 from stp.run.results import last_results
 from stp.verbs import output
-from stp.verbs.app import Log, app, examples, say
+from stp.verbs.app import PANELS, Log, app, examples, say
 
-command = functools.partial(app.command, rich_help_panel="Results")
+command = functools.partial(app.command, rich_help_panel=PANELS[3])
 
 
 FOLDER = last_results() / "report"

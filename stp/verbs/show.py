@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
     from stp.collect.rows import CellRow
 
-command = functools.partial(app.command, rich_help_panel="Results")
+command = functools.partial(app.command, rich_help_panel=PANELS[3])
 
 OF_DATASET = ("split", "clips", "variable", "level")
 OF_CELL = ("format", "sample")
@@ -143,8 +143,8 @@ def _draw_scenario(
     if not trajectories.on_map(one):
         raise StpError(
             f"{what}: --sample draws people over a map, and these are {one.kind}",
-            remedy=f"stp pictures results/{chosen.scale}/plan/{chosen.dimension}.json "
-            f"--case {chosen.case_name} --samples {sample} --out {out or 'sample.png'}",
+            remedy=f"stp draw pictures results/{chosen.scale}/plan/{chosen.dimension}.json "
+            f"--cell {chosen.case_name} --samples {sample} --out {out or 'sample.png'}",
         )
     target = out or Path("results/show") / f"{chosen.model}-{chosen.case_name}-{sample}.png"
     write(trajectories.compare([one], names).scene(sample), target)

@@ -80,7 +80,7 @@ def test_the_checksum_is_of_the_rows_not_of_their_order(results: Path) -> None:
 def test_the_verb_prints_a_line_for_each_table(results: Path) -> None:
     database = results / "results.duckdb"
     build_database(results / "collected", database)
-    run = CliRunner().invoke(app, ["schema", "--checksum", "--database", str(database)])
+    run = CliRunner().invoke(app, ["list", "store", "--checksum", "--database", str(database)])
     told = dict(reversed(line.split()) for line in run.output.splitlines())
     assert told == checksums(database)
     assert json.loads(json.dumps(told))["scores"] != told["cells"]

@@ -273,7 +273,7 @@ def test_coverage_counts_cells_and_names_what_has_no_value(store: SmallStore) ->
 
 def test_the_page_is_what_the_database_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == schema_page.page(), (
-        "run: stp schema --page docs/results_store.md"
+        "run: stp list store --page docs/results_store.md"
     )
 
 
@@ -369,8 +369,8 @@ def test_the_verb_explains_a_table(store: SmallStore) -> None:
     store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
     built(store)
     database = ["--database", str(store.folder / "results.duckdb")]
-    shown = CliRunner().invoke(app, ["schema", "leaderboard", *database])
+    shown = CliRunner().invoke(app, ["list", "store", "leaderboard", *database])
     assert "1 is best, ties share" in shown.output
-    assert "leaderboard" in CliRunner().invoke(app, ["schema", *database]).output
-    wrong = CliRunner().invoke(app, ["schema", "leaderbord", *database])
+    assert "leaderboard" in CliRunner().invoke(app, ["list", "store", *database]).output
+    wrong = CliRunner().invoke(app, ["list", "store", "leaderbord", *database])
     assert wrong.exit_code != 0 and "did you mean leaderboard?" in str(wrong.exception)

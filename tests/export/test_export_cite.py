@@ -152,7 +152,7 @@ def test_a_wrong_work_is_named(tmp_path):
 
 
 def test_the_verb_writes_both_files(database, tmp_path):
-    command = [sys.executable, "-c", "from stp.cli import main; main()", "cite"]
+    command = [sys.executable, "-c", "from stp.cli import main; main()", "list", "works"]
     out = ["--out", "CITATION.bib", "--out", "CITATION.md"]
     done = subprocess.run(
         [*command, "--database", str(database), *out], cwd=tmp_path, capture_output=True, text=True

@@ -130,7 +130,7 @@ class World:
             runner.make(plan, plan.data(name))
 
     def export(self, dataset: str, out: Path, **more: Any) -> Path:
-        """`stp windows`."""
+        """`stp external windows`."""
         kind = {key: more.pop(key) for key in ("kind", "with_truth") if key in more}
         loaded = self.config()
         dimension = {"dimension": "short_term"} if "subset" not in more else {}
@@ -139,7 +139,7 @@ class World:
         return out
 
     def submit(self, folder: Path, name: str = "theirs", **more: Any) -> Imported:
-        """`stp import-predictions`."""
+        """`stp external import`."""
         plan = Plan(without_external(self.config(**more.pop("changes", {}))))
         said = Statement("Theirs", "https://example.org/theirs", "dots of 1999")
         return import_predictions(

@@ -1,4 +1,4 @@
-"""`stp import-predictions`: what is taken, what becomes of it, and what is refused, and why."""
+"""`stp external import`: what is taken, what becomes of it, and what is refused, and why."""
 
 import json
 import os

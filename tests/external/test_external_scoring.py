@@ -86,7 +86,9 @@ def test_two_folders_are_the_same_as_two_arrays(clips, tmp_path: Path) -> None:
             np.save(folder / f"{number:03}.npy", clip)
     metrics = ["--metric", "mse.pixel_mean", "--metric", "lpips.alex", "--context", "2"]
     weights = ["--folder", str(tmp_path / "none")]
-    said = CliRunner().invoke(app, ["evaluate", *map(str, folders), *metrics, *weights, "--json"])
+    said = CliRunner().invoke(
+        app, ["evaluate", *map(str, folders), *metrics, *weights, "--format", "json"]
+    )
     assert said.exit_code == 0, said.output
     error, lpips = json.loads(said.stdout)
     (expected,) = evaluate(*bytes_of, ["mse.pixel_mean"], context=2)

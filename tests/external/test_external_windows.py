@@ -1,4 +1,4 @@
-"""`stp windows`: exactly what is tested, in every format, and what it is known by."""
+"""`stp external windows`: exactly what is tested, in every format, and what it is known by."""
 
 import json
 

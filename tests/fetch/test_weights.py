@@ -166,7 +166,7 @@ def test_what_cannot_be_compared_is_not_downloaded(tmp_path: Path, server) -> No
 
 
 def run(*arguments: str, folder: Path):
-    return CliRunner().invoke(app, ["weights", *arguments, "--folder", str(folder)])
+    return CliRunner().invoke(app, ["list", "weights", *arguments, "--folder", str(folder)])
 
 
 def test_the_command_tells_what_is_there(tmp_path: Path, monkeypatch) -> None:
@@ -182,7 +182,7 @@ def test_the_command_tells_what_is_there(tmp_path: Path, monkeypatch) -> None:
     assert "two         absent    Second" in found.output
     assert run("--check", folder=tmp_path).exit_code == 1  # one is absent
     assert run("one", "--fetch", folder=tmp_path).exit_code == 0  # nothing to do
-    only = run("one", "--json", folder=tmp_path)
+    only = run("one", "--format", "json", folder=tmp_path)
     assert [entry["state"] for entry in json.loads(only.stdout)] == ["present"]
     assert run("three", folder=tmp_path).exit_code == 1
 

@@ -154,7 +154,7 @@ def read_bundle(path: Path) -> None:
     assert held.rows == 1 and sum(held.dimensions.values()) == 1
 
 
-# Predictions, for `stp import-predictions`
+# Predictions, for `stp external import`
 
 CLIPS = [("clip one", "0" * 16), ("clip two", "1" * 16)]
 PREDICTIONS = np.linspace(0, 1, 96, dtype=np.float32).reshape(2, 3, 1, 4, 4)

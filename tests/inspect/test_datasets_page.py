@@ -22,7 +22,7 @@ def masked(path):
 
 
 def test_the_page_is_up_to_date():
-    assert PAGE.read_text() == page(load()), "run: stp data --page docs/datasets.md"
+    assert PAGE.read_text() == page(load()), "run: make pages"
 
 
 def test_every_dataset_has_a_line_and_a_section():
@@ -70,5 +70,6 @@ def test_what_a_generator_makes_is_told_in_its_own_words():
 
 def test_the_verb_writes_the_page(tmp_path):
     out = tmp_path / "datasets.md"
-    done = CliRunner().invoke(app, ["data", "--page", str(out)], catch_exceptions=False)
+    given = ["list", "datasets", "--page", str(out), "--configfile", "config/paper.yaml"]
+    done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0 and out.read_text() == page(load())

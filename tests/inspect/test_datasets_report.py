@@ -1,4 +1,4 @@
-"""What `stp data` prints and writes."""
+"""What `stp list datasets` prints and writes."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_the_verb_writes_a_file_beside_and_renames_it(make_plan, publish, tmp_pa
     scale.write_text("{scale: small, dimensions: {}, prepared: [kth]}")
     publish(make_plan(prepared=["kth"]), "kth")
     out = tmp_path / "results" / "data" / "all"
-    given = ["data", "--prepared", "--configfile", str(scale), "--out", str(out)]
+    given = ["list", "datasets", "--prepared", "--configfile", str(scale), "--out", str(out)]
     done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0 and "datasets prepared at scale small" in out.read_text()
     assert [path.name for path in out.parent.iterdir()] == ["all"]
@@ -90,7 +90,7 @@ def test_the_verb_writes_a_file_beside_and_renames_it(make_plan, publish, tmp_pa
 
 def test_the_verb_prints_json(make_plan):
     make_plan()
-    given = ["data", "kth", "--json"]
+    given = ["list", "datasets", "kth", "--format", "json", "--configfile", "config/paper.yaml"]
     done = CliRunner().invoke(app, given, catch_exceptions=False)
     found = json.loads(done.stdout)
     assert found["scale"] == "paper"

@@ -20,9 +20,11 @@ def text():
 
 def test_the_page_is_up_to_date_and_the_verb_writes_it(tmp_path):
     out = tmp_path / "licences.md"
-    done = CliRunner().invoke(app, ["data", "--licences", str(out)], catch_exceptions=False)
+    done = CliRunner().invoke(
+        app, ["list", "datasets", "--licences", str(out)], catch_exceptions=False
+    )
     assert done.exit_code == 0
-    assert out.read_text() == text() == PAGE.read_text(), "run: stp data --licences " + str(PAGE)
+    assert out.read_text() == text() == PAGE.read_text(), "run: make pages"
 
 
 def test_every_dataset_and_network_is_listed_with_what_is_known():

@@ -354,7 +354,7 @@ def test_without_weights_the_command_says_how_to_get_them(tmp_path: Path) -> Non
     found = run(tmp_path, tmp_path, folder=tmp_path)
     assert isinstance(found.exception, StpError)
     assert "i3d_torchscript.pt" in found.exception.expected
-    assert "stp weights --fetch i3d" in found.exception.remedy
+    assert "stp list weights --fetch i3d" in found.exception.remedy
 
 
 def test_weights_with_other_bytes_are_refused(tmp_path: Path) -> None:
@@ -387,7 +387,9 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
         assert part in found.output
     assert "predicted_only: 9 frames, interval 1; 24 x 16 pixels" in found.output
 
-    values = json.loads(run(real, generated, "--frames", 9, "--json", folder=tmp_path).stdout)
+    values = json.loads(
+        run(real, generated, "--frames", 9, "--format", "json", folder=tmp_path).stdout
+    )
     assert given[0].path == tmp_path / "own.pt"
     assert given[0].declared == {"sha256": sha256}
     drawn = matched(3, 2)

@@ -141,7 +141,7 @@ def test_a_long_forecast_is_derived_from_short_ones_and_says_so():
 def test_the_verb_tells_machines_and_writes_a_file(tmp_path, small_scale):
     out = tmp_path / "deep" / "convlstm.json"
     done = profile(
-        "convlstm", "taxibj", "--configfile", small_scale, "--device", "cpu", "--json",
+        "convlstm", "taxibj", "--configfile", small_scale, "--device", "cpu", "--format", "json",
         "--out", str(out),
     )  # fmt: skip
     assert done.exit_code == 0, done.output

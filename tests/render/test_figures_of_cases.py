@@ -259,8 +259,8 @@ def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
     ("kind", "case", "out", "message"),
     [
         ("lead", "kth", "a.png", "did you mean leads"),
-        ("leads", None, "a.png", "name one with --case"),
-        ("ranks", "kth", "a.png", "leave --case out"),
+        ("leads", None, "a.png", "name one with --cell"),
+        ("ranks", "kth", "a.png", "leave --cell out"),
         ("leads", "khh", "a.png", "did you mean kth"),
         ("leads", "kth", "a.svg", "write to .*a.png"),
     ],

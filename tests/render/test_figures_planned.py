@@ -122,9 +122,9 @@ def test_the_page_tells_of_every_kind(kind: str) -> None:
 
 
 def test_the_help_tells_of_every_kind_and_has_examples() -> None:
-    shown = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "200"}).output
+    shown = CliRunner().invoke(app, ["draw", "figure", "--help"], env={"COLUMNS": "200"}).output
     assert all(kind in shown for kind in KINDS)
-    assert "stp figure leads results/demo/plan/long_term.json --case" in shown
+    assert "stp draw figure leads results/demo/plan/long_term.json --cell" in shown
 
 
 def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:

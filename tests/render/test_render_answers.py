@@ -62,7 +62,7 @@ def printed(results: Path, *arguments: str) -> str:
 
 VERBS = {
     "query": ["query", "SELECT model, seed, value, reason FROM overall ORDER BY ALL"],
-    "schema": ["schema", "models"],
+    "store": ["list", "store", "models"],
     "tables": ["table"],
     "table": ["table", "short_term"],
     "compare": ["compare", "persistence", "convlstm"],
@@ -115,18 +115,18 @@ def test_a_narrowed_table_has_the_same_numbers(results: Path) -> None:
     whole = tidy(results)
     assert {row["tested_on"] for row in whole} == {"moving_mnist", "cityscapes"}
     for more, of_it in (
-        (["--on", "moving_mnist"], lambda row: row["tested_on"] == "moving_mnist"),
-        (["--on", "cityscapes"], lambda row: row["tested_on"] == "cityscapes"),
+        (["--cell", "moving_mnist"], lambda row: row["tested_on"] == "moving_mnist"),
+        (["--cell", "cityscapes"], lambda row: row["tested_on"] == "cityscapes"),
         (["--metric", "ssim"], lambda row: row["column"] == "SSIM"),
         (["--metric", "lpips.alex"], lambda row: row["column"] == "LPIPS"),
-        (["--model", "ConvLSTM"], lambda row: row["model"] == "convlstm"),
+        (["--cell", "ConvLSTM"], lambda row: row["model"] == "convlstm"),
     ):
         narrowed = tidy(results, *more)
         assert narrowed and narrowed == [row for row in whole if of_it(row)]
 
 
 def test_the_one_model_that_is_shown_keeps_its_rank(results: Path) -> None:
-    (row,) = tidy(results, "--model", "convlstm", "--metric", "SSIM", "--on", "moving_mnist")
+    (row,) = tidy(results, "--metric", "SSIM", "--cell", "convlstm/moving_mnist")
     assert row["rank"] == 2 and row["best"] == "SimVPv2" and row["seeds"] == 2
     values = [answer_store.scores("convlstm", seed).mean() for seed in (0, 1)]
     assert row["value"] == pytest.approx(np.mean(values), rel=1e-12)
@@ -341,7 +341,7 @@ def test_parquet_keeps_the_types_of_the_database(results: Path, tmp_path: Path) 
     "name",
     long_except(
         ["query", "show"],
-        ["query", "schema", "tables", "table", "compare", "show", "trace"],
+        ["query", "store", "tables", "table", "compare", "show", "trace"],
         part="kinds",
     ),
 )
@@ -415,7 +415,7 @@ def on_terminal(results: Path, *arguments: str, columns: int = 100, **more: str)
 
 @pytest.mark.long(part="kinds")
 def test_the_best_is_bold_on_a_terminal_and_nowhere_else(results: Path) -> None:
-    shown = on_terminal(results, "table", "short_term", "--on", "moving_mnist")
+    shown = on_terminal(results, "table", "short_term", "--cell", "moving_mnist")
     assert f"{ESCAPE}1;32m0.7528" in shown and f"{ESCAPE}4m0.7419" in shown
     plain = on_terminal(results, "show", "simvpv2/moving_mnist", NO_COLOR="1")
     assert f"{ESCAPE}1m0.7528" in plain and not re.search(r"\x1b\[[\d;]*3\dm", plain)
@@ -469,8 +469,8 @@ def code_of(results: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> 
         (3, ["compare", "convlstm", "tau"]),
         (1, ["table", "robustness"]),
         (1, ["table", "nothing"]),
-        (2, ["table", "findings", "--on", "kth"]),
-        (3, ["table", "short_term", "--on", "kth"]),
+        (2, ["table", "findings", "--cell", "kth"]),
+        (3, ["table", "short_term", "--cell", "kth"]),
     ],
 )
 def test_exit_codes_are_those_of_the_help(

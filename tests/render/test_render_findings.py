@@ -527,7 +527,7 @@ def test_it_compiles(store: Store, tmp_path: Path) -> None:
 def test_page_of_the_documentation_is_what_the_published_numbers_say(base: Path) -> None:
     written = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
     expected = page(judge(base, QUESTIONS.values()))
-    assert written == expected, "run `stp findings --page docs/findings.md`"
+    assert written == expected, "run `stp table findings --page docs/findings.md`"
 
 
 @pytest.mark.long(part="kinds")
@@ -543,7 +543,7 @@ Ask = Callable[..., str]
 @pytest.fixture
 def ask(base: Path) -> Iterator[Ask]:
     def run(*arguments: str) -> str:
-        found = CliRunner().invoke(app, ["findings", *arguments, "--database", str(base)])
+        found = CliRunner().invoke(app, ["table", "findings", *arguments, "--database", str(base)])
         assert found.exit_code == 0, found.output
         return found.stdout
 
@@ -552,13 +552,14 @@ def ask(base: Path) -> Iterator[Ask]:
 
 def test_verb_prints_all_or_one(ask: Ask, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = json.loads(ask("--format", "json"))
-    assert [row["finding"] for row in rows] == list(range(1, 12))
-    assert rows[8]["published numbers"] == "does not hold"
-    assert rows[8]["data at hand"] == "not enough data"
-    one = ask("9")
+    assert sorted({row["finding"] for row in rows}) == list(range(1, 12))
+    overview = [line for line in ask().splitlines() if " 9. " in f" {line}"]
+    assert "does not hold" in overview[0] and "not enough data" in overview[0]
+    one = ask("--finding", "9")
     assert "Criterion: On Caltech" in one and "Published numbers: does not hold" in one
-    assert len(list(csv.DictReader(ask("9", "--format", "csv").splitlines()))) == 2 * 4 * 12
-    assert ask("9", "--format", "markdown").count("| --") <= 2
+    table = csv.DictReader(ask("--finding", "9", "--format", "csv").splitlines())
+    assert len(list(table)) == 2 * 4 * 12
+    assert ask("--finding", "9", "--format", "markdown").count("| --") <= 2
     assert "wrote" not in ask("--out", str(tmp_path / "findings.csv"))
     assert (tmp_path / "findings.html").is_file()
 
@@ -567,7 +568,7 @@ def test_verb_prints_all_or_one(ask: Ask, tmp_path: Path) -> None:
 def test_a_finding_is_written_in_every_format(base: Path, tmp_path: Path) -> None:
     paths = {end: tmp_path / f"finding.{end}" for end in ("csv", "json", "md", "parquet")}
     for path in paths.values():
-        asked = ["findings", "8", "--database", str(base), "--out", str(path)]
+        asked = ["table", "findings", "--finding", "8", "--database", str(base), "--out", str(path)]
         done = CliRunner().invoke(app, asked)
         assert done.exit_code == 0 and done.stdout == ""
     rows = json.loads(paths["json"].read_text())

@@ -17,7 +17,7 @@ def paper() -> config.Config:
 
 def test_the_page_is_up_to_date(paper):
     expected = (ROOT / "docs" / "metrics.md").read_text()
-    assert page(paper) == expected, "run `stp metrics --page docs/metrics.md`"
+    assert page(paper) == expected, "run `stp list metrics --page docs/metrics.md`"
 
 
 def test_every_convention_is_on_the_page(paper):

@@ -76,7 +76,7 @@ def test_the_order_of_the_two_does_not_matter(results: Path) -> None:
     [
         (("convlstm", "persistense"), "no model 'persistense'", "did you mean persistence?"),
         (("convlstm", "convlstm"), "compared with itself", "name two models"),
-        (("convlstm", "persistence", "--on", "moving_mnits"), "no case", "moving_mnist"),
+        (("convlstm", "persistence", "--cell", "moving_mnits"), "no case", "moving_mnist"),
         (("convlstm", "persistence", "--column", "SIM"), "no column", "SSIM"),
     ],
 )
@@ -139,11 +139,14 @@ def test_nothing_collected_says_what_to_do(tmp_path: Path) -> None:
 def test_a_printed_number_leads_to_its_artefacts(results: Path) -> None:
     printed = f"{SCORES['convlstm'].mean():.4f}"
     asked = ["trace", printed, "--database", str(results / "results.duckdb")]
-    shown = CliRunner().invoke(app, [*asked, "--model", "convlstm"]).output
+    shown = CliRunner().invoke(app, [*asked, "--cell", "convlstm"]).output
     assert "1 × value, 1 × lead." in shown and "ssim.range2" in shown
     for stage in ("prepare", "model", "predictions", "score"):
         assert f"\n{stage} " in shown
     assert "node1" in shown
+    for cell, code in (("convlstm/moving_mnist", 0), ("seed-0/ssim", 3), ("persistence", 3)):
+        done = CliRunner().invoke(app, [*asked, "--cell", cell])
+        assert (done.exception is None) == (code == 0), cell
 
 
 @pytest.mark.parametrize(
@@ -156,6 +159,6 @@ def test_a_number_stands_for_what_is_printed_so(number: str, digits: int) -> Non
 def test_numbers_that_nobody_computed_are_said_to_be_so(results: Path) -> None:
     database = results / "results.duckdb"
     with pytest.raises(StpError, match=r"no value in .* is printed as 123\.4"):
-        trace.matches(database, "123.4", None, None)
+        trace.matches(database, "123.4")
     with pytest.raises(StpError, match="'twelve' is no number"):
-        trace.matches(database, "twelve", None, None)
+        trace.matches(database, "twelve")

@@ -551,10 +551,10 @@ def test_the_verb(video: PictureStore) -> None:
     video.add("persistence")
     video.manifest()
     run = CliRunner().invoke
-    listed = run(app, ["pictures", str(video.path)])
+    listed = run(app, ["draw", "pictures", str(video.path)])
     assert listed.output == "kth: persistence\n"
     out = video.folder / "strip.png"
-    given = ["pictures", str(video.path), "--case", "kth", "--out", str(out)]
+    given = ["draw", "pictures", str(video.path), "--cell", "kth", "--out", str(out)]
     assert run(app, [*given, "--samples", "median,hardest,4"]).exit_code == 0
     for name in ("hardest", "median", "sample-4"):
         assert (video.folder / f"strip-{name}.png").is_file()
@@ -562,13 +562,13 @@ def test_the_verb(video: PictureStore) -> None:
     for more, message in (
         (["--samples", "best"], "no rule 'best'"),
         (["--variable", "t2m"], "video has no variables"),
-        (["--case", "kht"], "did you mean kth"),
+        (["--cell", "kht"], "did you mean kth"),
         (["--out", "a.jpg"], "unknown kind of picture '.jpg'"),
     ):
         with pytest.raises(StpError, match=message):
             run(app, [*given, *more], catch_exceptions=False)
-    with pytest.raises(StpError, match="needs --case and --out"):
-        run(app, ["pictures", str(video.path), "--case", "kth"], catch_exceptions=False)
+    with pytest.raises(StpError, match="needs --cell and --out"):
+        run(app, ["draw", "pictures", str(video.path), "--cell", "kth"], catch_exceptions=False)
 
 
 def test_colours_of_errors_begin_with_white() -> None:

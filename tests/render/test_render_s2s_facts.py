@@ -18,7 +18,7 @@ SCALE = CONFIG_FOLDER / "chaosbench-demo.yaml"
 
 def written(folder: Path, table: str) -> list[dict[str, str]]:
     out = folder / f"{table}.csv"
-    command = ["data", "--table", str(out), "--configfile", str(SCALE)]
+    command = ["list", "datasets", "--table", str(out), "--configfile", str(SCALE)]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert all(out.with_suffix(kind).stat().st_size > 200 for kind in (".md", ".tex", ".html"))

@@ -87,7 +87,14 @@ def test_a_difference_to_the_paper_is_marked_in_every_format(tmp_path, monkeypat
 
 def test_the_verb_writes_all_formats(tmp_path):
     out = tmp_path / "training_protocol.csv"
-    command = ["models", "--protocol", str(out), "--configfile", str(CONFIG_FOLDER / "demo.yaml")]
+    command = [
+        "list",
+        "models",
+        "--protocol",
+        str(out),
+        "--configfile",
+        str(CONFIG_FOLDER / "demo.yaml"),
+    ]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert "168 trainings, 0 not as printed" in done.stderr
     with out.open(newline="") as text:

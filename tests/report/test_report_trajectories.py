@@ -146,10 +146,12 @@ def test_pictures_and_animations_are_written(people, tmp_path):
     words = re.sub("<[^>]*>", " ", outs[1].read_text())
     assert "models differ most" in words and "Social force (calibrated)" in words
     assert all(out.stat().st_size > 1000 for out in outs)
-    given = ["trajectories", str(manifest), "--scenario", "0", "--layout", "side", "--out"]
+    given = ["draw", "trajectories", str(manifest), "--scenario", "0", "--layout", "side", "--out"]
     done = CliRunner().invoke(app, [*given, str(tmp_path / "side.png")])
     assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(app, ["trajectories", str(manifest), "--test", "x", "--out", "a.png"])
+    done = CliRunner().invoke(
+        app, ["draw", "trajectories", str(manifest), "--cell", "x", "--out", "a.png"]
+    )
     assert "--scenario" in str(done.exception)
 
 

@@ -618,7 +618,7 @@ def test_plan_lists_every_job_and_marks_what_has_no_code(unwritten):
 
 def test_plan_as_json_has_all_of_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = json.loads(run("--json", "--configfile", str(TINY)))
+    found = json.loads(run("--format", "json", "--configfile", str(TINY)))
     assert len(found["artefacts"]) == 28
     first = found["artefacts"][2]
     assert (first["stage"], first["what"], first["done"]) == ("prepare", "moving_mnist", False)

@@ -42,7 +42,7 @@ def guide(run: Scenario) -> None:
         printed[command] = done.stdout
         if command.startswith("cp config/site"):
             describe_site(run.folder / "config" / "site.yaml")
-    assert "slurm-status-command: squeue" in printed["stp site"]
+    assert "slurm-status-command: squeue" in printed["stp list site"]
     assert len((run.folder / TABLE).read_text().splitlines()) == 1 + 8  # 2 datasets, 4 models
     status = "stp status --configfile tests/workflow/tiny.yaml"
     assert "[24/24]" in printed[status]

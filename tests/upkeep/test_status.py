@@ -141,7 +141,7 @@ def test_attempts_that_ended_badly_are_shown_and_the_rest_counted(plan):
         "train of convlstm on enso, seed 0, attempt 23 on node7, job 5: out of memory: "
         "Slurm says OUT_OF_MEMORY"
     )
-    assert "    and 2 more (`stp status --json` has all)" in lines
+    assert "    and 2 more (`stp status --format json` has all)" in lines
 
 
 def test_receipts_of_this_run_tell_of_bad_ends_before_success(plan):
@@ -215,7 +215,7 @@ def stp(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_verb_prints_json_and_notes_a_start(plan):
     finish(plan, pick(plan, "score", "persistence"))
-    done = stp("status", "--json")
+    done = stp("status", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     states = {(cell["model"], cell["tested_on"]): cell["state"] for cell in found["cells"]}

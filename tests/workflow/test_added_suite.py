@@ -85,7 +85,7 @@ def test_tables_figures_report_and_store_are_made(added: Checkout):
         assert store.execute("SELECT count(*) FROM leaderboard").fetchall()[0][0] >= 4
     page = (added.folder / "results/toys/report/index.html").read_text()
     assert "toy_forecasts" in page
-    cited = added.run("stp", "cite", "toys")
+    cited = added.run("stp", "list", "works", "toys")
     assert cited.returncode == 0 and "PredBench" in cited.stdout, cited.stdout
     listed = added.run("stp", "table")
     assert "toy_forecasts" in listed.stdout and "Table 1" in listed.stdout

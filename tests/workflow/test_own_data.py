@@ -59,10 +59,10 @@ def test_nothing_is_made_twice(checkout):
 def test_the_other_verbs_know_it(checkout):
     """Counts, pictures, costs, and the page of all datasets."""
     for command, expected in (
-        (("stp", "data", "lamp", "--configfile", "config/lamp.yaml"), "own"),
+        (("stp", "list", "datasets", "lamp", "--configfile", "config/lamp.yaml"), "own"),
         (("stp", "show", "lamp", "--configfile", "config/lamp.yaml"), "lamp.png"),
         (("stp", "plan", "--configfile", "config/lamp.yaml"), "train"),
-        (("stp", "data", "--page", "page.md"), "page.md"),
+        (("stp", "list", "datasets", "--page", "page.md"), "page.md"),
     ):
         done = checkout.run(*command, STP_RAW_MIRROR="")
         assert done.returncode == 0 and expected in done.stdout, done.stdout

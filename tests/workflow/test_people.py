@@ -106,7 +106,9 @@ def test_an_edited_predictor_reaches_its_own_cells(clone):
 @pytest.mark.long(part="kinds")
 def test_the_leak_is_measured_from_the_store(finished):
     """What a protocol shows of the future, with the verb of docs/human_motion.md."""
-    done = finished.run("stp", "leak", "hall", "--configfile", CONFIG, "--json", STP_RAW_MIRROR="")
+    done = finished.run(
+        "stp", "leak", "hall", "--configfile", CONFIG, "--format", "json", STP_RAW_MIRROR=""
+    )
     found = json.loads(done.stdout[done.stdout.index("{") :])
     observed = {one["protocol"]: one["observed"] for one in found["leaks"]}
     assert observed == {

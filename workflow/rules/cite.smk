@@ -31,5 +31,5 @@ rule cite:
     params:
         database=DATABASE,
     shell:
-        "stp cite --database {params.database:q} --out {output.bibtex:q} --out {output.markdown:q}"
+        "stp list works --database {params.database:q} --out {output.bibtex:q} --out {output.markdown:q}"
         " --log {log:q}"

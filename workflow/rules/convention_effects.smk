@@ -27,4 +27,4 @@ rule render_convention_effects:
     params:
         database=DATABASE,
     shell:
-        "stp conventions --database {params.database:q} --out {output.table:q} --log {log:q}"
+        "stp table convention_effects --database {params.database:q} --out {output.table:q} --log {log:q}"

@@ -53,7 +53,7 @@ rule render_dataset_statistics:
     params:
         config=CONFIG,
     shell:
-        "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"
+        "stp list datasets --configfile {params.config:q} --table {output.table:q} --log {log:q}"
 
 
 rule render_training_protocol:
@@ -72,7 +72,7 @@ rule render_training_protocol:
     params:
         config=CONFIG,
     shell:
-        "stp models --configfile {params.config:q} --protocol {output.table:q} --log {log:q}"
+        "stp list models --configfile {params.config:q} --protocol {output.table:q} --log {log:q}"
 
 
 rule render_pvqa_opinions:
@@ -92,7 +92,7 @@ rule render_pvqa_opinions:
     params:
         config=CONFIG,
     shell:
-        "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"
+        "stp list datasets --configfile {params.config:q} --table {output.table:q} --log {log:q}"
 
 
 for name in S2S_FACTS:
@@ -120,4 +120,4 @@ for name in S2S_FACTS:
         params:
             config=CONFIG,
         shell:
-            "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"
+            "stp list datasets --configfile {params.config:q} --table {output.table:q} --log {log:q}"

@@ -47,7 +47,7 @@ rule figure_of_dimension:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp figure {wildcards.kind:q} {input.manifest:q} --out {output.png:q} --log {log:q}"
+        "stp draw figure {wildcards.kind:q} {input.manifest:q} --out {output.png:q} --log {log:q}"
 
 
 rule figure_of_case:
@@ -78,5 +78,5 @@ rule figure_of_case:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp figure {wildcards.kind:q} {input.manifest:q} --case {wildcards.case:q}"
+        "stp draw figure {wildcards.kind:q} {input.manifest:q} --cell {wildcards.case:q}"
         " --out {output.png:q} --log {log:q}"

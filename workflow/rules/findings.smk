@@ -36,4 +36,4 @@ rule render_findings:
         database=DATABASE,
         of=FINDINGS,
     shell:
-        "stp findings --of {params.of:q} --database {params.database:q} --out {output.table:q} --log {log:q}"
+        "stp table {params.of:q} --database {params.database:q} --out {output.table:q} --log {log:q}"

@@ -49,7 +49,7 @@ rule render_strip:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp pictures {input.manifest:q} --case {wildcards.case:q} --out {output.png:q} --log {log:q}"
+        "stp draw pictures {input.manifest:q} --cell {wildcards.case:q} --out {output.png:q} --log {log:q}"
 
 
 rule render_movie:
@@ -79,5 +79,5 @@ rule render_movie:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp pictures {input.manifest:q} --case {wildcards.case:q} --out {output.gif:q}"
+        "stp draw pictures {input.manifest:q} --cell {wildcards.case:q} --out {output.gif:q}"
         " --out {output.mp4:q} --log {log:q}"

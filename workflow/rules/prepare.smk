@@ -34,4 +34,4 @@ rule data:
     params:
         config=CONFIG,
     shell:
-        "stp data --prepared --configfile {params.config:q} --out {output:q} 2> {log:q}"
+        "stp list datasets --prepared --configfile {params.config:q} --out {output:q} 2> {log:q}"

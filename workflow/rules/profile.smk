@@ -65,7 +65,7 @@ rule count_model_size:
     params:
         config=CONFIG_FOLDER / "paper.yaml",
     shell:
-        "stp models --configfile {params.config:q} --sizes {output.table:q} --log {log:q}"
+        "stp list models --configfile {params.config:q} --sizes {output.table:q} --log {log:q}"
 
 
 rule render_model_speed:
@@ -88,5 +88,5 @@ rule render_model_speed:
         config=CONFIG_FOLDER / "paper.yaml",
         measured=lambda wildcards, input: Path(input.measured[0]).parents[1],
     shell:
-        "stp models --configfile {params.config:q} --table {output.table:q}"
+        "stp list models --configfile {params.config:q} --table {output.table:q}"
         " --measurements {params.measured:q} --log {log:q}"

@@ -28,4 +28,4 @@ rule render_runtime:
     params:
         database=DATABASE,
     shell:
-        "stp runtime --database {params.database:q} --out {output.table:q} --log {log:q}"
+        "stp table runtime --database {params.database:q} --out {output.table:q} --log {log:q}"

@@ -46,5 +46,5 @@ rule trajectories:
         mem_mb=4000,
         runtime=60,
     shell:
-        "stp trajectories {input.manifest:q} --out {output.png:q} --out {output.svg:q}"
+        "stp draw trajectories {input.manifest:q} --out {output.png:q} --out {output.svg:q}"
         " --out {output.pdf:q} --out {output.gif:q} --out {output.mp4:q} --log {log:q}"

@@ -16,7 +16,7 @@ from stp.metrics.networks.tensor_bundle import is_bundle, read_bundle
 State = dict[str, Tensor]
 WRAPPED = ("state_dict", "model", "module")
 """Names under which a file may hold the state dict beside other things."""
-_REMEDY = "`stp weights --check` compares the file with what is declared in config/weights.yaml"
+_REMEDY = "`stp list weights --check` compares the file with its entry in config/weights.yaml"
 
 
 def read_state(path: Path) -> State:

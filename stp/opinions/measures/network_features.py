@@ -16,7 +16,7 @@ NEEDS = {
 def values(database: Database, seen: Seen | None) -> np.ndarray | Unavailable:
     """The parts that were asked for, (V, D); unavailable without what they are made from."""
     if seen is None:
-        return Unavailable("the weights of the network are not there (see `stp weights`)")
+        return Unavailable("the weights of the network are not there (see `stp list weights`)")
     parts = [seen.parts[name] for name in seen.wanted]
     for name, part in zip(seen.wanted, parts, strict=True):
         if not np.isfinite(part).all():

@@ -223,9 +223,9 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
     if kind not in KINDS:
         raise StpError(f"there is no figure {kind!r}", remedy=nearest(kind, KINDS))
     if KINDS[kind].of_case and case is None:
-        raise StpError(f"a figure {kind!r} is one of a case", remedy="name one with --case")
+        raise StpError(f"a figure {kind!r} is one of a case", remedy="name one with --cell")
     if not KINDS[kind].of_case and case is not None:
-        raise StpError(f"a figure {kind!r} is one of all cases", remedy="leave --case out")
+        raise StpError(f"a figure {kind!r} is one of all cases", remedy="leave --cell out")
     if out.suffix != ".png":
         raise StpError(
             f"{out} is no name of a PNG file",

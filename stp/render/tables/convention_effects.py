@@ -322,7 +322,7 @@ def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:
             "convention (`comparisons` in `results.duckdb`, corrected for all pairs of models). "
             "Fewer than ten independent clusters of clips are not tested.",
         ],
-        made_from="Made from view `convention_effects` of `results.duckdb` by `stp conventions`.",
+        made_from=f"Made from view `{NAME}` of `results.duckdb` by `stp table {NAME}`.",
     )
 
 

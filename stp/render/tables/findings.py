@@ -216,21 +216,6 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
     )
 
 
-def summary(findings: Iterable[Finding]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows with the verdict on each finding."""
-    columns = ["finding", "title", "data at hand", "about", "published numbers"]
-    return columns, [
-        (
-            finding.question.number,
-            finding.question.title,
-            said(finding, OURS),
-            finding.about[OURS],
-            said(finding, PUBLISHED),
-        )
-        for finding in findings
-    ]
-
-
 def said(finding: Finding, side: str) -> str:
     """A verdict, and how many of its parts could not be compared."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
@@ -380,7 +365,7 @@ def grid(findings: list[Finding], name: str) -> Grid:
             "not comparable: what exists is of other windows, or FVD of unequal numbers of clips "
             "without features to draw equal numbers from.",
         ],
-        made_from="Made from `results.duckdb` by `stp findings`.",
+        made_from=f"Made from `results.duckdb` by `stp table {name}`.",
     )
 
 

@@ -12,13 +12,13 @@ The PredBench paper draws eleven findings from its tables (sections 4.1 to 4.4).
 the project has a query with a criterion in words and numbers. It is judged twice: on your
 results, and on the numbers that the paper prints. The second verdict shows whether the paper's
 own tables support the sentence. This page lists the second verdicts.
-`stp findings --page docs/findings.md` writes it from `config/findings/`, and a test compares it.
+`stp table findings --page docs/findings.md` writes it from `config/findings/`; a test compares.
 
 ```sh
-stp findings                                     # all verdicts
-stp findings 8                                   # one finding, with its evidence
-stp findings 8 --format csv > finding8.csv
-snakemake --profile local results/tables/findings.csv    # and .md, .tex, .html
+stp table findings                                     # all verdicts
+stp table findings --finding 8                         # one finding, with its evidence
+stp table findings --finding 8 --format csv > finding8.csv
+snakemake --profile local results/tables/findings.csv  # and .md, .tex, .html
 ```
 
 The table is part of `results/tables/all` at every scale. It waits for all dimensions of the
@@ -62,7 +62,7 @@ stp query "select comparison, model, tested_on, subset, setting, n, clips, value
 ```
 
 Values are kept in `results/collected/matched_distances.parquet` and drawn once. Without weights
-there are no features and no values (`stp weights`). KVD needs none of this, because it is
+there are no features and no values (`stp list weights`). KVD needs none of this, because it is
 unbiased.
 
 ## Our values beside the published ones

@@ -1,15 +1,15 @@
 """The tables there are, and one of them to look at: ``stp table``.
 
-The tables of the dimensions, the findings, the effects of conventions and views are made from the
-results store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`),
-so that they can be narrowed and are never older than the store. What other tables say comes from
-configuration, measurements and raters; they are read from the files that a run has made.
+The tables of the dimensions, the findings, the effects of conventions, running times and views are
+made from the results store, as their files are (`stp.render.tables.paper_table`,
+`stp.render.tables.findings`), so that they are never older than the store. What other tables say
+comes from configuration, measurements and raters; they are read from the files that a run has made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -18,17 +18,20 @@ from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
-from stp.plan.config import CONFIG_FOLDER
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
+from stp.plan.strict import CONFIG_FOLDER, config_file
 from stp.plan.suite import FurtherTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
-from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
 from stp.run.results import last_results
 
+if TYPE_CHECKING:
+    from stp.render.tables.findings import Question
+
 EFFECTS = "convention_effects"
+RUNTIME = "runtime"
 OF_ALL = {
     EFFECTS: FurtherTable(about="how far the choice of a convention moves ranks", printed="none")
 }
@@ -59,7 +62,7 @@ def tables() -> dict[str, KnownTable]:
             suite.title,
             about,
             is_dimension=name in suite.dimensions,
-            is_of_store=name == suite.findings or name in suite.view_tables,
+            is_of_store=name in (suite.findings, RUNTIME) or name in suite.view_tables,
         )
         for suite in read_suites().values()
         for name, about in suite.all_tables().items()
@@ -157,14 +160,13 @@ class Narrowed(NamedTuple):
     """What to keep of a table; None keeps all.
 
     Attributes:
-        on: dataset of the test, or case such as ``bridge-interval-2``, or its title.
+        cell: a dataset of the test or a case such as ``bridge-interval-2``, a model, or both with
+            ``/`` between them; by name or title.
         metric: heading of a column, or convention, or metric.
-        model: name or title.
     """
 
-    on: str | None = None
+    cell: str | None = None
     metric: str | None = None
-    model: str | None = None
 
 
 def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[list[Any]]]:
@@ -187,10 +189,16 @@ def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[l
             remedy=f"make it: {_made_by(name, database)}; `stp render --partial` writes what "
             "there is of it",
         )
-    plan = _columns_kept(_cases_kept(load_manifest(path), wanted.on), name, wanted.metric)
+    whole = load_manifest(path)
+    words = [word for word in (wanted.cell or "").split("/") if word]
+    cases = [word for word in words if any(_is_case(word, whole, cell) for cell in whole.cells)]
+    models = [word for word in words if word not in cases]
+    for model in models:
+        _check_model(model, whole)
+    plan = _columns_kept(_cases_kept(whole, cases), name, wanted.metric)
     scores = read_scores(database, plan)
     demand_complete(plan, name, scores, database)
-    made = _models_kept(make(plan, name, scores, {}), plan, wanted.model)
+    made = _models_kept(make(plan, name, scores, {}), plan, models)
     return grid(plan, name, made.rows, made.standings, partial=False, leads=made.leads), tidy_rows(
         made.rows, made.standings
     )
@@ -212,30 +220,55 @@ def of_store(name: str, database: Path) -> Grid:
     """A table that `is_of_store`.
 
     Raises:
-        StpError: see `findings.judge`, `convention_effects.read` and `view_table.read` of this
-            package.
+        StpError: see `findings.judge`, `convention_effects.read`, `runtime.read` and
+            `view_table.read` of this package.
     """
-    if name == EFFECTS:
-        from stp.render.tables import convention_effects
+    from stp.render.tables import convention_effects, findings, runtime
 
+    if name == EFFECTS:
         return convention_effects.grid(*convention_effects.read(database))
+    if name == RUNTIME:
+        return runtime.grid(runtime.read(database), name)
     if is_view(name):
         layout = _layout(name)
         return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
-    from stp.plan.strict import CONFIG_FOLDER, config_file
-    from stp.render.tables import findings
-
-    questions = findings.read_questions(config_file(CONFIG_FOLDER, name))
-    return findings.grid(findings.judge(database, questions.values()), name)
+    return findings.grid(findings.judge(database, questions_of(name).values()), name)
 
 
-def write_view(name: str, database: Path, out: Path) -> None:
-    """Write a table that `is_view`: all rows as CSV, and its pages.
+def write(name: str, database: Path, out: Path) -> None:
+    """Write a table that `is_of_store`: all rows as CSV, and its pages beside it.
 
     Raises:
-        StpError: see `stp.render.tables.view_table.render_view`.
+        StpError: as in `of_store`; nothing is written.
     """
-    view_table.render_view(database, name, _layout(name), out)
+    from stp.render.tables import convention_effects, findings, runtime
+
+    if name == EFFECTS:
+        convention_effects.render_convention_effects(database, out)
+    elif name == RUNTIME:
+        runtime.render_runtime(database, out)
+    elif is_view(name):
+        view_table.render_view(database, name, _layout(name), out)
+    else:
+        findings.render_findings(database, config_file(CONFIG_FOLDER, name), out)
+
+
+def questions_of(name: str) -> "dict[int, Question]":
+    """The findings of a table of findings, by number.
+
+    Raises:
+        StpError: the table is none of findings.
+    """
+    from stp.render.tables import findings
+
+    tables_of_findings = of_findings()
+    if name not in tables_of_findings:
+        raise StpError(
+            f"{name} is no table of findings",
+            expected=f"one of {', '.join(sorted(tables_of_findings))}",
+            remedy=nearest(name, tables_of_findings),
+        )
+    return findings.read_questions(config_file(CONFIG_FOLDER, name))
 
 
 def _layout(view: str) -> view_table.Layout:
@@ -271,22 +304,35 @@ def _made_by(name: str, database: Path) -> str:
     return table_command(scale, name)
 
 
-def _cases_kept(plan: Manifest, on: str | None) -> Manifest:
-    if on is None:
-        return plan
-    kept = tuple(cell for cell in plan.cells if on.casefold() in _names_of_case(plan, cell))
+def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
+    """Keep the cells that all words are the name of."""
+    kept = tuple(cell for cell in plan.cells if all(_is_case(word, plan, cell) for word in words))
     if not kept:
-        known = {cell.key.tested_on for cell in plan.cells}
-        known |= {cell.key.case_name for cell in plan.cells}
-        raise _nothing("dataset or case", on, known)
+        raise _nothing("dataset or case", "/".join(words), _cases(plan))
     return replace(plan, cells=kept)
 
 
-def _names_of_case(plan: Manifest, cell: Cell) -> set[str]:
+def _is_case(word: str, plan: Manifest, cell: Cell) -> bool:
+    """Whether a cell is of a dataset or a case of this name or title."""
     key, titles = cell.key, plan.names.datasets
     tested = key.tested_on
     names = {tested, key.case_name, titles.get(tested, tested), title_of(plan.names, key)}
-    return {name.casefold() for name in names}
+    return word.casefold() in {name.casefold() for name in names}
+
+
+def _cases(plan: Manifest) -> set[str]:
+    return {name for cell in plan.cells for name in (cell.key.tested_on, cell.key.case_name)}
+
+
+def _is_model(word: str, plan: Manifest, name: str) -> bool:
+    return word.casefold() in (name.casefold(), plan.names.models.get(name, "").casefold())
+
+
+def _check_model(word: str, plan: Manifest) -> None:
+    """Refuse a word that is neither a case, as the caller knows, nor a model."""
+    models = {cell.key.model for cell in plan.cells}
+    if not any(_is_model(word, plan, name) for name in models):
+        raise _nothing("dataset, case or model", word, models | _cases(plan))
 
 
 def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
@@ -312,20 +358,17 @@ def _is_metric(asked: str, column: str, shown: str) -> bool:
     return asked.casefold() in (name.casefold() for name in names)
 
 
-def _models_kept(made: PaperTable, plan: Manifest, model: str | None) -> PaperTable:
-    if model is None:
+def _models_kept(made: PaperTable, plan: Manifest, models: Sequence[str]) -> PaperTable:
+    """Keep the rows of the model that all words are the name of."""
+    if not models:
         return made
-
-    def is_wanted(row: Row) -> bool:
-        name = row.key.model
-        return model.casefold() in (
-            name.casefold(),
-            plan.names.models.get(name, "").casefold(),
-        )
-
-    numbers = [i for i, row in enumerate(made.rows) if is_wanted(row)]
+    numbers = [
+        i
+        for i, row in enumerate(made.rows)
+        if all(_is_model(word, plan, row.key.model) for word in models)
+    ]
     if not numbers:
-        raise _nothing("model", model, {row.key.model for row in made.rows})
+        raise _nothing("model", "/".join(models), {row.key.model for row in made.rows})
     leads = made.leads
     if leads:
         leads = replace(

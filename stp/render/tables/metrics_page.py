@@ -8,15 +8,15 @@ from stp.plan.metric import Metric
 HEAD = """\
 # Metrics
 
-Written by `stp metrics --page docs/metrics.md` from `config/conventions/` and
-`config/suites/predbench.yaml`; a test compares. `stp metrics` prints the same.
+Written by `stp list metrics --page docs/metrics.md` from `config/conventions/` and
+`config/suites/predbench.yaml`; a test compares. `stp list metrics` prints the same.
 
 A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
 as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
 Every score in the store names its convention; tables use the paper's, and the others are scored
 beside them where `also` below says so. Units are those of the data unless stated. How far values
-and ranks move between the conventions of a metric is a table of every run: `stp conventions`, and
-`results/tables/convention_effects.md` with each dataset and the cases in which another model wins.
+and ranks move between the conventions of a metric is a table of every run:
+`stp table convention_effects`, with each dataset and the cases in which another model wins.
 
 Values for all lead times are means over lead times, or are pooled, as the convention says. Each has
 a 95 % interval over clusters of clips (see [Intervals and tests](statistics.md)); FVD and KVD have
@@ -29,9 +29,9 @@ WEIGHTS = """\
 LPIPS, FVD and KVD need weights that do not come with the project:
 
 ```sh
-stp weights            # which are present, and how to get the others
-stp weights --fetch    # downloads those that may be downloaded
-stp weights --check    # verifies their bytes, and compares the networks with published values
+stp list weights          # which are present, and how to get the others
+stp list weights --fetch  # downloads those that may be downloaded
+stp list weights --check  # verifies their bytes, and compares the networks with published values
 ```
 
 The weights are in the folder that `STP_WEIGHTS_DIR` names, by default `results/weights`. All
@@ -39,7 +39,7 @@ nodes of a cluster must see this folder. `config/weights.yaml` declares every fi
 checksum. The checksum is part of the fingerprint of everything that is made with the file: scores
 (LPIPS), or the features of clips (stage `features`) from which FVD and KVD are computed. Without
 weights there is no job, and tables say why. For some networks, no checksum of the published files
-is known: `stp weights` says where they are published, and you add your file with its SHA-256.
+is known: `stp list weights` says where they are published, and you add your file with its SHA-256.
 Checkpoints of TensorFlow are declared by their `.data-00000-of-00001`, with `.index` beside it;
 TensorFlow is not needed.
 

@@ -18,17 +18,17 @@ _HEAD = """# The results store
 `results/results.duckdb` holds every score of every dimension that was collected, with the cell it
 belongs to, the artefacts it was made from, and what the papers print. It is one file, opens
 read-only from anywhere, and is replaced in one step: who reads it is never in the way of a run.
-This page is made from the database's own comments (`stp schema --page docs/results_store.md`); in
-the database, `FROM duckdb_columns()` shows them.
+This page is made from the database's own comments (`stp list store --page docs/results_store.md`);
+in the database, `FROM duckdb_columns()` shows them.
 
 ```sh
-stp query "FROM leaderboard LIMIT 5"        # also -f csv, json, markdown; --out rows.parquet
-stp schema leaderboard                      # columns of a table or view, with what they mean
-stp table short_term --on kth               # a table of the paper; without a name, which there are
-stp compare simvpv2 convlstm --on kth       # paired tests, wherever both were evaluated
-stp show simvpv2/kth                        # all that is known of one cell
-stp trace 0.8478 --model simvpv2            # from a printed number to artefacts, code and raw files
-duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
+stp query "FROM leaderboard LIMIT 5"     # also -f csv, json, markdown; --out rows.parquet
+stp list store leaderboard               # columns of a table or view, with what they mean
+stp table short_term --cell kth          # a table of the paper; without a name: all
+stp compare simvpv2 convlstm --cell kth  # paired tests, wherever both were evaluated
+stp show simvpv2/kth                     # all that is known of one cell
+stp trace 0.8478 --cell simvpv2          # from a printed number to artefacts, code and raw files
+duckdb -readonly results/results.duckdb  # DuckDB's own shell, if it is installed
 ```
 
 Other programs open the file with DuckDB 1.1.3 (November 2024) or newer: it is written in the format
@@ -63,11 +63,11 @@ EXPORT DATABASE 'exported' (FORMAT parquet);
 ```
 
 The same score artefacts give the same content, whatever was made first and with any number of
-threads: `stp schema --checksum` prints the SHA-256 of the sorted rows of each table and view. (The
-bytes of two database files may differ: DuckDB lays out its pages as its threads please.) Scores
-with other columns, duplicate keys, NaN or infinite values, conventions that the plan does not know,
-and two artefacts that claim one cell are refused with their file and row: the last good store stays
-where it is.
+threads: `stp list store --checksum` prints the SHA-256 of the sorted rows of each table and view.
+(The bytes of two database files may differ: DuckDB lays out its pages as its threads please.)
+Scores with other columns, duplicate keys, NaN or infinite values, conventions that the plan does
+not know, and two artefacts that claim one cell are refused with their file and row: the last good
+store stays where it is.
 
 After a run that failed, `results/demo/partial/results.duckdb` holds whatever is scored, with table
 `missing` filled; `--database` names it to any verb:
@@ -98,7 +98,7 @@ only with `--fail-if-empty`, and from `stp compare` without a significant differ
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
-stp compare simvpv2 convlstm --on kth --column SSIM --fail-if-alike || echo "alike"
+stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
 stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
 ```
 """

@@ -28,15 +28,13 @@ def page(database: Path, number: str, found: Sequence[trace.Match]) -> Grid:
     sources = [scores for scores in own if scores]
     notes = []
     if len(found) > len(shown):
-        notes.append(
-            f"and {len(found) - len(shown)} more: {number} has few digits; --model and --on choose"
-        )
+        notes.append(f"and {len(found) - len(shown)} more: {number} has few digits; --cell chooses")
     sections = [_values(shown, notes)]
     if len(sources) <= FEW:
         sections += [_source(database, scores) for scores in sources]
     else:
         sections[0].notes.append(
-            "Choose one with --model and --on to see where it comes from, or `stp show` its scores."
+            "Choose one with --cell to see where it comes from, or `stp show` its scores."
         )
     return Grid(
         name="trace",

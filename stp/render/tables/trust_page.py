@@ -1,4 +1,4 @@
-"""The trust card of a metric, for people: ``stp trust``."""
+"""The trust card of a metric, for people: ``stp list metrics``."""
 
 from collections.abc import Iterable
 

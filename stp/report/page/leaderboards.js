@@ -151,7 +151,7 @@
     const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
       && cell.tested_on === marks[0]?.tested_on);
     return study ? h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {},
-      `stp trust ${convention} --study results/${study.scale}/plan/${study.dimension}.json`), ".") : null;
+      `stp list metrics ${convention} --study results/${study.scale}/plan/${study.dimension}.json`), ".") : null;
   }
 
   function ranked(root, evaluation, part, rows) {

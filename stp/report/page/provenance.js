@@ -270,7 +270,7 @@
       stp.code(`stp show ${cell.scores_fingerprint} ${stp.asking(cell.scale)}`, "the command"));
     if (part && found && Number.isFinite(found.value)) {
       lines.push(h("p", {}, "From the number to what it was made from:"),
-        stp.code(`stp trace ${found.value} --model ${shell(cell.model)} --on ${shell(cell.tested_on)} ${
+        stp.code(`stp trace ${found.value} --cell ${shell(`${cell.model}/${cell.tested_on}`)} ${
           stp.asking(cell.scale)}`, "the command"));
     }
     lines.push(h("p", {}, "As a query of the results store:"), stp.code(query, "the query"));

@@ -121,7 +121,7 @@
     return [
       column && comparable ? [
         h("p", {}, "In a terminal:"),
-        stp.code(["stp compare", a.model, b.model, "--on", one.first.case_name, "--column", heading,
+        stp.code(["stp compare", a.model, b.model, "--cell", one.first.case_name, "--column", heading,
           "--results", `results/${one.first.scale}`]
           .map((word, i) => (i ? stp.shell(word) : word)).join(" "), "the command"),
       ] : h("p", {class: "note"}, comparable ? "`stp compare` has the columns of the tables of results, of which this is none."

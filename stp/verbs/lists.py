@@ -1,0 +1,187 @@
+"""Lists of what there is: metrics, tables of the store, keys of the configuration."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.core.errors import StpError
+from stp.verbs import output
+from stp.verbs.app import examples, listing, say
+
+PAPER = Path("config/paper.yaml")
+"""A scale that every project has: which metrics there are is the same for all."""
+
+
+@listing.command(
+    epilog=examples(
+        "stp list metrics",
+        "stp list metrics fvd.predicted_only",
+        "stp list metrics ssim.range1 --study results/fvd-demo/plan/video_distortions.json",
+        "stp list metrics mine.per_frame --out card.md",
+        "stp list metrics --page docs/metrics.md",
+    )
+)
+def metrics(
+    convention: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show the trust card of this convention, such as fvd.predicted_only "
+            "(default: list all)."
+        ),
+    ] = None,
+    study: Annotated[
+        Path,
+        typer.Option(
+            help="Of a trust card: the manifest of a study of distortions, from results/SCALE/plan."
+        ),
+    ] = output.LAST / "plan" / "video_distortions.json",
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of a trust card: the table of a study with people (`stp preferences`).",
+            show_default="results/SCALE/tables/agreement_with_people.csv of the same scale",
+        ),
+    ] = None,
+    format: output.Format = None,
+    out: output.Out = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write the page of all metrics (Markdown) to this file instead."),
+    ] = None,
+) -> None:
+    """List all metrics and their conventions; for one, show what it can be trusted for.
+
+    The trust card of a convention says how the metric follows each distortion of
+    real clips, with intervals; whether it sees the order of frames; how few clips
+    bias it; and what it costs. It is made from the scores of a study
+    (docs/fvd.md). To get a card for a metric of your own, name the metric in the
+    scale file of the study.
+    """
+    from stp.core.disk import write_text, writing
+    from stp.plan import config
+    from stp.render.tables import metrics_page
+
+    if page is not None:
+        with writing(page):
+            write_text(page, metrics_page.page(config.load(PAPER)))
+        say(None, f"wrote {page}")
+        return
+    chosen = output.chosen(format, out)
+    if convention is not None:
+        _trust_card(convention, study, people, chosen, out)
+        return
+    rows = [
+        (f"{name}.{choice}", metrics_page.better(metric, choice), text)
+        for name, metric in sorted(config.load(PAPER).metrics.items())
+        for choice, text in metric.conventions.items()
+    ]
+    output.put_rows(("convention", "better", "what it computes"), rows, chosen, out)
+
+
+def _trust_card(
+    convention: str, study: Path, people: Path | None, format: output.FormatName, out: Path | None
+) -> None:
+    from stp.collect import trust_card
+    from stp.collect.people_agreement import TABLE, read_agreements
+    from stp.plan.manifest import load_manifest
+    from stp.render.tables.trust_page import page
+
+    if not study.is_file():
+        raise StpError(
+            f"{study}: no such file",
+            expected="the manifest of a study of distortions, results/SCALE/plan/....json",
+            remedy="make results/tables/noise_study.csv with config/fvd.yaml or "
+            "config/fvd-demo.yaml, or name the manifest of another study with --study",
+        )
+    plan = load_manifest(study)
+    card = trust_card.card(plan, convention)
+    agreements = read_agreements(people or study.parent.parent / "tables" / f"{TABLE}.csv")
+    if format in ("table", "markdown"):
+        output.put_grid(page(plan, convention, card, agreements), format, out)
+    else:
+        output.put_rows(trust_card.HEADER, trust_card.rows(card, agreements), format, out)
+
+
+@listing.command(
+    epilog=examples("stp list store", "stp list store leaderboard", "stp list store --checksum")
+)
+def store(
+    name: Annotated[str | None, typer.Argument(help="A table or view (default: all).")] = None,
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: output.Out = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write the page of the results store (Markdown) to this file instead."),
+    ] = None,
+    checksum: Annotated[
+        bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each table.")
+    ] = False,
+) -> None:
+    """List the tables and views of the results store, or the columns of one, with their meaning."""
+    from stp.collect.query import answer
+    from stp.core.disk import write_text, writing
+    from stp.core.errors import nearest
+    from stp.render.tables import schema_page
+
+    if page is not None:
+        with writing(page):
+            write_text(page, schema_page.page())
+        say(None, f"wrote {page}")
+        return
+    if checksum:
+        from stp.collect.checksum import checksums
+
+        for held, total in checksums(database).items():
+            if name in (None, held):
+                print(f"{total}  {held}")
+        return
+    chosen = output.chosen(format, out)
+    known = (
+        "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "
+        "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
+    )
+    if name is None:
+        output.put_answer(database, f"{known} ORDER BY kind, name", chosen, out)
+        return
+    names = [row[0] for row in answer(database, known)[1]]
+    if name not in names:
+        raise StpError(
+            f"{database} has no table or view {name!r}",
+            expected=f"one of {', '.join(sorted(names))}",
+            remedy=nearest(name, names),
+        )
+    columns = (
+        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? "
+        "ORDER BY column_index"
+    )
+    output.put_answer(database, columns, chosen, out, [name])
+
+
+@listing.command(
+    epilog=examples(
+        "stp list keys",
+        "stp list keys --page docs/configuration.md",
+        "stp list keys --schemas schemas",
+    )
+)
+def keys(
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page (Markdown) to this file instead.")
+    ] = None,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write JSON schemas of all files to this folder instead, as editors want them.",
+            file_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """List all keys of the configuration, with their meaning."""
+    from stp.upkeep import config_schema
+
+    if schemas is not None:
+        output.print_lines(config_schema.write(schemas))
+    else:
+        output.put_markdown(config_schema.page(), "table", page)

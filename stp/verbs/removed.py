@@ -1,0 +1,59 @@
+"""Verbs and options that went, and what replaces them; until 0.2."""
+
+from typing import Any
+
+from stp.core.errors import StpError
+
+VERBS = {
+    "cite": "list works",
+    "conventions": "table convention_effects",
+    "data": "list datasets",
+    "figure": "draw figure",
+    "findings": "table findings",
+    "import-predictions": "external import",
+    "metrics": "list metrics",
+    "models": "list models",
+    "pictures": "draw pictures",
+    "runtime": "table runtime",
+    "schema": "list store",
+    "site": "list site",
+    "trajectories": "draw trajectories",
+    "trust": "list metrics",
+    "weights": "list weights",
+    "windows": "external windows",
+}
+OPTIONS = {
+    "--case": "--cell",
+    "--json": "--format json",
+    "--model": "--cell",
+    "--on": "--cell",
+    "--test": "--cell",
+}
+"""Only of verbs that have the option of today."""
+
+
+def refuse_verb(name: str) -> None:
+    """Name what replaces a verb.
+
+    Raises:
+        StpError: the verb went.
+    """
+    if name in VERBS:
+        raise StpError(f"`stp {name}` is no more", remedy=f"use `stp {VERBS[name]}`")
+
+
+def refuse_option(context: Any, name: str) -> None:
+    """Name what replaces an option.
+
+    Args:
+        context: of the verb, as Typer has it.
+        name: an option that the verb does not have.
+
+    Raises:
+        StpError: the option went.
+    """
+    today = OPTIONS.get(name, "")
+    has = {option for parameter in context.command.params for option in parameter.opts}
+    if today.split()[:1] and today.split()[0] in has:
+        verb = context.command_path
+        raise StpError(f"`{verb} {name}` is no more", remedy=f"use `{verb} {today}`")
