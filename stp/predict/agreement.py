@@ -2,8 +2,9 @@
 
 A frame can be told from the frames around it, before and behind, up to some error. A forecast knows
 those before only. Where it is nearer to the truth than a tenth of that error, it was most likely
-made from the truth: a copy, perhaps rounded or noisy, or the wrong array. Of a scene that stands
-still, or moves so evenly that neighbours tell all, nothing can be said.
+made from the truth: a copy, perhaps rounded or noisy, or the wrong array. Each channel is compared
+alone, as units differ. Of a scene that stands still, or moves so evenly that neighbours tell all,
+nothing can be said.
 """
 
 import hashlib
@@ -16,6 +17,45 @@ NEAR = 0.1
 
 TOLD = 1e-5
 """Error of this guess, over the size of values, up to which neighbours tell all but rounding."""
+
+
+def levels(
+    forecasts: np.ndarray,
+    frames: np.ndarray,
+    numbers: np.ndarray,
+    valid: np.ndarray,
+) -> np.ndarray:
+    """Say of each predicted frame how near it is to the truth, in any channel and member.
+
+    Args:
+        forecasts: (n, M, T, C, H, W).
+        frames: what was observed, (n, F, C, H, W); NaN where nothing was.
+        numbers: of these frames, ascending, (F,). Those beside a predicted one are its neighbours.
+        valid: number of the frame that each lead time predicts, (T,).
+
+    Returns:
+        uint8 (n, T): 0 where nothing can be said, as no frame before is given or neighbours tell
+        all; 1: not nearer than the frames around allow; 2: nearer; 3: equal.
+    """
+    found = np.zeros((len(forecasts), len(valid)), np.uint8)
+    place = {int(number): i for i, number in enumerate(numbers)}
+    for t, number in enumerate(valid.tolist()):
+        around = [place.get(number + step) for step in (-2, -1, 0, 1)]
+        earlier, before, truth, behind = (
+            None if i is None else frames[:, i].astype(np.float64) for i in around
+        )
+        if truth is None or before is None:
+            continue
+        guesses = [before]
+        guesses += [] if earlier is None else [2 * before - earlier]
+        guesses += [] if behind is None else [behind, (before + behind) / 2]
+        allowed = np.min([_rms(guess - truth) for guess in guesses], axis=0)
+        allowed[~(allowed > TOLD * _rms(truth))] = 0.0
+        errors = np.min([_rms(forecasts[:, m, t] - truth) for m in range(forecasts.shape[1])], 0)
+        near = errors < NEAR * allowed
+        for held in (allowed > 0, near, near & (errors == 0)):
+            found[:, t] += held.any(axis=1)
+    return found
 
 
 class Agreement:
@@ -41,20 +81,16 @@ class Agreement:
             frames: what was observed, with the last frames of the context before the T others, if
                 there are any, (n, T or more, C, H, W).
         """
-        lead = frames.shape[1] - forecasts.shape[2]
-        if lead == 0:  # no context: the first frame has nothing before it
-            forecasts, lead = forecasts[:, :, 1:], 1
-        if not forecasts.shape[2]:
-            return
-        allowed = _error_of_neighbours(frames.astype(np.float64), lead)
-        allowed[allowed <= TOLD * _rms(frames[:, lead:])] = 0.0
-        errors = np.min(
-            [_rms(forecasts[:, m] - frames[:, lead:]) for m in range(forecasts.shape[1])], axis=0
-        )
-        near = (allowed > 0) & (errors < NEAR * allowed)
-        self.frames += int((allowed > 0).sum())
+        numbers = np.arange(frames.shape[1])
+        valid = numbers[frames.shape[1] - forecasts.shape[2] :]
+        self.count(start, levels(forecasts, frames, numbers, valid))
+
+    def count(self, start: int, found: np.ndarray) -> None:
+        """Count what `levels` has found of the samples from number ``start`` on."""
+        near = found >= 2
+        self.frames += int((found > 0).sum())
         self.near += int(near.sum())
-        self.equal += int((near & (errors == 0)).sum())
+        self.equal += int((found == 3).sum())
         if self.first is None and near.any():
             self.first = start + int(near.any(axis=1).argmax())
 
@@ -84,6 +120,11 @@ class Copies:
         for member, hashed in enumerate(self._hashes):
             hashed.update(np.ascontiguousarray(forecasts[:, member]).data)
 
+    @property
+    def differ(self) -> bool:
+        """Whether no member equals another one any more."""
+        return len(set(self.first())) == len(self._hashes)
+
     def first(self) -> list[int]:
         """For each member, the first one that equals it."""
         found = [hashed.digest() for hashed in self._hashes]
@@ -97,18 +138,12 @@ class Copies:
         return f"EQUAL MEMBERS: copies are counted once (member {', '.join(copies)})"
 
 
-def _error_of_neighbours(frames: np.ndarray, first: int) -> np.ndarray:
-    """How nearly frames from number ``first`` on, at least 1, can be told from others, (n, T)."""
-    truth, before = frames[:, first:], frames[:, first - 1 : -1]
-    error = _rms(before - truth)
-    if first > 1:
-        error = np.minimum(error, _rms(2 * before - frames[:, first - 2 : -2] - truth))
-    behind, there = frames[:, first + 1 :], truth[:, :-1]
-    around = [_rms(behind - there), _rms((before[:, :-1] + behind) / 2 - there)]
-    error[:, :-1] = np.minimum(error[:, :-1], np.min(around, axis=0))
-    return error
-
-
 def _rms(differences: np.ndarray) -> np.ndarray:
-    """Root mean square over channels and pixels: (n, T, C, H, W) to (n, T)."""
-    return np.asarray(np.sqrt(np.square(differences, dtype=np.float64).mean(axis=(2, 3, 4))))
+    """Root mean square over the pixels that have values: (n, C, H, W) to (n, C)."""
+    squares = np.square(differences, dtype=np.float64)
+    found = squares.mean(axis=(2, 3))
+    if np.isnan(found).any():  # a channel without any has none
+        has_value = ~np.isnan(squares)
+        with np.errstate(invalid="ignore"):
+            found = np.where(has_value, squares, 0).sum(axis=(2, 3)) / has_value.sum(axis=(2, 3))
+    return np.asarray(np.sqrt(found))
