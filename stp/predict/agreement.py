@@ -58,6 +58,25 @@ def levels(
     return found
 
 
+def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The same as `levels` of whole paths: a single position may be met by chance.
+
+    Args:
+        paths: (P, K, T, 2).
+        positions: the last two observed ones, and the T that followed, (P, 2 + T, 2).
+
+    Returns:
+        uint8 (P,), from all lead times but the last one, which has no neighbour behind.
+    """
+    steps, last = paths.shape[2] - 1, positions[:, 1:2]
+    if steps < 1 or not len(paths):
+        return np.zeros(len(paths), np.uint8)
+    around = np.stack([positions[:, s : s + steps] - last for s in range(4)], axis=1)
+    ahead = paths[:, :, :-1] - last[:, None]
+    found = levels(ahead[:, :, None, None], around[:, :, None], np.arange(4), np.array([2]))
+    return found[:, 0]
+
+
 class Agreement:
     """Counts predicted frames that equal the truth, exactly or nearly, while they are read.
 
@@ -94,17 +113,21 @@ class Agreement:
         if self.first is None and near.any():
             self.first = start + int(near.any(axis=1).argmax())
 
-    def note(self, clips: Sequence[str]) -> str:
+    def note(
+        self, clips: Sequence[str], what: str = "frames", around: str = "the frames around"
+    ) -> str:
         """Say what agrees; empty if nothing does.
 
         Args:
             clips: names of all samples.
+            what: was compared.
+            around: what it is known from.
         """
         if self.first is None:
             return ""
         return (
-            f"NEAR THE TRUTH: {self.near} of {self.frames} predicted frames are nearer to the "
-            f"truth than the frames around allow ({self.equal} equal it), the first in sample "
+            f"NEAR THE TRUTH: {self.near} of {self.frames} predicted {what} are nearer to the "
+            f"truth than {around} allow ({self.equal} equal it), the first in sample "
             f"{self.first} ({clips[self.first]})"
         )
 

@@ -142,7 +142,7 @@ class OwnFiles(Source):
         self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
         self.rows = np.array(list(self._found), np.int64)
         self.leads = np.array(sorted(leads), np.int64)
-        copies = self._copies()
+        copies = self._copies(self.leads)
         self._distinct, self.note = sorted(set(copies.first())), copies.note()
         self.members = len(self._distinct)
 
@@ -150,14 +150,14 @@ class OwnFiles(Source):
         """See `Source.read`."""
         return self._read_all(row, leads)[self._distinct]
 
-    def _copies(self) -> Copies:
+    def _copies(self, leads: np.ndarray) -> Copies:
         """Compare the members, until they all differ: those of copies are read as a whole."""
         copies = Copies(self._given.members)
         for number, row in enumerate(self.rows.tolist(), 1):
-            for lead in range(len(self.leads)):
+            for lead in leads[:, None]:
                 if copies.differ:
                     return copies
-                copies.add(self._read_all(row, self.leads[lead : lead + 1])[None])
+                copies.add(self._read_all(row, lead)[None])
             self._given.report("starts whose members are compared", number, len(self.rows))
         return copies
 
