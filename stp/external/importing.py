@@ -20,7 +20,6 @@ from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
 from stp.external import plausible
-from stp.external.agreement import Agreement, Copies
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
 from stp.external.submitted import (
@@ -40,6 +39,7 @@ from stp.plan.cells import Plan
 from stp.plan.config import Config
 from stp.plan.model import Model, Submission
 from stp.plan.strict import check
+from stp.predict.agreement import Agreement, Copies
 from stp.predict.windows import shown
 
 NAME = re.compile("[a-z][a-z0-9_]*")

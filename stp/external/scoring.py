@@ -24,7 +24,6 @@ import pyarrow.parquet as pq
 from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.job import Job
-from stp.external.agreement import Agreement
 from stp.features.frames import CHOICES
 from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
@@ -32,6 +31,7 @@ from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
 from stp.plan.metric import Metric, Seen
 from stp.plan.strict import check, check_known, entries, read_yaml
+from stp.predict.agreement import Agreement
 from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
 from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip

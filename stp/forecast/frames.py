@@ -16,8 +16,9 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.plan.strict import in_order
 from stp.prepare.frames import Decoded
+from stp.prepare.own.far_values import require_no_far_value
 from stp.prepare.own.options import RawContents
-from stp.prepare.own.reader import KINDS, build_options
+from stp.prepare.own.reader import DECLARE, KINDS, build_options
 
 CONTEXT = 10
 """Frames that a model without a training of its own is shown, unless somebody says."""
@@ -180,8 +181,8 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
         options: of the reader; guessed as `stp new-dataset` does unless given.
 
     Raises:
-        StpError: nothing that can be read, damaged files, or another shape or fewer frames than
-            the model needs.
+        StpError: nothing that can be read, damaged files, another shape or fewer frames than the
+            model needs, or a lone value far from all others that nobody declared.
     """
     path = path.resolve()
     kind, members = members_of(path)
@@ -205,12 +206,16 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     frames = np.stack(read_frames).astype(np.float32)
     places = {one.name: one.values for one in found.coordinates}
     variables = attrs.get("variables")
+    names = list(variables or [f"channel {i}" for i in range(channels)])
+    for channel in found.unmarked:
+        what = f"{path}: {names[channel]}"
+        require_no_far_value(frames[:, :, channel], what, DECLARE, getattr(made, "fill", None))
     fps = attrs.get("fps")
     return Recordings(
         [one.name for one in found.recordings],
         frames * np.float32(attrs["stored_scale"]) + np.float32(attrs["stored_offset"]),
         found.dtype == np.uint8 and channels in (1, 3) and not variables,
-        list(variables or [f"channel {i}" for i in range(channels)]),
+        names,
         list(attrs.get("variable_units") or [""] * channels),
         made.frame_step / fps if fps else None,
         places.get("lat"),

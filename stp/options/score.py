@@ -24,6 +24,9 @@ CellValues = Mapping[str, str | int | None]
 """Values of the key columns."""
 
 
+NOTE = "note.json"
+"""Beside scores of predictions of which something is to be said: ``note``, and perhaps ``members``,
+how many of them were counted."""
 STATISTICS = ("mean_of_members", "ensemble_mean", "best_of_members")
 """What metrics of one forecast may make of several; see `stp.score.members`."""
 

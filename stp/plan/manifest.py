@@ -14,6 +14,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.equal_seeds import counted_once
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
 from stp.plan.raw_bytes import judged
+from stp.plan.score_notes import noted
 from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
 
 WHOSE = (
@@ -27,7 +28,8 @@ _SCHEMA = TypeAdapter(Manifest)
 def load_manifest(path: Path) -> Manifest:
     """Read a manifest, and find out how surely the bytes of its cells are the official ones.
 
-    Of seeds with the same predictions, one is a cell of it (`stp.plan.equal_seeds`).
+    Of seeds with the same predictions, one is a cell of it (`stp.plan.equal_seeds`). Cells have the
+    notes of their scores (`stp.plan.score_notes`).
 
     Raises:
         StpError: the file is missing, is not JSON, lacks keys, lists no cells, or lists a cell
@@ -62,7 +64,8 @@ def load_manifest(path: Path) -> Manifest:
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
-    return replace(manifest, cells=counted_once(judged(manifest)))
+    cells = tuple(noted(cell) for cell in judged(manifest))
+    return replace(manifest, cells=counted_once(cells))
 
 
 def manifest_text(manifest: Manifest) -> str:

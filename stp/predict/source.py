@@ -52,15 +52,22 @@ class Source(ABC):
         channels: numbers of the data's channels that they have, int64, ascending.
         leads: numbers of the lead times that they all have, int64, from 0, ascending; all unless
             set.
+        members: how many of each are read, where equal ones are counted once; all unless set.
+        note: what tables say of them; empty for nothing.
+        is_unknown: nobody has vouched for them, so their agreement with the truth is measured
+            (`stp.predict.agreement`).
     """
 
     rows: np.ndarray
     channels: np.ndarray
     leads: np.ndarray | None = None
+    members: int | None = None
+    note: str = ""
+    is_unknown: bool = False
 
     @abstractmethod
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """The forecasts of a clip, float32 (M, leads, C_there, H, W), in the dataset's units.
+        """The forecasts of a clip, float32 (members, leads, C_there, H, W), in the dataset's units.
 
         Args:
             row: number of the clip.

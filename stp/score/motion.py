@@ -15,9 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
-from stp.options.score import ScoreOptions
+from stp.options.score import NOTE, ScoreOptions
+from stp.predict.agreement import Agreement, path_levels
 from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
 from stp.tracks import densities, errors, prepared
@@ -92,6 +94,8 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 def run(job: Job) -> Extras:
     """Write the files of scores, and ``errors.parquet``: every person at every step.
 
+    Where paths are nearer to the truth than they can be, ``note.json`` says so.
+
     Scores also have standard deviations over scenarios, which Atlas prints.
 
     Args:
@@ -115,6 +119,8 @@ def run(job: Job) -> Extras:
     samples = PeopleSamples(scenarios, drawn)
     coordinates, height, people = samples.shape[3:]
     shape = (coordinates, height, people)
+    if note := _note(samples, scenarios, drawn):
+        write_text(job.out / NOTE, json.dumps({"note": note}))
     data = PeopleData(job.inputs["data"], {"units": "m"}, shape, np.arange(coordinates))
     return score(
         job,
@@ -126,6 +132,18 @@ def run(job: Job) -> Extras:
         spread=True,
         densities=log_densities(folder, scenarios),
     )
+
+
+def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> str:
+    """Say which paths are nearer to the truth than they can be; empty if none are."""
+    followed = scenarios.followed
+    known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
+    found = np.zeros(followed.shape, np.uint8)
+    found[followed] = path_levels(np.moveaxis(drawn[:, followed], 0, 1), known[followed])
+    agreement = Agreement()
+    agreement.count(0, found)
+    clips = samples.index["clip"].tolist()
+    return agreement.note(clips, "paths of people", "the positions before and behind")
 
 
 def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:

@@ -5,16 +5,20 @@ be written down once more. The forecasts of a clip are read at some lead times a
 with what happened, and forgotten.
 """
 
+import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from stp.core.disk import beside, write_text
 from stp.core.job import Extras, Job, Recipe
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.options.predict import PredictOptions
-from stp.options.score import ScoreOptions
+from stp.options.score import NOTE, ScoreOptions
+from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
 from stp.predict.source import Given, Source, given_for, open_source
 from stp.score.predictions import ALL, FrameSamples, There, wanted_samples
@@ -23,6 +27,9 @@ from stp.score.run import score
 
 def run(job: Job) -> Extras:
     """Write what `stp.score.run` writes and, of ``keep`` samples, the forecasts.
+
+    Where forecasts are nearer to the truth than they can be, or members equal, ``note.json`` says
+    so (`stp.options.score.NOTE`).
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
@@ -47,12 +54,17 @@ def run(job: Job) -> Extras:
     given = given_for(job, rollout, data)
     with closing(open_source(rollout, given)) as source:
         samples = ReadSamples(given, source)
+        if samples.members == 1:
+            options = replace(options, statistic=None)
         wanted = wanted_samples(given.clips, keep)
         where = f"forecasts of {rollout['model']}"
         found = score(job, options, data, samples, where=where, threads=predict.threads)
         kept = kept_of(samples.rows, wanted)
         if len(kept):
             samples.store(job.out, rollout, kept)
+        if note := "; ".join(filter(None, (samples.note(), source.note))):
+            told = {"note": note, "members": samples.members}
+            write_text(job.out / NOTE, json.dumps(told))
     return {**found, "kept": len(kept), "of samples": len(given.clips)}
 
 
@@ -89,7 +101,7 @@ class ReadSamples(FrameSamples):
         leads = np.arange(given.lead_times) if source.leads is None else source.leads
         shape = (
             len(source.rows),
-            given.members,
+            given.members if source.members is None else source.members,
             len(leads),
             len(source.channels),
             *given.data.shape[1:],
@@ -102,6 +114,29 @@ class ReadSamples(FrameSamples):
             there=There(leads, source.channels),
         )
         self._given, self._source = given, source
+        self._aside = given.aside / "levels.npy"
+        self._levels = _put_aside(self._aside, (shape[0], shape[2]))
+
+    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
+        """See `Samples.read`; what is found of unknown forecasts survives a crash."""
+        forecasts, observed = super().read(start, stop, leads)
+        if self._source.is_unknown:
+            valid = self.context + self.there.leads[leads]
+            around = valid[:, None] + np.arange(-2, 2)
+            around = np.unique(around.clip(0, self.context + self.leads - 1))
+            frames = self._clips.read(
+                self._rows[start:stop], length=int(around[-1]) + 1, frames=around
+            )[:, :, self.there.channels]
+            self._levels[start:stop, leads] = levels(forecasts, frames, around, valid)
+            with beside(self._aside) as temporary, temporary.open("wb") as file:
+                np.save(file, self._levels)
+        return forecasts, observed
+
+    def note(self) -> str:
+        """Say which forecasts are nearer to the truth than they can be; empty if none are."""
+        agreement = Agreement()
+        agreement.count(0, self._levels)
+        return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
@@ -124,3 +159,12 @@ class ReadSamples(FrameSamples):
                 writer.append(one.reshape(1, *stored.shape[1:]))
         index = self._given.clips.index.iloc[rows].assign(sample=rows)
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
+
+
+def _put_aside(path: Path, shape: tuple[int, int]) -> np.ndarray:
+    """What was found before a pass was interrupted, uint8; zeros if nothing was."""
+    try:
+        found = np.load(path)
+    except (OSError, ValueError, EOFError):
+        return np.zeros(shape, np.uint8)
+    return found if found.shape == shape and found.dtype == np.uint8 else np.zeros(shape, np.uint8)

@@ -133,6 +133,15 @@ def test_a_forecast_of_arrays_as_zarr_picture_and_movie(tmp_path: Path) -> None:
         assert sum(1 for _ in movie.decode(video=0)) == frames.CONTEXT + 2
 
 
+def test_a_lone_far_value_is_refused_unless_it_is_declared(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).normal(280, 5, (12, 8, 12)).astype(np.float32)
+    values[11, 2, 3] = -9999
+    np.save(tmp_path / "field.npy", values)
+    model = FrameModel("any", {"shape": [1, 8, 12], "context": 3})
+    with pytest.raises(StpError, match=r"field\.npy: channel 0 has the value -9999"):
+        frames.read(tmp_path / "field.npy", model)
+
+
 def test_people_go_on_as_they_walk(tmp_path: Path) -> None:
     # Annotations at 2.5 a second. Person 3 comes late, person 4 is gone at the end.
     rows = [

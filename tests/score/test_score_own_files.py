@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import xarray as xr
 import yaml
 
 from stp.core.errors import StpError
-from stp.core.job import Job, silent
+from stp.core.job import Interrupted, Job, silent
 from stp.data.daily_fields import Grid
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.plan.cells import Plan
+from stp.plan.manifest import load_manifest, manifest_text
+from stp.plan.manifest_types import Cell
 from stp.plan.manifests import manifest
 from stp.predict.source import Given
 from stp.predict.sources import own_files
@@ -562,28 +565,35 @@ def test_a_real_ensemble_in_grib_is_read_as_in_netcdf(raw_mirror: Path, tmp_path
     np.testing.assert_allclose(found[:, :, 0, 1], z / 9.80665, rtol=1e-6)
 
 
-def test_scores_of_files_are_those_computed_by_hand(files: Files, tmp_path: Path) -> None:
-    """Two lead times of three, three starts of five; the rest is NULL with a reason."""
-    plain = forecasts(STARTS[:3], leads=2)
-    files.write("a.nc", other_units(plain))
+def score_job(files: Files, out: Path, members: int = 1, **recipe: Any) -> Job:
+    """Scores of all files that were written; several members are scored by their mean."""
     cell = {
         **{"suite": "s", "dimension": "d", "model": "m", "variant": "default", "trained_on": "d"},
         **{"train_subset": "all", "tested_on": "d", "subset": "test", "setting": "horizon-3"},
         "seed": None,
     }
+    several = {"samples": members} if members > 1 else {}
     rollout = {
-        **{"model": "m", "source": "own_files", "shape": [2, 5, 8], "context": 1, "predict": {}},
+        **{"model": "m", "source": "own_files", "shape": [2, 5, 8], "context": 1},
         **{"horizon": HORIZON, "lead_times": HORIZON, "split": "test", "options": {}},
+        "predict": several,
     }
-    recipe = {
+    whole = {
         **{"cell": cell, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
-        **{"bootstrap": {"resamples": 100, "seed": 0}, "keep": 1},
+        **{"bootstrap": {"resamples": 100, "seed": 0}, "keep": 1, **recipe},
+        **({"statistic": "mean_of_members"} if several else {}),
     }
-    out = tmp_path / "out"
     out.mkdir()
     inputs = {"data": files.data, "archive": files.lock()}
-    runtime = {"raw_roots": [str(files.folder)]}
-    assert run(Job(recipe, inputs, out, tmp_path / "state", runtime))["samples"] == 3
+    return Job(whole, inputs, out, out.parent / "state", {"raw_roots": [str(files.folder)]})
+
+
+def test_scores_of_files_are_those_computed_by_hand(files: Files, tmp_path: Path) -> None:
+    """Two lead times of three, three starts of five; the rest is NULL with a reason."""
+    plain = forecasts(STARTS[:3], leads=2)
+    files.write("a.nc", other_units(plain))
+    out = tmp_path / "out"
+    assert run(score_job(files, out))["samples"] == 3
     rows = pd.read_parquet(out / "scores.parquet")
     rows = rows[(rows["statistic"] == "mean") & (rows["variable"] == "t850")].set_index("lead")
     observed = Prepared(files.data).frames.read(0, DAYS)
@@ -596,6 +606,116 @@ def test_scores_of_files_are_those_computed_by_hand(files: Files, tmp_path: Path
     kept = xr.open_zarr(out / "predictions.zarr", consolidated=False)
     assert kept.attrs["leads"] == [1, 2] and kept.attrs["lead_times"] == HORIZON
     assert kept["predictions"].shape == (1, 2, 2, 5, 8)
+
+
+def truth(data: Path, shift: int = 0) -> xr.Dataset:
+    """Forecasts that are what happened; or, ``shift`` days before, what persistence would say."""
+    days = Prepared(data).frames.read(0, DAYS)
+    valid = np.arange(len(STARTS))[:, None] + (np.arange(1, HORIZON + 1) if not shift else [0] * 3)
+    fields = days[valid]
+    dims = ("start", "lead", "latitude", "longitude")
+    held = forecasts(STARTS)
+    return held.assign(
+        {
+            name: held[name].copy(data=fields[:, :, c]).transpose(*dims)
+            for c, name in enumerate(NAMES)
+        }
+    )
+
+
+def cell_of(scores: Path, members: int = 1) -> Cell:
+    """The cell of these scores, as it is loaded for tables."""
+    path = scores.parent / "mine.yaml"
+    path.write_text(TEN_LINES)
+    described = manifest(Plan.load(path), "s2s_control")
+    (cell,) = [cell for cell in described.cells if cell.key.model == "my_model"]
+    statistic = "mean_of_members" if members > 1 else None
+    made = replace(cell, scores=str(scores), samples=members, statistic=statistic)
+    for _ in range(2):  # what was loaded may be written and loaded again
+        listed = scores.parent / "manifest.json"
+        held = replace(described, cells=(replace(made, bytes_of=()),), raw={})
+        listed.write_text(manifest_text(held))
+        (made,) = load_manifest(listed).cells
+    return made
+
+
+def noisy(d: xr.Dataset) -> xr.Dataset:
+    rng = np.random.default_rng(0)
+    return d.map(lambda v: (v + rng.normal(0, 0.01, v.shape)).astype("f4"), keep_attrs=True)
+
+
+@pytest.mark.parametrize("how", ["equal", "noisy", "other units", "member", "variable", "start"])
+def test_forecasts_that_know_the_truth_are_said_to(files: Files, tmp_path: Path, how: str) -> None:
+    known, honest = truth(files.data), forecasts(STARTS)
+    given = {
+        "equal": known,
+        "noisy": noisy(known),
+        "other units": other_units(known),
+        "member": xr.concat([honest, known, forecasts(STARTS, seed=2)], "number"),
+        "variable": honest.assign(t_850=known["t_850"]),
+        "start": xr.concat([honest.isel(start=slice(3)), known.isel(start=slice(3, 5))], "start"),
+    }[how]
+    files.write("a.nc", given)
+    members = given.sizes.get("number", 1)
+    job = score_job(files, tmp_path / "out", members)
+    run(replace(job, runtime={**job.runtime, "block_samples": 2, "block_leads": 2}))
+    note = cell_of(job.out, members).subset_note
+    assert note.count("NEAR THE TRUTH") == 1
+    near = 6 if how == "start" else 15
+    assert f"{near} of 15 predicted frames" in note
+    if how not in ("noisy", "other units"):
+        assert f"({near} equal it)" in note
+    first = 3 if how == "start" else 0
+    assert f"the first in sample {first} ({STARTS[first]})" in note
+
+
+def test_an_interrupted_scoring_forgets_nothing_of_it(files: Files, tmp_path: Path) -> None:
+    known, honest = truth(files.data), forecasts(STARTS)
+    both = [known.isel(start=[0]), honest.isel(start=slice(1, 5))]
+    files.write("a.nc", xr.concat(both, "start"))
+    job = score_job(files, tmp_path / "out")
+    stopped = iter([False, True])
+    runtime = {**job.runtime, "block_samples": 1}
+    with pytest.raises(Interrupted):
+        run(replace(job, runtime=runtime, interrupted=lambda: next(stopped, True)))
+    run(replace(job, runtime=runtime))
+    assert "3 of 15 predicted frames" in cell_of(job.out).subset_note
+
+
+def test_honest_forecasts_have_no_note(files: Files, tmp_path: Path) -> None:
+    known, last = truth(files.data), truth(files.data, shift=1)
+    between = (0.7 * known + 0.3 * forecasts(STARTS)).astype("f4")
+    between = between.map(lambda v: v.assign_attrs(known[v.name].attrs))
+    for number, given in enumerate((forecasts(STARTS), last, between)):
+        files.write("a.nc", given)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        job = score_job(files, folder / "out")
+        run(job)
+        assert not (job.out / "note.json").exists() and cell_of(job.out).subset_note == ""
+        (files.folder / "mine/a.nc").unlink()
+
+
+def test_equal_members_are_scored_once(files: Files, tmp_path: Path) -> None:
+    one, other = forecasts(STARTS), forecasts(STARTS, seed=2)
+    rows = {}
+    for name, given in {"two": [one, other], "copies": [one, one, other, one], "alone": [one, one],
+                        "one": [one]}.items():  # fmt: skip
+        files.write("a.nc", xr.concat(given, "number"))
+        (tmp_path / name).mkdir()
+        job = score_job(files, tmp_path / name / "out", len(given))
+        assert run(job)["members"] == {"two": 2, "copies": 2}.get(name, 1)
+        rows[name] = pd.read_parquet(job.out / "scores.parquet")
+        cell = cell_of(job.out, len(given))
+        assert (cell.samples, cell.statistic is None) == ((2, False) if name in ("two", "copies")
+                                                          else (1, True))  # fmt: skip
+        told = {"copies": "(member 2 of 1, 4 of 1)", "alone": "(member 2 of 1)"}.get(name)
+        assert cell.subset_note == (
+            f"EQUAL MEMBERS: copies are counted once {told}" if told else ""
+        )
+        (files.folder / "mine/a.nc").unlink()
+    pd.testing.assert_frame_equal(rows["copies"], rows["two"])
+    pd.testing.assert_frame_equal(rows["alone"], rows["one"])
 
 
 TEN_LINES = """\

@@ -11,6 +11,7 @@ from crowds import line
 from stages import Stages
 
 from stp.core.errors import StpError
+from stp.options.score import NOTE
 from stp.tracks import densities, predictors
 
 DRIFTING = '''
@@ -119,6 +120,36 @@ def test_one_with_a_grid_is_scored_by_its_cells(stages, data):
     _, told = stages.score(data, made, "final_displacement.by_scenario", "position_nlp.grid")
     # Nobody leaves the square of 20 m within 3.2 s: each cell has the same density.
     assert told["values"]["position_nlp.grid"] == pytest.approx(np.log(20**2))
+
+
+@pytest.mark.parametrize("sigma", [0, 1e-4])
+def test_paths_that_know_the_truth_are_said_to(stages, data, sigma):
+    """Of five samples one, of the first person."""
+    path = Path(predictors.__path__[-1]) / "knowing.py"
+    known = f"""
+    paths = np.stack([path + [0, 0.2 * k] for k in range(5)])
+    noise = np.random.default_rng(0).normal(0, {sigma}, scenarios.future[:, 0].shape)
+    paths[3, :, 0] = scenarios.future[:, 0] + noise
+    return paths
+"""
+    path.write_text(DRIFTING.split("    if jitter")[0] + known)
+    importlib.invalidate_caches()
+    sys.modules.pop("stp.tracks.predictors.knowing", None)
+    made, told = stages.predict(data, "knowing", predict={"samples": 5})
+    scored, _ = stages.score(data, made, "displacement.by_scenario", statistic="mean_of_members")
+    note = json.loads((scored / NOTE).read_text())["note"]
+    count = told["scenarios"]
+    assert note.startswith(f"NEAR THE TRUTH: {count} of {2 * count} predicted paths of people")
+    assert f"({0 if sigma else count} equal it)" in note and "in sample 0 (frame " in note
+
+
+@pytest.mark.parametrize("several", [{}, {"predict": {"samples": 100, "jitter": 0.02}}])
+def test_honest_paths_have_no_note(stages, data, several):
+    for model in ("constant_velocity", "drifting"):
+        made, _ = stages.predict(data, model, **several)
+        more = {"statistic": "mean_of_members"} if several else {}
+        scored, _ = stages.score(data, made, "displacement.by_scenario", **more)
+        assert not (scored / NOTE).exists()
 
 
 @pytest.mark.parametrize("wrong", ["path[:, :, :-1]", "path[:, :1]", "path[..., :1]", "path[0]"])

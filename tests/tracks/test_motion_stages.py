@@ -16,6 +16,7 @@ from stages import Stages
 
 from stp.core.errors import StpError
 from stp.options.predict_tracks import MotionOptions
+from stp.options.score import NOTE
 from stp.predict.motion import _draw
 
 ALL = (
@@ -161,6 +162,7 @@ def test_table_iii_through_the_stages(raw_mirror, tmp_path):
     assert (told["scenarios"], told["people"], told["episodes"]) == (31, 88, 8)
     scored, told = stages.score(data, made, *ALL)
     assert told["values"]["displacement.by_scenario"] == pytest.approx(0.283, abs=0.001)
+    assert not (scored / NOTE).exists()
     found = pq.read_table(scored / "scores.parquet").to_pandas()
     ends = found[found["statistic"] == "ci95_low"]
     assert ends["value"].isna().all() and ends["reason"].str.contains("8 clusters").all()

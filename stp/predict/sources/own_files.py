@@ -19,6 +19,7 @@ from stp.data.daily_fields import STANDARD_GRAVITY, Grid, check_units, orientati
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_read import has_array, read_array
 from stp.metrics.latitude import coordinate
+from stp.predict.agreement import Copies
 from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecasts, own_levels
 from stp.predict.source import Given, Source
 from stp.prepare.netcdf import as_stated
@@ -72,7 +73,7 @@ class _Forecast(NamedTuple):
 
 
 class OwnFiles(Source):
-    """Forecasts of somebody's own.
+    """Forecasts of somebody's own; members that equal another one are read once.
 
     Args:
         given: what forecasts are read for. The clips that have some are those whose last context
@@ -87,6 +88,8 @@ class OwnFiles(Source):
             no forecast of any start; a start lacks a variable that others have; a forecast is in
             two files.
     """
+
+    is_unknown = True
 
     def __init__(
         self, given: Given, variables: Mapping[str, Any] | None, names: Mapping[str, str]
@@ -139,9 +142,27 @@ class OwnFiles(Source):
         self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
         self.rows = np.array(list(self._found), np.int64)
         self.leads = np.array(sorted(leads), np.int64)
+        copies = self._copies(self.leads)
+        self._distinct, self.note = sorted(set(copies.first())), copies.note()
+        self.members = len(self._distinct)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
+        return self._read_all(row, leads)[self._distinct]
+
+    def _copies(self, leads: np.ndarray) -> Copies:
+        """Compare the members, until they all differ: those of copies are read as a whole."""
+        copies = Copies(self._given.members)
+        for number, row in enumerate(self.rows.tolist(), 1):
+            for lead in leads[:, None]:
+                if copies.differ:
+                    return copies
+                copies.add(self._read_all(row, lead)[None])
+            self._given.report("starts whose members are compared", number, len(self.rows))
+        return copies
+
+    def _read_all(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """The forecasts of a clip by all members."""
         shape = (self._given.members, len(leads), len(self._variables), *self._grid)
         fields = np.empty(shape, np.float32)
         for forecast in self._found[row]:

@@ -87,20 +87,23 @@ def _may_be_mark(value: float) -> bool:
     return is_whole or _is_mark(value)
 
 
-def require_no_far_value(values: np.ndarray, what: str, remedy: str) -> None:
+def require_no_far_value(
+    values: np.ndarray, what: str, remedy: str, fill: float | None = None
+) -> None:
     """Refuse values of which one stands alone, far from all others.
 
     Args:
         values: of one variable, of any shape; NaN says nothing.
         what: they are of, for the error: file and variable.
         remedy: what to do about it; ``{value}`` is the value.
+        fill: what stands for missing values by choice.
 
     Raises:
         StpError: there is one.
     """
     finite = values[np.isfinite(values)]
     if finite.size:
-        found = far_value(lambda: [finite], float(finite.min()), float(finite.max()))
+        found = far_value(lambda: [finite], float(finite.min()), float(finite.max()), fill)
         if found is not None:
             raise far_error(what, found, remedy)
 
