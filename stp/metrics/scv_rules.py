@@ -250,7 +250,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
         places[inside] = medivac
         match = assign(units, places, np.where(inside, beside, near), blobs)
         gone = np.array([blob is None for blob in match], bool)
-        # On a way from its last place to this one that touches the unit, and is no longer than a step.
+        # The medivac touches the unit on a way between frames that is no longer than a step.
         way = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).sum(axis=1)
         taken = (phase == "waiting") & gone
         right &= ~taken | (way <= 2 * touch + MEDIVAC_STEP * size + 1)
