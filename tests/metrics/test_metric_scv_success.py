@@ -58,6 +58,14 @@ def test_faulty_videos_of_other_sizes_break_the_rules(name, size):
         assert not any(success(name, predicted[spoilt], observed[spoilt])), what
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_persistence_keeps_no_share_of_the_rules(name):
+    """The last context frame is a step from the first observed one, which is no motion."""
+    videos = games(name, VIDEOS)
+    predicted = faulty(name, "the last frame (persistence)", videos, 64)
+    assert (partial(name).statistics(predicted, film(videos)) == 0).all()
+
+
 def test_units_that_come_near_each_other_are_followed():
     """Nearest places would exchange them, and one that vanished is not taken for its neighbour."""
 
