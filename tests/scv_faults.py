@@ -222,7 +222,7 @@ def far_from_the_medivac(video: Video) -> Video:
     )
     last = max(t for t, things in enumerate(video) if longest in units(things))
     (medivac,) = (thing for thing in video[CONTEXT] if thing.what == "medivac")
-    if np.hypot(medivac.x - longest.x, medivac.y - longest.y) < 0.3:
+    if np.hypot(medivac.x - longest.x, medivac.y - longest.y) < 0.2:
         return video
     return [
         [one for one in things if one.number != longest.number] if t <= last else things

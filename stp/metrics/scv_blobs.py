@@ -87,8 +87,11 @@ class Paths(NamedTuple):
 
     @property
     def farthest(self) -> float:
-        """How far from their starts units come, mean over units, pixels."""
-        gaps = np.linalg.norm(self.places - self.places[:, :1], axis=-1)
+        """How far units come from where they are in the first frame, mean over units, pixels.
+
+        Not from their starts, so that what stands still one step from there does not move.
+        """
+        gaps = np.linalg.norm(self.places[:, 1:] - self.places[:, 1:2], axis=-1)
         return float(gaps.max(axis=1).mean())
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.data.scv_look import BEACON, MEDIVAC, RADII, SHARD, TEAMS
+from stp.data.scv_look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
 from stp.metrics.scv_blobs import Seen, alike, area_of, assign, follow, see
 
 SURE = 0.5
@@ -146,7 +146,8 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
 
     # From a unit's place in the frame before, or in this one, to each shard.
     gaps = np.linalg.norm(ours.places[:, :, None] - shards, axis=-1).min(axis=0)
-    is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (RADII[1] + SHARD + MARINE_STEP) * size + 1
+    touch = RADII[1] * (1 + DEPTH) + SHARD
+    is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (touch + MARINE_STEP / 2) * size + 1
     there = lie(predicted)
     before = np.vstack([np.ones(len(shards), bool), there[:-1]])
     # A shard that returned, or vanished alone, is wrong from then on.
@@ -239,6 +240,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     phase = np.array(["waiting"] * len(first) + ["inside"] * len(missed), dtype="<U9")
     places = np.array([blob.place for blob in units]).reshape(-1, 2)
     near, beside = 0.02 * size + 0.5, (MEDIVAC + RADII[-1] + 0.03) * size + 0.5
+    touch = np.array([MEDIVAC * size + blob.radius for blob in units])
     # A unit that vanished far from the medivac, or after it was delivered, is wrong from then on.
     right = np.ones(len(units), bool)
     of_medivac = ours.seen[0] & (ours.others == 0) & _plain(predicted)
@@ -248,9 +250,10 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
         places[inside] = medivac
         match = assign(units, places, np.where(inside, beside, near), blobs)
         gone = np.array([blob is None for blob in match], bool)
-        passed = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).min(axis=1)
+        # The medivac touches the unit on a way between frames that is no longer than a step.
+        way = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).sum(axis=1)
         taken = (phase == "waiting") & gone
-        right &= ~taken | (passed <= beside + MEDIVAC_STEP * size)
+        right &= ~taken | (way <= 2 * touch + MEDIVAC_STEP * size + 1)
         right &= (phase != "delivered") | ~gone
         let_out = inside & ~gone
         at_beacon = [np.hypot(*(at - medivac)) <= (BEACON + MEDIVAC_STEP) * size for at in beacons]

@@ -5,8 +5,16 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.data.scv_look import DEPTH, GROUND, MEDIVAC, RADII, SHARD
-from stp.fetch.generators.scv_scenarios import LIMIT, SCENARIOS, SPEEDS, Scenario, brawl, play
+from stp.data.scv_look import DEPTH, GROUND, MEDIVAC, RADII
+from stp.fetch.generators.scv_scenarios import (
+    LIMIT,
+    MARINE_REACH,
+    SCENARIOS,
+    SPEEDS,
+    Scenario,
+    brawl,
+    play,
+)
 from stp.fetch.raw import run_generator
 from stp.metrics.scv_rules import ARMY_STEP, MARINE_STEP, MEDIVAC_STEP
 from stp.prepare.tfrecord import read_record, records, sequence_example
@@ -76,7 +84,7 @@ def test_shards_are_collected_once_each_by_a_unit_that_reaches_it():
             at = shards[shards.number == number][["x", "y"]].iloc[0]
             near = units[units.frame.isin([frame, frame + 1])][["x", "y"]] - at
             # Contact, and what a unit walks in the four frames between two recorded ones.
-            assert np.hypot(near.x, near.y).min() < RADII[1] + SHARD + 4 * 0.0063
+            assert np.hypot(near.x, near.y).min() < MARINE_REACH + 4 * SPEEDS[1]
 
 
 def test_armies_only_shrink_and_the_fight_ends_when_one_is_gone():
@@ -113,11 +121,10 @@ def test_nothing_goes_farther_than_the_rules_allow(name, what, most):
 
 
 def test_units_do_not_touch():
-    """Those of one army, on the frames of a clip: each is a blob of its own at 32 pixels, too."""
-    for table in tables("brawl"):
-        for _, army in table[(table.what == "unit") & (table.frame < 16)].groupby(
-            ["frame", "colour"]
-        ):
+    """Those of one colour, on the frames of a clip: each is a blob of its own at 32 pixels, too."""
+    for table in (*tables("brawl"), *tables("collect_mineral_shards")):
+        units = table[(table.what == "unit") & (table.frame < 16)]
+        for _, army in units.groupby(["frame", "colour"]):
             places, edges = army[["x", "y"]].to_numpy(), np.array(RADII)[army.kind] * (1 + DEPTH)
             gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
             gaps -= edges[:, None] + edges

@@ -26,9 +26,11 @@ SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
 """Of units by type, widths of the map per frame: 68 frames or more to the border."""
 TURN = 40.0
 """Radians by which lobes turn on the way over one width."""
-GAP, MARINE_GAP = 0.045, 0.025
+GAP, MARINE_GAP = 0.045, 0.038
 """Least distance between the lobes of two units, widths of the map; marines reach a shard between
-them."""
+them, which is wider."""
+MARINE_REACH = RADII[MARINE] * (1 + DEPTH) + SHARD
+"""From the middle of a marine to that of a shard which its lobes touch, widths of the map."""
 LEAST_REACH, DAMAGE = 0.08, 5.0
 """Of a weapon, from edge to edge, and of a shot of the weakest type, of whose health 30 is all."""
 
@@ -84,9 +86,8 @@ def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
     """Two marines collect shards, each the one that is nearest to it; no shard comes back."""
-    contact = RADII[MARINE] + SHARD
     places = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
-    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, places, contact + 0.08)
+    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, places, MARINE_REACH + 0.073)
     left = np.ones(len(shards), bool)
     target, clicked, gone = [-1, -1], [-SHOWN, -SHOWN], [0.0, 0.0]
     for frame in range(LIMIT):
@@ -124,7 +125,7 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
                 gone[unit] += SPEEDS[MARINE]
         push_apart(places, np.full(2, RADII[MARINE]), MARINE_GAP)
         for place in places:
-            left &= np.hypot(*(shards - place).T) > contact
+            left &= np.hypot(*(shards - place).T) > MARINE_REACH
 
 
 def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
