@@ -32,6 +32,7 @@ from stp.verbs import (  # noqa: F401
     results,
     show,
     findings,
+    facts,
     report,
     figures,
     pictures,
