@@ -123,11 +123,21 @@ class FurtherTable(Strict):
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
-        facts: where its rows come from, if they are facts that the paper prints.
     """
 
     about: str
     printed: str = ""
+
+
+class SuiteTable(FurtherTable):
+    """A table of the suite, whatever its dimensions.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        facts: where its rows come from, if they are facts that the paper prints.
+    """
+
     facts: FactSource | None = None
 
 
@@ -211,7 +221,7 @@ class Suite(Strict):
     findings: str | None = None
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
-    tables: dict[str, FurtherTable] = {}
+    tables: dict[str, SuiteTable] = {}
     view_tables: dict[str, ViewTable] = {}
     dimensions: dict[Name, Dimension]
     columns: dict[str, dict[str, ShownText]]

@@ -161,7 +161,7 @@ def trainings(
     file = file or CONFIG_FOLDER / "published" / source.file
     assert suite.protocol is not None
     protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
-    models = {
+    models: dict[str | None, str] = {
         model.published_name or model.title: name
         for name, model in protocol.models.items()
         if model.fit != "external"  # it may be called like a model of the paper
