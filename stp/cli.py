@@ -30,6 +30,7 @@ from stp.verbs import (  # noqa: F401
     results,
     tables,
     show,
+    facts,
     report,
     preferences,
     figures,

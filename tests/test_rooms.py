@@ -11,7 +11,7 @@ ROOMS = [
     *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
-    *["report", "export", "studies", "external", "profiling", "upkeep", "inspect"],
+    *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],
     *["forecast", "verbs", "cli", "job_client", "job_server", "__main__"],
 ]
 """docs/development.md says what each is for. The last are the doors: modules outside all folders,

@@ -12,7 +12,7 @@ ERROR = 1
 USAGE = 2
 """The command line is wrong (as Typer has it)."""
 NOTHING = 3
-"""The question is right, and there is nothing that answers it."""
+"""The question is right, and there is nothing that answers it, or explains a difference."""
 
 
 class NothingFoundError(StpError):

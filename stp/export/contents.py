@@ -10,9 +10,9 @@ from stp.collect.rows import CellRow, ConventionRow, ModelRow
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import Receipt
 from stp.export.lineage import Lineage, lineage, sql_without_paths
+from stp.inspect.facts import trainings
 from stp.options.score import CELL_KEYS
 from stp.plan import config as configuration
-from stp.render.tables.training_protocol import SETTINGS, trainings
 
 _KEYS = ", ".join(CELL_KEYS)
 _CASE = tuple(key for key in CELL_KEYS if key not in ("model", "seed"))
@@ -302,9 +302,13 @@ def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Tr
             if (cell := by_fingerprint.get(receipt.fingerprint))
         ]
     paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
-    facts = paper.models.get(model)
+    about = paper.models.get(model)
+    source = trainings.source_of(paper.suite)
+    options = trainings.options_of(source)
     published = {
-        one.dataset: one.published for one in trainings(paper) if facts and one.model == facts.title
+        printed.dataset: printed.published
+        for printed in trainings.trainings(paper, paper.suite, source)
+        if about and printed.model == about.title
     }
     found = []
     for receipt in receipts:
@@ -317,7 +321,7 @@ def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Tr
                 cell.trained_on,
                 cell.train_subset,
                 receipt,
-                {name: setting.ours(receipt.recipe) for name, setting in SETTINGS.items()},
+                trainings.ours(receipt.recipe, list(options.settings), options),
                 published.get(dataset.title) if dataset else None,
             )
         )

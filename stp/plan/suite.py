@@ -9,6 +9,8 @@ from stp.core.errors import StpError, nearest
 from stp.plan.setting import read_shown
 from stp.plan.strict import (
     CONFIG_FOLDER,
+    Json,
+    Module,
     Name,
     Strict,
     check,
@@ -74,6 +76,47 @@ class Deviation(Strict):
     dimensions: tuple[str, ...] = ()
 
 
+class FactPage(Strict):
+    """How the pages of a table of facts are laid out; the CSV file has all columns and rows.
+
+    Attributes:
+        sections: columns whose values head the sections.
+        columns: that are shown, all of them unless set.
+        across: [column, its value]: a row for all facts that are alike in `columns`, with a place
+            for each value of the first column, in which that of the second one stands.
+        notes: what is said above the rows.
+        legend: what is said below them.
+    """
+
+    sections: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    across: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
+    legend: tuple[str, ...] = ()
+
+
+class FactSource(Strict):
+    """What a paper prints of its benchmark, to be compared with ours.
+
+    Attributes:
+        source: module of stp.inspect.facts that knows ours.
+        file: of what is printed, in config/published/.
+        key: columns that name a row.
+        prepared: whether prepared data are counted.
+        networks: whether networks are built, so that their code makes the table.
+        options: of the source; see there.
+        page: how pages are laid out.
+    """
+
+    source: Module
+    file: str
+    key: tuple[str, ...]
+    prepared: bool = False
+    networks: bool = False
+    options: Json = {}
+    page: FactPage = FactPage()
+
+
 class FurtherTable(Strict):
     """A table besides those of the dimensions.
 
@@ -84,6 +127,18 @@ class FurtherTable(Strict):
 
     about: str
     printed: str = ""
+
+
+class SuiteTable(FurtherTable):
+    """A table of the suite, whatever its dimensions.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        facts: where its rows come from, if they are facts that the paper prints.
+    """
+
+    facts: FactSource | None = None
 
 
 class ViewTable(FurtherTable):
@@ -166,7 +221,7 @@ class Suite(Strict):
     findings: str | None = None
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
-    tables: dict[str, FurtherTable] = {}
+    tables: dict[str, SuiteTable] = {}
     view_tables: dict[str, ViewTable] = {}
     dimensions: dict[Name, Dimension]
     columns: dict[str, dict[str, ShownText]]

@@ -1,6 +1,6 @@
 """Render Table 19 of the paper beside what was counted or measured here. No torch."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class ProfileRow:
 
 
 COLUMNS = tuple(one.name for one in fields(ProfileRow))
-SIZES = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
+COUNTED = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
 """Columns of what is only counted."""
 
 
@@ -100,26 +100,15 @@ def rows(config: Config, found: Mapping[str, Any]) -> list[ProfileRow]:
     ]
 
 
-def write(table: list[ProfileRow], out: Path, *, measured: bool) -> None:
+def write(table: list[ProfileRow], out: Path) -> None:
     """Write ``<name>.csv``, ``.md``, ``.tex`` and ``.html``.
-
-    Args:
-        table: the rows.
-        out: the CSV file.
-        measured: whether speed and memory are part of it.
 
     Raises:
         StpError: the disk refuses.
     """
-    grid = as_grid(table, out.stem, measured=measured)
-    csv_text = as_csv(table, COLUMNS if measured else SIZES)
-    write_all({out: csv_text, **texts(grid, out.parent)})
-
-
-def as_csv(table: list[ProfileRow], columns: Sequence[str] = COLUMNS) -> str:
-    """The table for machines."""
-    lines = [[vars(row).get(name, "") for name in columns] for row in table]
-    return csv_text([columns, *lines])
+    lines = [[vars(row)[name] for name in COLUMNS] for row in table]
+    grid = as_grid(table, out.stem)
+    write_all({out: csv_text([COLUMNS, *lines]), **texts(grid, out.parent)})
 
 
 def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> ProfileRow:
@@ -188,28 +177,25 @@ def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def as_grid(table: list[ProfileRow], name: str, *, measured: bool) -> Grid:
+def as_grid(table: list[ProfileRow], name: str) -> Grid:
     """The table for people.
 
     Args:
         table: the rows.
         name: of its files.
-        measured: whether speed and memory are part of it.
     """
-    speeds = ", speed and memory" if measured else ""
-    columns = {**_COUNTED, **(_MEASURED if measured else {})}
-    notes = [*(_machines(table) if measured else ())]
-    notes += [f"Published speed: {CLIPS_PER_S}"] if measured else []
+    columns = {**_COUNTED, **_MEASURED}
+    notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]
     target = f"snakemake --profile local results/tables/{name}.csv"
     return Grid(
         name=name,
-        title=f"Size{speeds} of models on Moving-MNIST, 10 -> 10 frames of 64 x 64",
+        title="Size, speed and memory of models on Moving-MNIST, 10 -> 10 frames of 64 x 64",
         intro=[
             "In parentheses what the paper prints (PredBench, Table 19), and the difference of "
             "what is counted the same way: (published; ours - published). A multiply-add is two "
-            "floating point operations; the paper calls multiply-adds FLOPs."
-            + (" A dash: not measured; see the notes." if measured else "")
+            "floating point operations; the paper calls multiply-adds FLOPs. A dash: not measured; "
+            "see the notes."
         ],
         warnings=[f"CAUTION, {which}: {BUSY}." for which in _disturbed(table)],
         sections=[

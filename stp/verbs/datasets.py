@@ -21,10 +21,6 @@ from stp.verbs.output import print_lines
         "stp list datasets bridge human36m --leakage --format json",
         "stp list datasets --page docs/datasets.md",
         "stp list datasets --licences docs/licences.md",
-        "stp list datasets --table results/tables/dataset_statistics.csv",
-        "stp list datasets --table results/tables/s2s_benchmarks.csv",
-        "stp list datasets --configfile config/pvqa-demo.yaml "
-        "--table results/tables/pvqa_opinions.csv",
     ),
 )
 def data(
@@ -49,14 +45,6 @@ def data(
         Path | None,
         typer.Option(help="Write the page of licences (Markdown) to this file instead."),
     ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a table of a paper to this .csv file instead, with .md, .tex and .html "
-            "beside it: dataset_statistics (default), s2s_benchmarks, s2s_networks, "
-            "s2s_land_variables, s2s_ocean_variables or pvqa_opinions, as the file is called."
-        ),
-    ] = None,
     format: output.TableOrJson = "table",
     log: Log = None,
 ) -> None:
@@ -70,23 +58,6 @@ def data(
     from stp.inspect.page import page as page_text
     from stp.plan import config
 
-    if table is not None:
-        from stp.inspect import opinion_table, statistics
-        from stp.render.tables import s2s_facts, s2s_networks
-
-        facts = dict.fromkeys(s2s_facts.TABLES, s2s_facts.write)
-        facts[s2s_networks.NAME] = s2s_networks.write
-        rows = None
-        if table.stem == opinion_table.NAME:
-            rows = opinion_table.write(load_plan(configfile), table)
-        elif table.stem in facts:
-            rows = facts[table.stem](config.load(configfile), table)
-        if rows is not None:
-            say(log, f"wrote {table} with {rows} rows, and beside it .md, .tex and .html")
-            return
-        found = statistics.write(load_plan(configfile), table)
-        say(log, f"wrote {table} with {len(found)} datasets, and beside it .md, .tex and .html")
-        return
     if licences is not None:
         from stp.inspect import licences_page
         from stp.plan import weights

@@ -18,8 +18,6 @@ from stp.verbs.output import Ticker, print_lines, put
         "stp list models",
         "stp list models mcvd",
         "stp list models --page docs/models.md",
-        "stp list models --sizes results/tables/model_size.csv",
-        "stp list models --protocol results/tables/training_protocol.csv",
     ),
 )
 def models(
@@ -29,27 +27,16 @@ def models(
         Path | None,
         typer.Option(help="Write the page of all models (Markdown) to this file instead."),
     ] = None,
-    sizes: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the counted part of the paper's Table 19 to this .csv file, with .md, "
-            ".tex and .html beside it."
-        ),
-    ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(help="Write all of Table 19, including measurements, to this file instead."),
+        typer.Option(
+            help="Write the paper's Table 19, with measurements, to this .csv file instead, with "
+            ".md, .tex and .html beside it."
+        ),
     ] = None,
     measurements: Annotated[
         Path, typer.Option(help="With --table: the folder of measurements.")
     ] = Path("results/profile"),
-    protocol: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the settings of all trainings to this file instead, compared with the "
-            "paper's appendix D."
-        ),
-    ] = None,
     log: Log = None,
 ) -> None:
     """List the models; for one model, show parameters and multiply-adds on every dataset."""
@@ -57,31 +44,12 @@ def models(
     from stp.plan import config
 
     loaded = config.load(configfile)
-    if protocol is not None:
-        from stp.render.tables import training_protocol
-
-        trainings = training_protocol.write(loaded, protocol)
-        differing = sum(bool(one.differs) for one in trainings)
-        say(log, f"wrote {protocol}: {len(trainings)} trainings, {differing} not as printed")
-        return
-    if sizes is not None:
-        from stp.profiling.counted import count
-        from stp.profiling.table import rows, write
-
-        ticker = Ticker("count")
-        try:
-            counted = count(loaded, ticker.report)
-        finally:
-            ticker.close()
-        write(rows(loaded, counted), sizes, measured=False)
-        say(log, f"wrote {sizes}, and beside it .md, .tex and .html")
-        return
     if table is not None:
         from stp.profiling.table import measurements as read
         from stp.profiling.table import rows, write
 
         found = rows(loaded, read(measurements, loaded))
-        write(found, table, measured=True)
+        write(found, table)
         missing = [row.title for row in found if not row.host]
         gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
         say(log, f"wrote {table}, and beside it .md, .tex and .html{gaps}")

@@ -13,8 +13,8 @@ from latex import complaints, needs_latex
 from scipy.stats import ttest_ind
 
 from stp.core.errors import StpError
-from stp.inspect import opinion_table
 from stp.inspect.about import Leakage
+from stp.inspect.facts import table as fact_table
 from stp.inspect.opinions import (
     groups,
     lines,
@@ -25,6 +25,7 @@ from stp.inspect.opinions import (
     sources,
 )
 from stp.opinions.prepared import open_database
+from stp.page.digits import digits
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
 
@@ -115,7 +116,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
     plan: Plan, counted: dict[str, Any], rows: list[dict[str, Any]], tmp_path: Path
 ):
     out = tmp_path / "pvqa_opinions.csv"
-    many = opinion_table.write(plan, out)
+    many = len(fact_table.write(plan, out).rows)
     assert "identical answers" not in out.with_suffix(".md").read_text()
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
@@ -135,20 +136,21 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
     shown = "\n".join(lines(plan, "pvqa", Leakage([], [], "overlap"), 200))
     for name in ("natural", "blur", "stochastic"):
         mean, deviation = (float(found[name, metric][0]) for metric in ("MOS", "MOS sd"))
-        assert f"{mean:.2f} ± {deviation:.2f}" in shown and f"{mean:.2f} ± {deviation:.2f}" in page
+        assert f"{mean:.2f} ± {deviation:.2f}" in shown
+        assert f"| {name} | MOS | {digits(mean)} ({found[name, 'MOS'][1]}) |" in page
     assert raters(of_raters(counted, printed_of(plan, "pvqa"))) in shown
     assert "(printed: 7 of 50)" in page
 
 
 def test_without_prepared_opinions_there_is_no_table(plan: Plan, tmp_path: Path):
     with pytest.raises(StpError, match="pvqa is not prepared"):
-        opinion_table.write(plan, tmp_path / "pvqa_opinions.csv")
-    with pytest.raises(StpError, match="the scale demo has no opinions"):
-        opinion_table.write(Plan.load(CONFIG_FOLDER / "demo.yaml"), tmp_path / "pvqa_opinions.csv")
+        fact_table.write(plan, tmp_path / "pvqa_opinions.csv")
+    with pytest.raises(StpError, match="pvqa_opinions"):
+        fact_table.write(Plan.load(CONFIG_FOLDER / "demo.yaml"), tmp_path / "pvqa_opinions.csv")
     assert not list(tmp_path.glob("pvqa_opinions.*"))
 
 
 @needs_latex
 def test_it_compiles(plan: Plan, counted: dict[str, Any], tmp_path: Path):
-    opinion_table.write(plan, tmp_path / "pvqa_opinions.csv")
+    fact_table.write(plan, tmp_path / "pvqa_opinions.csv")
     assert complaints(tmp_path / "pvqa_opinions.tex") == []

@@ -76,7 +76,7 @@ def rows(paper, folder):
 
 def as_markdown(found):
     """The table to read."""
-    return markdown.text(table.as_grid(found, "model_speed", measured=True))
+    return markdown.text(table.as_grid(found, "model_speed"))
 
 
 def test_published_values_stand_beside_ours(paper, tmp_path):
@@ -96,10 +96,9 @@ def test_published_values_stand_beside_ours(paper, tmp_path):
 
 
 @needs_latex
-@pytest.mark.parametrize("measured_too", [True, False])
-def test_it_compiles(paper, tmp_path, measured_too):
+def test_it_compiles(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
-    table.write(rows(paper, tmp_path), tmp_path / "model_speed.csv", measured=measured_too)
+    table.write(rows(paper, tmp_path), tmp_path / "model_speed.csv")
     assert complaints(tmp_path / "model_speed.tex") == []
 
 
@@ -148,7 +147,7 @@ def test_a_damaged_measurement(paper, tmp_path, damage):
     assert f"--out {path}" in error.value.remedy
 
 
-def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
+def test_the_verb_writes_the_table_and_names_gaps(tmp_path):
     write(tmp_path / "profile", measured("mcvd"))
     out = tmp_path / "tables" / "model_speed.csv"
     given = ["list", "models", "--table", str(out), "--configfile", str(PAPER)]
@@ -166,11 +165,8 @@ def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
 def test_sizes_are_counted_without_measuring(paper, tmp_path):
     """Parameters to the printed digits, multiply-adds within 1 %; no column of speeds."""
     out = tmp_path / "model_size.csv"
-    CliRunner().invoke(
-        app,
-        ["list", "models", "--sizes", str(out), "--configfile", str(PAPER)],
-        catch_exceptions=False,
-    )
+    given = ["check", "predbench", "--table", str(out), "--configfile", str(PAPER)]
+    CliRunner().invoke(app, given, catch_exceptions=False)
     found = {row["model"]: row for row in csv.DictReader(io.StringIO(out.read_text()))}
     assert list(found) == list(published(paper)) and "evaluations_per_s" not in found["tau"]
     assert found["tau"]["parameters"] == "44656001" and found["mcvd"]["gmacs_published"] == "29.15"

@@ -10,10 +10,11 @@ from test_render_formats import GRID
 
 from stp.collect.database import build
 from stp.collect.scores import collect
+from stp.inspect.facts import table as facts
 from stp.page.formats import latex
 from stp.page.grid import Grid, Item, Section
 from stp.plan import config as configuration
-from stp.render.tables import training_protocol
+from stp.plan.cells import Plan
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.reliability import render_reliability
 
@@ -34,7 +35,7 @@ def snippets(tmp_path_factory) -> dict[str, str]:
     build([manifest], [rows], database)
     render_table(manifest, database, folder / "short_term.csv")
     render_reliability(manifest, rows, folder / "reliability.csv")
-    training_protocol.write(configuration.load(DEMO), folder / "training_protocol.csv")
+    facts.write(Plan.load(DEMO), folder / "training_protocol.csv")
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
 
 

@@ -37,7 +37,7 @@ def test_the_table_needs_the_twelve_networks_and_nothing_prepared(checkout):
 
 def test_sizes_need_no_measurement(checkout):
     told = ask(checkout, "-n", "--quiet", "host", "--", "results/tables/model_size.csv")
-    assert told.count("rule count_model_size:") == 1 and told.count("rule table:") == 1
+    assert told.count("rule render_model_size:") == 1 and told.count("rule table:") == 1
 
 
 @pytest.mark.long(part="kinds")

@@ -1,4 +1,4 @@
-# networks of the paper -> their sizes, and what they need on this machine -> Table 19 beside it
+# networks of the paper -> what they need on this machine -> Table 19 beside it
 #
 # Whatever the scale: the networks are those of config/paper.yaml, and nothing has to be prepared or
 # trained. What a measurement is made from (options, code) is in the text of its input, whose time
@@ -8,18 +8,11 @@ from stp.profiling import DATASET as DATASET_OF_TABLE
 from stp.profiling.published import published
 
 NETWORKS = published(PLAN.config)
-SIZES = ["stp.profiling.counted", "stp.profiling.table"]
-SIZES += [f"stp.models.{model}" for model in NETWORKS]
 # Written now: Snakemake looks through the folder only once.
-SIZES_INPUT = workflow_files.write_table_input(
-    "model_size", SIZES, PLAN, workflow.is_main_process
-)
 SPEEDS_INPUT = workflow_files.write_table_input(
     "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
 )
 # Speeds take minutes and are those of this machine: only on demand.
-if "model_size" in FURTHER_TABLES:
-    TABLES += [f"{RESULTS}/tables/model_size.csv"]
 
 
 localrules:
@@ -46,26 +39,6 @@ rule profile:
     shell:
         "stp profile {wildcards.model:q} {wildcards.dataset:q} --configfile {params.config:q}"
         " --threads {threads:q} --seconds {params.seconds:q} --out {output.measured:q} --log {log:q}"
-
-
-rule count_model_size:
-    # parameters and multiply-adds only: nothing is measured
-    input:
-        SIZES_INPUT,
-    output:
-        **in_all_formats("model_size", NO_DATA),
-        table=table_in_report("model_size", whose=NO_DATA, file="csv"),
-    log:
-        f"{RESULTS}/logs/render/model_size.log",
-    conda:
-        "../../envs/stp.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        config=CONFIG_FOLDER / "paper.yaml",
-    shell:
-        "stp list models --configfile {params.config:q} --sizes {output.table:q} --log {log:q}"
 
 
 rule render_model_speed:

@@ -1,0 +1,78 @@
+"""A benchmark beside others: what it has is counted, what others have is printed."""
+
+import importlib
+from math import prod
+
+from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
+from stp.plan.setting import read_shown
+from stp.plan.strict import Strict, check
+from stp.plan.suite import Suite
+
+
+class BenchmarkOptions(Strict):
+    """What a suite declares of itself beside other benchmarks.
+
+    Attributes:
+        reader: module of stp.prepare that reads its data.
+        counts: column -> constants of the reader: a sum of products of their lengths.
+        dataset: column -> a field of the suite's first dataset.
+        texts: column -> what stands there.
+        metrics: column that is not printed -> metrics of its kind; those that the suite has stand
+            there.
+    """
+
+    reader: str
+    counts: dict[str, list[list[str]]] = {}
+    dataset: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    metrics: dict[str, tuple[str, ...]] = {}
+
+
+def facts(asked: Asked) -> Facts:
+    """The printed rows, and that of the suite as it is here.
+
+    Raises:
+        StpError: the file of printed values is damaged.
+    """
+    options = check(BenchmarkOptions, asked.source.options, asked.source.file)
+    reader = importlib.import_module(f"stp.prepare.{options.reader}")
+    dataset = asked.config.datasets[next(iter(asked.suite.datasets))]
+    scored = _metrics(asked.suite)
+    ours = {
+        **{
+            column: str(sum(prod(len(getattr(reader, name)) for name in term) for term in terms))
+            for column, terms in options.counts.items()
+        },
+        **{column: str(getattr(dataset, key)) for column, key in options.dataset.items()},
+        **options.texts,
+    }
+    kinds = {
+        column: ", ".join(name.replace("_", " ") for name in names if name in scored)
+        for column, names in options.metrics.items()
+    }
+    printed = list(printed_rows(asked.file, ("benchmark", *ours)))
+    rows = [
+        Fact({**row, "whose": "printed", **dict.fromkeys(options.metrics, "")}) for row in printed
+    ]
+    beside = next((row for row in printed if row["benchmark"] == asked.suite.title), {})
+    differences = {
+        column: beside[column] for column in ours if beside and beside[column] != ours[column]
+    }
+    here = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
+    columns = ("benchmark", "whose", *ours, *kinds)
+    return Facts(
+        columns,
+        [*rows, Fact(here, differences)],
+        (
+            "Rows of other benchmarks are as printed; ours is counted in the reader and the suite. "
+            f"The scale {asked.config.scale.scale} reads {dataset.shape[0]} variables.",
+        ),
+    )
+
+
+def _metrics(suite: Suite) -> set[str]:
+    """The metrics whose conventions a suite names."""
+    shown = [text for of in (suite.columns, suite.sampled) for each in of.values()
+             for text in each.values()]  # fmt: skip
+    shown += [name for of in (suite.also, suite.ensembles) for each in of.values() for name in each]
+    return {read_shown(text).convention.partition(".")[0] for text in shown}

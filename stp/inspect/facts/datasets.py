@@ -1,0 +1,151 @@
+"""Sizes of datasets and clips of their splits: as a paper prints them, official, and prepared."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from stp.inspect import counts
+from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
+from stp.plan import config as configuration
+from stp.plan.config import Config
+from stp.plan.dataset import Dataset
+from stp.plan.strict import CONFIG_FOLDER, Strict, check
+from stp.prepare.output import SPLITS
+
+
+class Size(Strict):
+    """A size of a dataset.
+
+    Attributes:
+        ours: a field of the dataset, under the suite's protocol.
+        dimension: the dimension of the protocol whose setting of this name is meant instead.
+        printed: columns of the file that have it.
+    """
+
+    ours: str
+    dimension: str = ""
+    printed: tuple[str, ...]
+
+
+class DatasetOptions(Strict):
+    """What a suite declares of a table of datasets.
+
+    Attributes:
+        sizes: name -> where it is found.
+    """
+
+    sizes: dict[str, Size]
+
+
+CLIPS = ("split", "clips", "clips published", "difference", "why", "counted by")
+AT_SCALE = (
+    "scale",
+    "source at scale",
+    "release at scale",
+    "frames at scale",
+    "clips counted at scale",
+    "clips prepared at scale",
+)
+
+
+def facts(asked: Asked) -> Facts:
+    """A row for each split of each dataset, in the order of the file.
+
+    Raises:
+        StpError: the file has an unknown dataset or lacks a column, or prepared data are damaged.
+    """
+    options = check(DatasetOptions, asked.source.options, asked.source.file)
+    assert asked.suite.protocol is not None
+    protocol = configuration.load(CONFIG_FOLDER / asked.suite.protocol)
+    names = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
+    prepared = {artefact.dataset for artefact in asked.plan.prepared}
+    columns = [column for size in options.sizes.values() for column in size.printed]
+    rows: list[Fact] = []
+    strange = {}
+    for row in printed_rows(asked.file, ("dataset", *columns)):
+        name = named(asked.file, row, "dataset", names)
+        dataset = protocol.datasets[name]
+        sizes: dict[str, object] = {}
+        differing = {}
+        for size_name, size in options.sizes.items():
+            ours, printed = _ours(protocol, name, size), _joined(row[key] for key in size.printed)
+            sizes |= {size_name: ours, f"{size_name} published": printed}
+            if ours != printed:
+                differing[size_name] = printed
+        release = asked.config.datasets[name].releases[asked.config.datasets[name].release]
+        if name in prepared and release.source != "official":
+            strange[dataset.title] = release.source
+        rows += _splits(asked, name, dataset, sizes, differing, name in prepared)
+    sizes_header = [text for name in options.sizes for text in (name, f"{name} published")]
+    return Facts(
+        ("dataset", *sizes_header, *CLIPS, *AT_SCALE),
+        rows,
+        warnings=(
+            f"At the scale {asked.config.scale.scale}, {', '.join(strange)} are made from "
+            f"{' and '.join(sorted(set(strange.values())))} bytes: their numbers there are not "
+            "those of the datasets.",
+        )
+        if strange
+        else (),
+    )
+
+
+def _splits(
+    asked: Asked,
+    name: str,
+    dataset: Dataset,
+    sizes: dict[str, object],
+    differing: dict[str, str],
+    is_prepared: bool,
+) -> Iterator[Fact]:
+    """A row for each split; sizes that differ are marked in the first one."""
+    scaled = asked.config.datasets[name]
+    release = scaled.releases[scaled.release]
+    at_scale: list[object] = ["", "", ""]
+    known: dict[str, counts.Row] = {}
+    if is_prepared:
+        clips = counts.count_clips(asked.plan, name)
+        known = {row.split: row for row in counts.rows(asked.plan, clips)}
+        at_scale = [release.source, scaled.release, _joined(scaled.shape)]
+    for split in SPLITS:
+        official = getattr(dataset.counts, split)
+        published = getattr(dataset.counts.published, split)
+        difference = None if None in (official, published) else official - published
+        why = dataset.counts.explained.get(split, "")
+        row = known.get(split)
+        made = [row.counted, row.prepared] if row else ["", ""]
+        about = [split, official, published, difference, why, dataset.counts.source]
+        scale = [asked.config.scale.scale, *at_scale, *made]
+        values = dict(zip((*CLIPS, *AT_SCALE), (*about, *scale), strict=True))
+        here = row.ours if row else None
+        notes = [f"{dataset.title}, {split}: {why}"] if why else []
+        if split == SPLITS[0]:
+            notes.append(f"{dataset.title}, numbers from: {dataset.counts.source}")
+            notes += [f"{dataset.title}: {release.note}"] if is_prepared and release.note else []
+        yield Fact(
+            {"dataset": dataset.title, **sizes, **values},
+            {
+                **(differing if split == SPLITS[0] else {}),
+                **({"clips": f"{published:,}"} if difference else {}),
+            },
+            {"clips": why} if why else {},
+            tuple(notes),
+            scaled={"clips": f"{here:,}"} if here not in (None, official) else {},
+        )
+
+
+def _ours(protocol: Config, name: str, size: Size) -> str:
+    if not size.dimension:
+        return _joined(getattr(protocol.datasets[name], size.ours))
+    dimensions = protocol.scale.dimensions
+    cases = dimensions[size.dimension].cases() if size.dimension in dimensions else []
+    settings = [
+        case.setting[size.ours]
+        for case in cases
+        if case.trained_on == name and size.ours in case.setting
+    ]
+    return str(settings[0]) if settings else ""
+
+
+def _joined(value: Any) -> str:
+    """Lengths of axes: ``3 x 128 x 128``."""
+    return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))

@@ -1,0 +1,130 @@
+"""What all tables of printed facts are made of, and how files of printed values are read."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stp.core.errors import StpError
+from stp.plan.config import Config
+from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.suite import FactSource, Suite
+
+if TYPE_CHECKING:
+    from stp.plan.cells import Plan
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A row of a table of facts.
+
+    Attributes:
+        values: one for each column of the CSV file.
+        differences: column -> what is printed there, where ours is something else.
+        why: column -> why ours differs, where this is declared.
+        notes: what pages say below the table.
+        beside: column -> what is printed there, whether or not the two can be compared.
+        scaled: column -> what the scale at hand has instead of ours.
+    """
+
+    values: Mapping[str, object]
+    differences: Mapping[str, str] = field(default_factory=dict)
+    why: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    scaled: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """Columns where ours differs, and nothing says why."""
+        return [column for column in self.differences if not self.why.get(column)]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All rows of a table.
+
+    Attributes:
+        columns: of the CSV file.
+        rows: in their order.
+        intro, warnings, legend: of pages, see `stp.page.grid.Grid`.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Fact]
+    intro: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    legend: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a source of facts is asked.
+
+    Attributes:
+        plan: of the scale at hand.
+        suite: the suite of the table, which is that of the scale.
+        source: what the suite declares of the table.
+    """
+
+    plan: "Plan"
+    suite: Suite
+    source: FactSource
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the scale at hand."""
+        return self.plan.config
+
+    @property
+    def file(self) -> Path:
+        """The file of printed values."""
+        return CONFIG_FOLDER / "published" / self.source.file
+
+
+def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """Rows of a file of printed values.
+
+    Args:
+        file: a CSV file.
+        columns: that it must have, among others.
+
+    Raises:
+        StpError: it is missing, or lacks a column.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StpError(
+            f"{file}: {error.strerror}", expected="printed values", remedy="restore the file"
+        ) from None
+    reader = csv.DictReader(text.splitlines())
+    if missing := set(columns) - set(reader.fieldnames or ()):
+        raise StpError(
+            f"{file} has no column {', '.join(sorted(missing))}",
+            expected=", ".join(columns),
+            remedy="restore the file",
+        )
+    yield from reader
+
+
+def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | None, str]) -> str:
+    """What the configuration calls what a paper calls otherwise.
+
+    Args:
+        file: of the row.
+        row: of printed values.
+        column: that holds the name.
+        names: published name -> name in the configuration; None of what has none.
+
+    Raises:
+        StpError: nothing is published under this name.
+    """
+    if row[column] not in names:
+        raise StpError(
+            f"{file}: unknown {column} {row[column]!r}",
+            expected=f"one of {', '.join(filter(None, names))}",
+            remedy="correct the file, or `published_name` in the configuration",
+        )
+    return names[row[column]]

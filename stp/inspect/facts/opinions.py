@@ -1,0 +1,95 @@
+"""Opinions of people: videos of each source, groups of videos, raters, beside printed numbers.
+
+`stp show` prints the same numbers (`stp.inspect.opinions`).
+"""
+
+from stp.core.errors import StpError
+from stp.inspect import opinions
+from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.inspect.opinions import Number
+from stp.opinions.prepared import open_database
+from stp.opinions.raters import identical_text
+
+COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "published")
+
+
+def facts(asked: Asked) -> Facts:
+    """A row for each number of each database of opinions.
+
+    Raises:
+        StpError: the scale has none, or they are not prepared or damaged.
+    """
+    plan, config = asked.plan, asked.config
+    names = [one.dataset for one in plan.prepared if plan.recipes.samples(one.dataset).has_opinions]
+    if not names:
+        raise StpError(
+            f"the scale {config.scale.scale} has no opinions",
+            expected=f"a scale of the suite {asked.suite.title} that has",
+            remedy="name one with --configfile",
+        )
+    rows: list[Fact] = []
+    notes: list[str] = []
+    strange: set[str] = set()
+    for name in names:
+        dataset = config.datasets[name]
+        source = dataset.releases[dataset.release].source
+        strange |= {source} - {"official"}
+        numbers, told = _numbers(asked, name)
+        notes += [f"{dataset.title}: {text}" for text in told]
+        rows += [
+            _fact(number, (dataset.title, source, config.scale.scale), source == "official")
+            for number in numbers
+        ]
+    return Facts(
+        COLUMNS,
+        rows,
+        tuple(notes),
+        (f"Made from {' and '.join(sorted(strange))} bytes: they say nothing about people.",)
+        if strange
+        else (),
+        (opinions.LEGEND,),
+    )
+
+
+def _numbers(asked: Asked, name: str) -> tuple[list[Number], list[str]]:
+    """The numbers of a dataset, and what is said of it."""
+    plan = asked.plan
+    counted = opinions.facts(plan, name)
+    if counted is None:
+        raise StpError(
+            f"{name} is not prepared",
+            expected="prepared opinions",
+            remedy=f"`stp fetch {name}`, then `stp prepare {name}`, with the same --configfile",
+        )
+    videos = open_database(plan.store / plan.data(name).folder, 0).table.to_pylist()
+    printed = opinions.printed_of(plan, name)
+    pairs = opinions.pairs_of(videos)
+    raters = opinions.of_raters(counted, printed)
+    told = [opinions.raters(raters) if raters else "single ratings are not known"]
+    told += filter(None, [identical_text(counted["identical"])])
+    told += [] if pairs else [opinions.NO_GROUPS]
+    return [
+        *opinions.of_sources(videos, printed),
+        *opinions.of_groups(pairs, printed),
+        *opinions.of_tests(pairs, printed),
+        *raters,
+    ], told
+
+
+def _fact(number: Number, about: tuple[str, str, str], is_official: bool) -> Fact:
+    rounded = float(f"{number.value:.10g}")
+    value = int(rounded) if rounded.is_integer() else rounded
+    values = dict(zip(COLUMNS, (*about, *number[:3], value, number.published), strict=True))
+    differs = is_official and number.published and not _agree(number.value, number.published)
+    return Fact(
+        values,
+        {"value": number.published} if differs else {},
+        beside={"value": number.published} if number.published else {},
+    )
+
+
+def _agree(value: float, printed: str) -> bool:
+    """Whether a value is the printed one, to the digits that are printed."""
+    number, _, power = printed.replace(",", "").partition("e")
+    decimals = len(number.partition(".")[2])
+    return float(f"{value:.{decimals}{'e' if power else 'f'}}") == float(printed.replace(",", ""))

@@ -1,0 +1,50 @@
+"""Parameters and multiply-adds of networks, counted as a paper counts them, beside the printed."""
+
+from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.plan import config as configuration
+from stp.plan.strict import CONFIG_FOLDER, Strict, check
+from stp.profiling.counted import count
+from stp.profiling.table import COUNTED, ProfileRow, rows
+
+
+class SizeOptions(Strict):
+    """What a suite declares of a table of sizes.
+
+    Attributes:
+        within: column of the difference in per cent -> the largest one that counts as printed.
+    """
+
+    within: dict[str, float]
+
+
+OURS = {
+    "parameters_difference_percent": ("parameters_as_published", "parameters_published"),
+    "gmacs_difference_percent": ("gmacs_as_published", "gmacs_published"),
+}
+"""Column of a difference -> those of what is compared."""
+
+
+def facts(asked: Asked) -> Facts:
+    """A row for each network, in the order of the paper, at the sizes of the suite's protocol.
+
+    Raises:
+        StpError: the published values are damaged.
+    """
+    options = check(SizeOptions, asked.source.options, asked.source.file)
+    assert asked.suite.protocol is not None
+    protocol = configuration.load(CONFIG_FOLDER / asked.suite.protocol)
+    table = rows(protocol, count(protocol))
+    return Facts(COUNTED, [_fact(row, options) for row in table])
+
+
+def _fact(row: ProfileRow, options: SizeOptions) -> Fact:
+    values = {name: getattr(row, name) for name in COUNTED}
+    differences = {}
+    beside = {}
+    for column, (ours, printed) in OURS.items():
+        text = f"{values[printed]:,}"
+        beside[ours] = text
+        if abs(values[column]) > options.within[column]:
+            differences[ours] = text
+    notes = (f"{row.title}: {row.notes}.",) if row.notes else ()
+    return Fact(values, differences, beside=beside, notes=notes)

@@ -1,0 +1,208 @@
+"""Tables of printed facts, whatever they are about: files of a table, and differences."""
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stp.core.errors import StpError, nearest
+from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.page.commands import table_command
+from stp.page.digits import digits
+from stp.page.files import write_all
+from stp.page.formats import texts
+from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
+from stp.plan.suite import FactPage, FactSource, Suite
+
+if TYPE_CHECKING:
+    from stp.plan.cells import Plan
+
+DIFFERENCE = ("table", "row", "column", "ours", "printed", "why")
+UNEXPLAINED = "UNEXPLAINED"
+"""Stands for the reason of a difference where nobody gives one."""
+
+
+def tables_of(suite: Suite) -> dict[str, FactSource]:
+    """The tables of facts of a suite, by name."""
+    return {name: about.facts for name, about in suite.tables.items() if about.facts}
+
+
+def modules(plan: "Plan", table: str) -> list[str]:
+    """The modules that make a table: when one is edited, the table is made again."""
+    source = tables_of(plan.config.suite)[table]
+    reader = source.options.get("reader")
+    models = [name for name, model in plan.config.models.items() if model.fit == "sgd"]
+    return [
+        *(__name__, f"stp.inspect.facts.{source.source}"),
+        *([f"stp.prepare.{reader}"] if reader else []),
+        *([f"stp.models.{name}" for name in models] if source.networks else []),
+    ]
+
+
+def read(plan: "Plan", table: str) -> Facts:
+    """Compare a table of the suite of a scale.
+
+    Args:
+        plan: of the scale.
+        table: its name.
+
+    Raises:
+        StpError: the suite has no such table, or something that it needs is missing or damaged.
+    """
+    suite = plan.config.suite
+    sources = tables_of(suite)
+    if table not in sources:
+        raise StpError(
+            f"{suite.title} has no table of printed facts {table!r}",
+            expected=f"one of {', '.join(sources) or 'none'}",
+            remedy=nearest(table, sources),
+        )
+    source = importlib.import_module(f"stp.inspect.facts.{sources[table].source}")
+    compared: Facts = source.facts(Asked(plan, suite, sources[table]))
+    return compared
+
+
+def write(plan: "Plan", out: Path) -> Facts:
+    """Write ``<table>.csv``, a row for each fact, with ``.md``, ``.tex`` and ``.html`` beside it.
+
+    Raises:
+        StpError: see `read`; or the disk refuses.
+    """
+    compared = read(plan, out.stem)
+    lines = [[fact.values[column] for column in compared.columns] for fact in compared.rows]
+    page = as_grid(compared, plan, out.stem)
+    write_all({out: csv_text([compared.columns, *lines]), **texts(page, out.parent)})
+    return compared
+
+
+def as_grid(compared: Facts, plan: "Plan", name: str) -> Grid:
+    """The table for people."""
+    about = plan.config.suite.tables[name]
+    assert about.facts is not None
+    page, scale = about.facts.page, plan.config.scale.scale
+    differing = [fact for fact in compared.rows if fact.differences]
+    beside = any(fact.beside for fact in compared.rows)
+    scaled = any(fact.scaled for fact in compared.rows)
+    return Grid(
+        name=name,
+        title=about.about[0].upper() + about.about[1:],
+        intro=[
+            f"Beside {about.printed}: {len(compared.rows):,} rows, {len(differing)} of which are "
+            "not as printed.",
+            *compared.intro,
+            *page.notes,
+        ],
+        warnings=list(compared.warnings),
+        sections=list(_sections(compared, page)),
+        legend=[
+            *(["in parentheses: as printed; ≠: ours is not"] if differing or beside else []),
+            *([f"in brackets: what the scale {scale} has instead"] if scaled else []),
+            *compared.legend,
+            *page.legend,
+        ],
+        made_from=f"Made by `{table_command(scale, name)}` from `config/` and "
+        f"`config/published/{about.facts.file}`.",
+    )
+
+
+def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
+    """Every value that is not as printed, in columns `DIFFERENCE`; what nothing explains is first.
+
+    Args:
+        tables: by name.
+        suite: that has them.
+    """
+    rows = []
+    for name, compared in tables.items():
+        key = tables_of(suite)[name].key
+        for fact in compared.rows:
+            which = ", ".join(str(fact.values[column]) for column in key)
+            for column, printed in fact.differences.items():
+                why = fact.why.get(column) or UNEXPLAINED
+                rows.append([name, which, column, _text(fact.values[column]), printed, why])
+    return sorted(rows, key=lambda row: row[-1] != UNEXPLAINED)
+
+
+def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
+    """What `stp check` prints.
+
+    Args:
+        tables: by name.
+        suite: that has them.
+        rows: see `differences`.
+    """
+    summary: list[list[str | Item]] = []
+    for name, compared in tables.items():
+        differing = [fact for fact in compared.rows if fact.differences]
+        unexplained = sum(bool(fact.unexplained) for fact in differing)
+        counts = [f"{number:,}" for number in (len(compared.rows), len(differing), unexplained)]
+        summary.append([name, suite.tables[name].printed, *counts])
+    columns = ["table", "printed in", "rows", "not as printed", "unexplained"]
+    parts = [
+        Section("Not as printed", list(DIFFERENCE), [list(row) for row in rows], [False] * 6),
+        Section("Tables", columns, summary, [False, False, True, True, True]),
+    ]
+    return Grid(
+        name="check",
+        title=f"What the paper of {suite.title} prints, and what is here",
+        intro=[],
+        sections=parts if rows else parts[1:],
+        legend=list(dict.fromkeys(text for one in tables.values() for text in one.warnings)),
+    )
+
+
+def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
+    across = page.across[0] if page.across else None
+    shown = page.columns or tuple(
+        column for column in compared.columns if column not in (*page.sections, across)
+    )
+    for title, facts in _grouped(compared.rows, page.sections).items():
+        columns, rows = list(shown), [[_item(fact, column) for column in shown] for fact in facts]
+        if page.across:
+            key, value = page.across
+            places = dict.fromkeys(str(fact.values[key]) for fact in facts)
+            columns, rows = [*shown, *places], []
+            for alike in _grouped(facts, shown).values():
+                by_place = {str(fact.values[key]): fact for fact in alike}
+                first = [_item(alike[0], column) for column in shown]
+                of_places = [
+                    _item(by_place[name], value) if name in by_place else "–" for name in places
+                ]
+                rows.append([*first, *of_places])
+        numeric = [
+            place > 0 and all(_is_number(row[place]) for row in rows)
+            for place in range(len(columns))
+        ]
+        notes = list(dict.fromkeys(note for fact in facts for note in fact.notes))
+        yield Section(", ".join(title), columns, rows, numeric, notes=notes)
+
+
+def _grouped(facts: Iterable[Fact], columns: Sequence[str]) -> dict[tuple[str, ...], list[Fact]]:
+    """Facts that are alike in some columns, in their order."""
+    groups: dict[tuple[str, ...], list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault(tuple(str(fact.values[column]) for column in columns), []).append(fact)
+    return groups
+
+
+def _item(fact: Fact, column: str) -> str | Item:
+    text = _text(fact.values[column])
+    if column in fact.scaled:
+        text = f"{text} [{fact.scaled[column]}]"
+    if column in fact.differences:
+        return Item(text, mark="≠", aside=fact.differences[column] or "–")
+    return Item(text, aside=fact.beside[column]) if column in fact.beside else text
+
+
+def _text(value: object) -> str:
+    if value in ("", None):
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return digits(value) if isinstance(value, float) else str(value)
+
+
+def _is_number(item: str | Item) -> bool:
+    text = item.text if isinstance(item, Item) else item
+    return text.replace(",", "").replace(".", "", 1).lstrip("-").isdigit() or text == "–"

@@ -1,0 +1,301 @@
+"""How networks are built and trained under a suite's protocol, beside what its paper prints."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from stp.core.errors import StpError
+from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
+from stp.plan import config as configuration
+from stp.plan.config import Config
+from stp.plan.enumeration import enumerate_cells
+from stp.plan.recipes import Recipes
+from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check
+from stp.plan.suite import FactSource, Suite
+
+MODULE = __name__.rpartition(".")[2]
+"""The source as suites name it."""
+ANNEALED = "annealed_rate"
+"""The learning rate at the first and the last step, of an annealed one."""
+
+
+class Setting(Strict):
+    """One setting of a training.
+
+    Attributes:
+        ours: its place in the recipe (``train.lr``), `ANNEALED`, or a name in
+            `stp.inspect.facts.networks`, which reads it off the network (``network.channels``).
+        published: the column of the file that has it as printed.
+        released: likewise, as the released code has it.
+        words: what is printed or configured -> what it is compared as.
+        terms: of a loss: option of a model that weighs a term -> what the paper calls this term.
+        weight: of a loss: the column that has the printed weight of its terms.
+    """
+
+    ours: str = "train.loss"
+    published: str = ""
+    released: str = ""
+    words: dict[str, str] = {}
+    terms: dict[str, str] = {}
+    weight: str = ""
+
+
+class TrainingOptions(Strict):
+    """What a suite declares of a table of trainings.
+
+    Attributes:
+        settings: name -> where it is found.
+        header: columns of the table.
+        long: the columns of the file that have the name and the value of a setting, where each has
+            a row of its own; else rows are trainings. Such values stand as they are printed.
+        also: settings that are not printed, and are listed besides.
+        note: the column of the file that says what the release has otherwise.
+    """
+
+    settings: dict[str, Setting]
+    header: tuple[str, ...]
+    long: tuple[str, str] | None = None
+    also: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How one model is trained on one dataset: texts by setting.
+
+    Attributes:
+        row: the first row of the file that is about it.
+        model, dataset: titles.
+        ours: under the protocol of the suite.
+        published: as printed.
+        released: in the configurations of the released code.
+        at_scale: at the scale at hand; None if it is not trained there.
+    """
+
+    row: Mapping[str, str]
+    model: str
+    dataset: str
+    ours: dict[str, str]
+    published: dict[str, str]
+    released: dict[str, str]
+    at_scale: dict[str, str] | None
+
+    def differs(self, name: str) -> bool:
+        """Whether a setting is another one than printed, however it is written."""
+        printed = self.published.get(name)
+        return printed is not None and printed.casefold() != self.ours[name].casefold()
+
+
+def facts(asked: Asked) -> Facts:
+    """A row for each setting of each training, in the order of the file.
+
+    Raises:
+        StpError: see `trainings`.
+    """
+    options = options_of(asked.source)
+    scale = asked.config.scale.scale
+    compared = trainings(asked.config, asked.suite, asked.source, asked.file)
+    rows: list[Fact] = []
+    name_of = options.long[0] if options.long else "setting"
+    for training in compared:
+        otherwise = training.row[options.note] if options.note else ""
+        for number, (name, ours) in enumerate(training.ours.items()):
+            printed = training.published.get(name, "")
+            differs = training.differs(name)
+            here = training.at_scale[name] if training.at_scale else ""
+            values = {
+                **training.row,
+                **{"model": training.model, "dataset": training.dataset, name_of: name},
+                **{"ours": ours, "published": printed, "differs": "yes" if differs else "no"},
+                **{"released": training.released.get(name, ""), "scale": scale, "at scale": here},
+            }
+            rows.append(
+                Fact(
+                    {column: values[column] for column in options.header},
+                    {"ours": printed} if differs else {},
+                    notes=(f"{training.dataset}, released otherwise: {otherwise}",)
+                    if otherwise and not number
+                    else (),
+                    scaled={"ours": here} if here not in ("", ours) else {},
+                )
+            )
+    count = sum(training.at_scale is not None for training in compared)
+    return Facts(
+        options.header,
+        rows,
+        (
+            f"As config/{asked.suite.protocol} has it. The scale {scale} trains {count} of the "
+            f"{len(compared)} networks that are printed.",
+        ),
+    )
+
+
+def source_of(suite: Suite) -> FactSource:
+    """The first table of a suite whose rows are settings of trainings."""
+    sources = (about.facts for about in suite.tables.values() if about.facts)
+    return next(source for source in sources if source.source == MODULE)
+
+
+def options_of(source: FactSource) -> TrainingOptions:
+    """What a suite declares of such a table."""
+    return check(TrainingOptions, source.options, source.file)
+
+
+def trainings(
+    config: Config, suite: Suite, source: FactSource, file: Path | None = None
+) -> list[Training]:
+    """Compare all trainings that a paper prints, in its order.
+
+    Args:
+        config: of the scale at hand.
+        suite: that has the table, and a protocol.
+        source: what it declares of the table.
+        file: of printed values, if not the declared one.
+
+    Raises:
+        StpError: a row names a model, dataset or setting that is not known, or a number is none.
+    """
+    options = options_of(source)
+    file = file or CONFIG_FOLDER / "published" / source.file
+    assert suite.protocol is not None
+    protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
+    models: dict[str | None, str] = {
+        model.published_name or model.title: name
+        for name, model in protocol.models.items()
+        if model.fit != "external"  # it may be called like a model of the paper
+    }
+    datasets = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
+    trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
+    compared = []
+    for row, published, released in _printed(file, options):
+        model = named(file, row, "model", models)
+        dataset = (
+            named(file, row, "dataset", datasets)
+            if "dataset" in row
+            else next(iter(suite.datasets))
+        )
+        names = [*published, *options.also]
+        compared.append(
+            Training(
+                row,
+                protocol.models[model].title,
+                protocol.datasets[dataset].title,
+                ours(Recipes(protocol).train(model, dataset, None), names, options),
+                published,
+                released,
+                ours(Recipes(config).train(model, dataset, None), names, options)
+                if (model, dataset) in trained
+                else None,
+            )
+        )
+    return compared
+
+
+def _printed(
+    file: Path, options: TrainingOptions
+) -> Iterator[tuple[dict[str, str], dict[str, str], dict[str, str]]]:
+    """For each training its first row, and its published and released settings."""
+    settings = options.settings
+    if options.long:
+        key, value = options.long
+        rows = printed_rows(file, ("model", key, value))
+        for _, alike in groupby(rows, key=lambda row: row["model"]):
+            of_training = list(alike)
+            for row in of_training:
+                if row[key] not in settings:
+                    raise StpError(
+                        f"{file}: {row['model']}: unknown {key} {row[key]!r}",
+                        expected=f"one of {', '.join(settings)}",
+                        remedy="correct the file, or declare it in the file of the suite",
+                    )
+            yield of_training[0], {row[key]: row[value] for row in of_training}, {}
+        return
+    columns = {text for one in settings.values() for text in (one.published, one.released)}
+    for row in printed_rows(file, ("model", "dataset", *sorted(columns))):
+        try:
+            published = {name: _printed_text(one, row) for name, one in settings.items()}
+        except ValueError as error:
+            raise StpError(
+                f"{file}: {row['model']} on {row['dataset']}: {error}",
+                expected="a number",
+                remedy="restore the file",
+            ) from None
+        yield (
+            row,
+            published,
+            {
+                name: row[one.released] if one.terms else _text(row[one.released], one.words)
+                for name, one in settings.items()
+            },
+        )
+
+
+def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
+    if not setting.terms:
+        return _text(row[setting.published], setting.words)
+    names = row[setting.published].split("+")[1:]
+    return _loss(dict.fromkeys(names, float(row[setting.weight] or 1)))
+
+
+def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
+    """Settings of a training as texts.
+
+    Args:
+        recipe: of the training.
+        names: of the settings.
+        options: where they are found.
+    """
+    from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
+    texts = {}
+    if from_network:
+        from stp.inspect.facts import networks  # which needs torch
+
+        places = [options.settings[name].ours.partition(".")[2] for name in from_network]
+        texts = dict(zip(from_network, networks.read(recipe, places), strict=True))
+    return {
+        name: texts[name] if name in texts else _of_recipe(recipe, options.settings[name])
+        for name in names
+    }
+
+
+def _of_recipe(recipe: Json, setting: Setting) -> str:
+    if setting.ours == ANNEALED:
+        return _annealed_rate(recipe["train"])
+    value: Any = recipe
+    for key in setting.ours.split("."):
+        value = value.get(key)
+    if setting.terms:
+        weights = {of: float(recipe["options"].get(key, 0)) for key, of in setting.terms.items()}
+        return str(value) if value else _loss({of: w for of, w in weights.items() if w})
+    return _text(value, setting.words)
+
+
+def _annealed_rate(train: Json) -> str:
+    """The learning rate from the first to the last step."""
+    first, schedule = train["lr"], train["schedule"]
+    if isinstance(schedule, dict) and "cosine" in schedule:
+        return f"CosineAnnealing({first:g} -> {first * schedule['cosine'].get('last', 0):g})"
+    return f"{schedule}({first:g})"
+
+
+def _loss(weights: Mapping[str, float]) -> str:
+    """Write a loss as terms with weights: ``L2 + 0.1 DDR``."""
+    terms = [name if weight == 1 else f"{weight:g} {name}" for name, weight in weights.items()]
+    return " + ".join(["L2", *terms])
+
+
+def _text(value: Any, words: Mapping[str, str]) -> str:
+    """Write numbers alike, whoever wrote them: ``1e-05``, ``500000``; what is not set is none."""
+    if isinstance(value, dict):
+        value = next(iter(value))
+    value = words.get(value, value)
+    if value in (None, ""):
+        return "none"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        text = str(value)
+        return text if text in words.values() else text.lower()
+    return f"{int(number)}" if number.is_integer() else f"{number:g}"

@@ -1,0 +1,62 @@
+"""Variables that a reader knows, with their units, beside those that a paper lists."""
+
+import importlib
+
+from stp.core.errors import StpError
+from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
+from stp.plan.strict import Strict, check
+
+
+class VariableOptions(Strict):
+    """What a suite declares of a table of variables.
+
+    Attributes:
+        reader: module of stp.prepare.
+        constant: its mapping of names to units, in the order of the channels.
+        table: rows of the file that are this table.
+        words: units as printed -> as CF writes them, exponents aside.
+    """
+
+    reader: str
+    constant: str
+    table: str
+    words: dict[str, str] = {}
+
+
+COLUMNS = ("table", "name", "long_name", "units")
+
+
+def facts(asked: Asked) -> Facts:
+    """A row for each variable, in the order of the channels.
+
+    Raises:
+        StpError: the printed names are not those of the reader.
+    """
+    options = check(VariableOptions, asked.source.options, asked.source.file)
+    units: dict[str, str] = getattr(
+        importlib.import_module(f"stp.prepare.{options.reader}"), options.constant
+    )
+    rows = printed_rows(asked.file, COLUMNS)
+    printed = {row["name"]: row for row in rows if row["table"] == options.table}
+    if list(printed) != list(units):
+        differ = sorted(set(printed) ^ set(units))
+        raise StpError(
+            f"{asked.file}: Table {options.table} and the reader {options.reader} differ in "
+            f"{', '.join(differ) or 'the order'}",
+            expected=f"the {len(units)} variables of the reader, in the order of its channels",
+            remedy="correct the file",
+        )
+    found = []
+    for name, unit in units.items():
+        theirs = printed[name]["units"]
+        differs = unit.replace("**", "") != options.words.get(theirs, theirs)
+        values = {
+            **{"name": name, "long_name": printed[name]["long_name"], "units": unit},
+            **{"units printed": theirs, "differs": "yes" if differs else "no"},
+        }
+        found.append(Fact(values, {"units": theirs} if differs else {}))
+    return Facts(
+        ("name", "long_name", "units", "units printed", "differs"),
+        found,
+        (f"Variables in the order of the channels of the reader {options.reader}.",),
+    )
