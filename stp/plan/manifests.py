@@ -245,7 +245,7 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
         higher_is_better=metric.is_higher_better(choice),
         best_at=metric.best_at.get(choice),
         success=metric.success,
-        compares_sets=metric.is_of_sets(choice),
+        compares_sets=metric.compares_sets_of(choice),
         available=not reason,
         reason=reason,
         description=metric.conventions[choice],

@@ -82,6 +82,6 @@ class Metric(Strict):
             return None
         return self.higher_is_better != (choice in self.opposite)
 
-    def is_of_sets(self, choice: str) -> bool:
+    def compares_sets_of(self, choice: str) -> bool:
         """Does the value of one convention depend on the number of clips?"""
         return self.compares_sets or choice in self.features

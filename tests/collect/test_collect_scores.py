@@ -39,12 +39,13 @@ def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
     assert rows["lead"].to_pylist() == [1, 2, None]
     assert rows["value"].to_pylist() == [0.5, 0.7, 0.6]
     first = rows.slice(0, 1).to_pylist()[0]
-    about = {name: first[name] for name in COLLECTED.names[-11:]}
+    about = {name: first[name] for name in COLLECTED.names[-12:]}
     assert about == {
         "source": "synthetic",
         "release": "digits",
         "bytes_known_by": None,
         "lacking": None,
+        "accepted": None,
         "scale": "demo",
         "protocol": "demo",
         "official_paper_protocol": False,

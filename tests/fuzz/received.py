@@ -21,6 +21,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.core.receipts import checksum
 from stp.export import checking
+from stp.export.bundle import CELL_COLUMNS
 from stp.external import importing
 from stp.external import windows as exported
 from stp.external.submitted import open_source, read_windows
@@ -112,13 +113,22 @@ def take(source: Path, path: Path) -> None:
 
 def bundle(root: Path) -> Path:
     root.mkdir()
-    values: dict[str, Any] = {"model": "mine", "dimension": "short_term", "value": 0.5}
+    values: dict[str, Any] = {
+        "model": "mine", "dimension": "short_term", "value": 0.5, "convention": "mse.pixel_mean",
+        "source": "synthetic", "scale": "demo", "comparable": False, "leaky": False, "best_of": 1,
+        "official_paper_protocol": False,
+    }  # fmt: skip
     table = pa.table({name: pa.array([values.get(name)], kind)
                       for name, kind in checking.COLUMNS.items()})  # fmt: skip
     pq.write_table(table, root / "scores.parquet")
     pa.csv.write_csv(table, root / "scores.csv")
     for name in checking.REQUIRED:
         (root / name).touch()
+    cell = {name: values.get(name) for name in CELL_COLUMNS}
+    with (root / "cells.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([cell.keys(), cell.values()])
+    (root / "conventions.csv").write_text("convention\nmse.pixel_mean\n")
+    (root / "receipts.json").write_text("[]")
     files = {path.name: {"bytes": path.stat().st_size, "sha256": checksum(path)}
              for path in sorted(root.iterdir())}  # fmt: skip
     described = {"format": checking.FORMAT, "version": checking.VERSION, "stp": "0.1",
@@ -195,7 +205,8 @@ def read_zarr(path: Path, version: int, part: str) -> None:
 def write_windows(path: Path) -> None:
     described = {
         "format": exported.VERSION, "shape": [1, 4, 4], "context": 2, "horizon": 3, "units": "1",
-        "values": "0..1", "data": "0" * 16, "samples": 2, "index_sha256": identity(CLIPS),
+        "values": {"low": [0.0], "high": [1.0], "mean": [0.5], "std": [0.25]},
+        "data": {"fingerprint": "0" * 16}, "samples": 2, "index_sha256": identity(CLIPS),
         "evaluation": {"dimension": "short_term", "trained_on": "kth", "train_subset": "all",
                        "tested_on": "kth", "subset": "test", "setting": "horizon-3"},
     }  # fmt: skip
