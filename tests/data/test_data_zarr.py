@@ -239,7 +239,7 @@ OPEN_ELSEWHERE = {
     "fetch/generators/chaosbench.py": "writes",
     "data/daily_fields.py": "raw files, which the lock verifies",
     "prepare/chaosbench_levels.py": "raw files, which the lock verifies",
-    "prepare/own/grids.py": "raw files, which the lock verifies",
+    "prepare/own/field_files.py": "files of others: raw ones, which the lock verifies; forecasts",
     "external/submitted.py": "a store of somebody else, without checksums",
 }
 

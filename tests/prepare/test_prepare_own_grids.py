@@ -13,6 +13,7 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
+from stp.plan.strict import in_order
 from stp.prepare.netcdf import as_stated, require_whole
 from stp.prepare.own import grids, reader
 from stp.prepare.own.calendar import read_times
@@ -625,7 +626,8 @@ def test_real_reanalysis(make_job, raw_mirror):
         level = [int(value) for value in file["level"][:]]
         truth = file["t"][3, :, level.index(850)]
     given = {"kind": "grids", "variables": {"t": [850], "z": [500]}, "select": {"number": 3}}
-    options = reader.build_options({**given, "splits": {"by": "time", **made.THIRDS}})
+    given = in_order({**given, "splits": {"by": "time", **made.THIRDS}})
+    options = reader.build_options(given)
     job = make_job("own.reader", [2, height, width], {}, root=raw_mirror, names=[name])
     raw = RawFiles(job.inputs["raw"], [raw_mirror])
     found = grids.raw_contents(
