@@ -365,9 +365,9 @@ def test_a_distance_of_sets_is_one_by_its_declaration() -> None:
     """Whatever it is called; one that is made from features needs no word more."""
     about = {"title": "", "unit": "1", "higher_is_better": False, "conventions": {"own": ""}}
     seen = {"own": {"network": "i3d", "layer": "logits", "frames": "predicted_only"}}
-    assert Metric.model_validate(about | {"compares_sets": True}).is_of_sets("own")
-    assert Metric.model_validate(about | {"features": seen}).is_of_sets("own")
-    assert not Metric.model_validate(about).is_of_sets("own")
+    assert Metric.model_validate(about | {"compares_sets": True}).compares_sets_of("own")
+    assert Metric.model_validate(about | {"features": seen}).compares_sets_of("own")
+    assert not Metric.model_validate(about).compares_sets_of("own")
     declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
     assert {name for name, metric in declared.items() if metric.compares_sets} == {
         name for name, metric in declared.items() if metric.features

@@ -476,7 +476,7 @@ def test_what_a_table_takes_is_said_in_five_lines():
     """The demo's tables share datasets' networks, and this one waits for its own jobs only."""
     answer = CliRunner().invoke(app, ["plan", "results/tables/short_term.csv"])
     assert answer.exit_code == 0, answer.output
-    table, cells, jobs, time, storage = answer.output.splitlines()
+    table, cells, jobs, time, storage = answer.stdout.splitlines()
     assert table == "results/tables/short_term.csv (synthetic, scale demo)"
     assert cells == (
         "  15 cells: persistence, climatology, context_mean, convlstm, simvpv2"

@@ -52,8 +52,9 @@ class Checkout:
                 *ROOT.glob("stp/**/empty-*.duckdb.gz"),
             ]:
                 target = folder / made.relative_to(ROOT)
-                target.parent.mkdir(exist_ok=True)
-                shutil.copy2(made, target)
+                if target.parents[1].is_dir():  # else of a package that is gone
+                    target.parent.mkdir(exist_ok=True)
+                    shutil.copy2(made, target)
         return cls(folder, shared)
 
     @classmethod
