@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from crowds import line
+from crowds import crowd, line
 from stages import Stages
 
 from stp.core.errors import StpError
@@ -170,15 +170,16 @@ def test_table_iii_through_the_stages(raw_mirror, tmp_path):
 
 @pytest.mark.parametrize(("asked", "given"), [(3, 3), (3, 2), (2, 3)])
 def test_a_predictor_gives_as_many_samples_as_it_is_asked_for(asked, given):
+    scenarios = crowd(1, 2, predict=4)
     drawn = np.zeros((given, 1, 2, 4, 2))
     module = SimpleNamespace(predict=lambda *_: drawn)
     place = SimpleNamespace(obstacles=())
     options = MotionOptions(samples=asked)
     if asked == given:
-        assert _draw(module, None, 4, None, place, options)[0] is drawn
+        assert _draw(module, scenarios, 4, None, place, options)[0] is drawn
     else:
         with pytest.raises(
             StpError, match=f"gives {given} samples, and {asked} are asked"
         ) as error:
-            _draw(module, None, 4, None, place, options)
+            _draw(module, scenarios, 4, None, place, options)
         assert f"samples: {given}" in str(error.value)
