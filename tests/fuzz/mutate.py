@@ -1,5 +1,6 @@
 """Seeded damage to files, and a process of its own in which they are read."""
 
+import gc
 import json
 import os
 import random
@@ -94,6 +95,7 @@ def try_many(
     last = first + cases
     while first < last:
         ours, theirs = os.pipe()
+        gc.collect()  # FFmpeg's frames wait for threads of theirs, which a fork does not have
         child = os.fork()
         if child == 0:  # pragma: no cover
             try:
