@@ -2,6 +2,7 @@
 
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
@@ -142,9 +143,9 @@ class Key(Strict):
     questions: Sequence[Asked]
 
     @property
+    @abstractmethod
     def summary(self) -> str:
-        """What the questionnaire has."""
-        raise NotImplementedError
+        """What the questionnaire has, in words: numbers of questions, models, raters."""
 
     def problem(self) -> str:
         """What does not fit together; empty if all does."""
