@@ -120,10 +120,8 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core, inputs = (
-                leaves.reader(recipe["reader"], self.code.source),
-                {"raw": self.raws.of_dataset(name)},
-            )
+            core = leaves.reader(recipe["reader"], self.code.source)
+            inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
                 "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
                 entries=entries_of("datasets", name),
