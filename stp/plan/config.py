@@ -24,7 +24,7 @@ from stp.plan.strict import (
     read_yaml,
     remember,
 )
-from stp.plan.suite import Suite, read_suites
+from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
@@ -214,6 +214,8 @@ def load(
         check_known(name, datasets, "dataset", f"{where}: prepared")
     check_own_modules()
     suites = read_suites(folder / "suites")
+    if not wanted.suite:
+        wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"
     for name, own in wanted.forecasts.items():

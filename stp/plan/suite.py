@@ -1,5 +1,6 @@
 """A suite of experiments, named after its paper: config/suites/<name>.yaml."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -170,6 +171,8 @@ class Dimension(Strict):
             with at equal numbers of clips; itself, where its own tests are compared.
         controls: the dimension of the single forecasts of what has ensembles here; a pair has one
             name in the paper.
+        own_data: the kind of sample, such as frames, of which data of one's own are drafted into
+            this dimension; a scale file without dimensions belongs to the suite of frames.
         tables: further tables that are made from its rows, by name.
     """
 
@@ -181,6 +184,7 @@ class Dimension(Strict):
     by_lead: bool = False
     changes_from: str | None = None
     controls: str | None = None
+    own_data: str | None = None
     tables: dict[str, FurtherTable] = {}
 
 
@@ -275,6 +279,35 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                     remedy="rename one of the two",
                 )
     return suites
+
+
+def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
+    """Name the suite of a scale file that names none: that of its dimensions."""
+    owners = (
+        name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
+    )
+    return next(owners, None) or draft_for("frames", suites)[0]
+
+
+def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
+    """Name the suite and its dimension that data of one's own are drafted into.
+
+    Args:
+        kind: of sample, such as frames.
+        suites: all, unless given.
+
+    Raises:
+        StpError: there is none.
+    """
+    for name, suite in (read_suites() if suites is None else suites).items():
+        for dimension, of in suite.dimensions.items():
+            if of.own_data == kind:
+                return name, dimension
+    raise StpError(
+        f"no suite takes data of one's own of the kind {kind}",
+        expected=f"a dimension with `own_data: {kind}` in config/suites",
+        remedy="name the suite in the scale file",
+    )
 
 
 def suites_with(table: str) -> dict[str, Suite]:
