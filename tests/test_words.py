@@ -60,7 +60,7 @@ def names(*patterns: str) -> set[str]:
     return {path.stem for pattern in patterns for path in ROOT.glob(pattern)} - {"__init__"}
 
 
-LEAF_NAMES = names("config/suites/*", "config/datasets/*.yaml", "stp/datasets/[a-z]*")
+LEAF_NAMES = names("config/suites/[a-z]*", "config/datasets/*.yaml", "stp/datasets/[a-z]*")
 MODELS = names("config/models/*.yaml")
 
 

@@ -35,7 +35,7 @@ AGREEMENT_HEADER = (*ABOUT, "metric", "convention", *SHARE, "agreed", *ENDS, "no
 INTERVALS = ("95 % interval", "Wilson")
 
 PUBLISHED = (
-    "the shares that the paper prints (appendix F) are lost in the text that config/published was "
+    "the shares that the paper prints (appendix F) are lost in the text that config/suites was "
     "made from: it says only that MCVD comes first, then Earthformer, PredRNN++, TAU"
 )
 
