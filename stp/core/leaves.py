@@ -66,6 +66,12 @@ def names_in(room: str) -> list[str]:
     return sorted({module.rpartition(".")[2] for module in modules})
 
 
+def file_of(module: str) -> Path:
+    """The file of a module that one of these functions has named."""
+    ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
+    return path
+
+
 def _places(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
     inside = room.removeprefix(f"{PACKAGE}.")
     of_suites = f"suites.*.{inside.rpartition('.')[2]}.{name}"
@@ -74,7 +80,7 @@ def _places(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
 
 def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
     """Modules whose names below the package match a pattern, with their files."""
-    found = {}
+    found: dict[str, Path] = {}
     for root in (folder / PACKAGE, *own_modules()):
         for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
             if path.name != "__init__.py":

@@ -4,7 +4,7 @@ A file of config/suites/<suite>/findings begins with comments, YAML behind ``-- 
 paper's sentences, the criterion in words and numbers, how vague words are read. Its query is the
 evidence: a row for each comparison that the criterion needs, on our data and on the published
 numbers. The verdict follows from it in the same way for every finding
-(`stp.render.tables.verdict`). """
+(`stp.render.tables.verdict`)."""
 
 import textwrap
 from collections.abc import Iterable
