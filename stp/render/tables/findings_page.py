@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from stp.render.tables.findings import PUBLISHED, Finding, said, shown, undecided
 
-LINK = "../config/suites/predbench/findings"
-
 HEAD = """\
 # The paper's findings
 
@@ -104,7 +102,8 @@ def _one(finding: Finding) -> Iterator[str]:
     ):
         yield from textwrap.wrap(f"**{name}.** {words}", 100, break_on_hyphens=False)
         yield ""
-    yield f"Query: [{question.path.name}]({LINK}/{question.path.name})"
+    file = "/".join(question.path.parts[-4:])  # suites/<suite>/findings/<name>
+    yield f"Query: [{question.path.name}](../config/{file})"
     yield from ("", "| part | published numbers | so | not so | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
     for part in finding.parts[PUBLISHED]:
