@@ -21,8 +21,8 @@ from stp.core.errors import StpError
 from stp.core.receipts import again
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
 from stp.metrics.perceptual import LearnedMetric
+from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part, lead_range
 from stp.score.aggregate import Leads, values
 from stp.score.blocks import Blocks, summed
 from stp.score.conventions import find

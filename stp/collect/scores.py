@@ -17,7 +17,7 @@ from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt, again, check_file, require_receipt
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of, stored_of
+from stp.plan.manifest import WHOSE, Cell, Manifest, columns_of, describe, load_manifest, stored_of
 from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(
@@ -132,7 +132,9 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
     """The rows of a score artefact, and those of lead times or statistics that columns show."""
-    every = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+    every = {
+        column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
+    }
     wanted = [
         (convention, part)
         for convention, part in every
@@ -173,9 +175,9 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
     """Refuse scores without an available convention that a table shows."""
     wanted = {
-        convention
+        column.convention
         for table in plan.tables
-        for convention, _ in parts_of(plan, table, cell).values()
+        for column in columns_of(plan, table, cell).values()
     }
     lacking = sorted(wanted - scored - set(plan.unavailable))
     if lacking:

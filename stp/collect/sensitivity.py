@@ -23,8 +23,9 @@ from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
+from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of
-from stp.plan.setting import Part, read_shown, setting_of
+from stp.plan.setting import setting_of
 from stp.score import sets
 from stp.score.conventions import find
 from stp.score.jackknife import FEWEST_CLUSTERS
@@ -103,10 +104,9 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
         cells.sort(key=_intensity)
         clips = clips_of(cells[0])
         drawn = draws(len(clips.names), resamples)
-        for shown in columns_of(plan, plan.dimension, cells[0]).values():
-            convention = read_shown(shown).convention
-            if only in (None, convention):
-                found.append(_curve(plan, cells, convention, clips, drawn))
+        for column in columns_of(plan, plan.dimension, cells[0]).values():
+            if only in (None, column.convention):
+                found.append(_curve(plan, cells, column.convention, clips, drawn))
     return found
 
 

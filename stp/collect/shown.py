@@ -21,8 +21,8 @@ from stp.core.errors import StpError
 from stp.core.receipts import again
 from stp.metrics.metric import every_component, first_component
 from stp.options.score import Bootstrap
+from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part, lead_range
 from stp.score import bootstrap
 from stp.score.conventions import find
 from stp.score.tables import read_samples

@@ -215,7 +215,7 @@ def load(
     check_own_modules()
     suites = read_suites(folder / "suites")
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
-    suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"
+    suite = suites[wanted.suite]
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(
@@ -225,13 +225,6 @@ def load(
             )
         releases = {of: datasets[of].release for of in suite.datasets if of in datasets}
         models[name] = own.model(name, releases)
-    for name, dataset in datasets.items():
-        if dataset.metrics and name in suite.datasets:
-            raise StpError(
-                f"{declared[name]}: metrics",
-                expected=f"none: {table} says what is scored on {name}",
-                remedy="take them out, or give your own data another name",
-            )
     for dimension, cells in wanted.dimensions.items():
         other = next((name for name, one in suites.items() if dimension in one.dimensions), None)
         if other not in (None, wanted.suite):

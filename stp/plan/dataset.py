@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from stp.kinds import kind as kinds
 from stp.kinds.kind import Kind
+from stp.plan.column import Columns
 from stp.plan.strict import Json, Module, Strict
 
 
@@ -212,8 +213,8 @@ class Dataset(Strict):
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
-        metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
-            the suite has none for it: your own data.
+        metrics: columns of its table, besides those that its suite has for it: conventions such as
+            mse.pixel_sum, or records with a heading, a variable, ...
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: files and folders that these two read or import, besides what their imports name:
@@ -236,7 +237,7 @@ class Dataset(Strict):
     context: int = Field(ge=0)
     horizon: int = Field(ge=1)
     units: str = "1"
-    metrics: tuple[str, ...] = ()
+    metrics: Columns = ()
     protocol_source: str = "your own data"
     homepage: str = ""
     citation: str = ""

@@ -30,7 +30,6 @@ from stp.plan.manifest_types import (
     ModelFacts,
     Names,
     RawFacts,
-    ReproducedColumnFacts,
     ReproductionFacts,
     SuiteFacts,
     TableColumns,
@@ -39,7 +38,7 @@ from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
 from stp.plan.strict import Json, config_file
-from stp.plan.suite import Reproduction, Suite, read_suite
+from stp.plan.suite import Suite, read_suite
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -94,7 +93,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         ),
         controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
-            name: _reproduction_facts(table)
+            name: ReproductionFacts(table.table, table.columns)
             for name, table in plan.config.suite.reproduction.items()
             if "reproduction" in plan.config.suite.dimensions[dimension].tables
         },
@@ -143,14 +142,6 @@ def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFac
         },
         views={view: (own / f"{view}.sql").read_text(encoding="utf-8") for view in suite.views},
     )
-
-
-def _reproduction_facts(table: Reproduction) -> ReproductionFacts:
-    columns = {
-        metric: ReproducedColumnFacts(of.convention, of.factor, of.unit, of.doubt)
-        for metric, of in table.columns.items()
-    }
-    return ReproductionFacts(table.table, columns)
 
 
 def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:

@@ -126,7 +126,8 @@ def _columns(config: Config) -> Iterator[str]:
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
         names = [name for name, its in config.suite.datasets.items() if its == row]
-        shown = ", ".join(f"{column}: `{convention}`" for column, convention in columns.items())
+        shown = ", ".join(f"{column.name}: `{column.shown}`" for column in columns)
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
     yield ""
+
