@@ -166,17 +166,16 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
         scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
         overall = {r["convention"]: r["value"] for r in scores
                    if r["lead"] is None and r["statistic"] == "mean"}  # fmt: skip
-        assert set(overall) == {name.rpartition(" ")[2] for name in written["metrics"]}
+        assert set(overall) == {convention_of(column) for column in written["metrics"]}
         assert all(np.isfinite(value) for value in overall.values()), overall
     described = manifest(plan, "short_term")
     assert {cell.source for cell in described.cells} == {"own"}
     assert not any(cell.follows_paper for cell in described.cells)
     assert "mine" not in described.published_names.datasets
-    assert described.tables["short_term"].columns["mine"] == {
-        name: name.rpartition(" ")[2] for name in written["metrics"]
-    }
+    columns = described.tables["short_term"].columns["mine"]
+    assert [column.convention for column in columns] == list(map(convention_of, written["metrics"]))
     if kind == "netcdf":  # z500, z850 in m2 s-2, t2m in K: each is scored for itself
-        assert written["metrics"][0].endswith(" wrmse.per_frame")
+        assert written["metrics"][0]["convention"] == "wrmse.per_frame"
         rows = [r for r in scores if r["lead"] is None and r["statistic"] == "mean"]
         assert {r["variable"] for r in rows} == {m.split()[0] for m in written["metrics"]}
         prepared = Prepared(plan.store / plan.data("mine").folder)
@@ -377,7 +376,9 @@ def test_rows_without_coordinates_are_numbers_and_those_in_degrees_latitudes(
 ):
     field = made.grid(made.times("2000-01-01", 40))[["t2m"]].isel(lat=slice(None, None, order))
     field.to_netcdf(tmp_path / "data" / "g.nc")
-    assert inspect(tmp_path / "data" / "g.nc").metrics == ["t2m wrmse.per_frame"]
+    assert inspect(tmp_path / "data" / "g.nc").metrics == [
+        {"convention": "wrmse.per_frame", "variable": "t2m"}
+    ]
     field.drop_vars("lat").to_netcdf(tmp_path / "data" / "h.nc")
     assert inspect(tmp_path / "data" / "h.nc").metrics == FIELD_METRICS
 
@@ -472,6 +473,11 @@ def test_names_that_are_none(facts, tmp_path):
 # The configuration
 
 
+def convention_of(column):
+    """Of a column as a dataset names it."""
+    return column if isinstance(column, str) else column["convention"]
+
+
 def own(facts: Path, **changes) -> dict:
     """A scale with a dataset that has the fewest keys that are possible."""
     dataset = {
@@ -511,8 +517,15 @@ def test_a_dataset_may_stand_in_the_scale_file(facts):
     ("changes", "message"),
     [
         ({"metrics": None}, "nothing says what is scored on mine(.|\n)*metrics"),
-        ({"metrics": ["mse"]}, "mine.yaml: metrics: 'mse' is nothing that a column may show"),
-        ({"metrics": ["mes.pixel_mean"]}, "mine.yaml: metrics: unknown metric 'mes'(.|\n)*mse"),
+        ({"metrics": ["mse"]}, r"metrics\.0\.convention is 'mse'"),
+        (
+            {"metrics": ["mes.pixel_mean"]},
+            "mine.yaml: metrics(.|\n)*unknown metric 'mes'(.|\n)*mse",
+        ),
+        (
+            {"metrics": [{"convention": "mse.pixel_mean", "variable": "t2m"}]},
+            "mine.yaml: metrics(.|\n)*unknown variable of mine 't2m'",
+        ),
         ({"shape": None}, "shape"),
         ({"release": "mine"}, "unknown release 'mine'"),
     ],
@@ -522,11 +535,17 @@ def test_what_is_missing_is_named(facts, changes, message):
         Plan(config.load(own(facts, **changes), facts))
 
 
-def test_metrics_of_a_dataset_of_the_paper_are_not_its_own(facts):
-    path = facts / "datasets" / "kth.yaml"
-    path.write_text(path.read_text() + "metrics: [mse.pixel_mean]\n")
-    with pytest.raises(StpError, match=r"kth\.yaml: metrics"):
-        config.load(own(facts), facts)
+def test_a_dataset_of_a_suite_may_have_further_columns(facts):
+    scale = own(facts)
+    scale["datasets"]["kth"] = {"metrics": ["csi.mean"]}
+    recipes = Plan(config.load(scale, facts)).recipes
+    names = [column.name for column in recipes.columns("kth")]
+    assert names == ["SSIM", "PSNR", "LPIPS", "FVD", "csi.mean"]
+    assert "csi.mean" in recipes.scored("kth", False)
+    again = {"heading": "SSIM", "convention": "ssim.range1"}
+    scale["datasets"]["kth"] = {"metrics": [again]}
+    with pytest.raises(StpError, match="kth: metrics(.|\n)*'SSIM'"):
+        Plan(config.load(scale, facts)).recipes.conventions("kth")
 
 
 def test_dates_in_a_file_stay_text(facts):

@@ -343,9 +343,7 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
     if is_weighed:
         given = in_order({"kind": "grids", "splits": {}, "variables": variables})
         named = grids.GridOptions(**given).channels()
-        metrics = [
-            {"convention": GLOBE_METRIC, "variable": name} for name in named[:MOST_COLUMNS]
-        ]
+        metrics = [{"convention": GLOBE_METRIC, "variable": name} for name in named[:MOST_COLUMNS]]
         notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
             ", ".join(f"{name} {unit}" for name, unit in units.items())
         )

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, table_column, write_receipt
 
 from stp.collect import matched
 from stp.collect.database import build
@@ -56,9 +56,12 @@ class Cells:
         store = self.stores.setdefault(dimension, SmallStore(self.folder / dimension))
         store.manifest["dimension"] = dimension
         store.manifest["tables"] = {
-            dimension: {"columns": {name: {"FVD": FVD} for name in ("bridge", "kitti", "caltech")},
-                        "higher_is_better": {"FVD": False}}
-        }  # fmt: skip
+            dimension: {
+                "columns": {
+                    name: [table_column("FVD", FVD)] for name in ("bridge", "kitti", "caltech")
+                }
+            }
+        }
         n = 0
         if features is not None:
             n, value = len(features.observed), frechet.distance(*features[:2])

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore, convention_facts, score_rows, write_receipt
+from small_store import SmallStore, convention_facts, score_rows, table_column, write_receipt
 
 from stp.collect.layout import SAMPLE_COLUMNS
 from stp.collect.scores import COLLECTED, SCORES, collect
@@ -81,8 +81,8 @@ def test_what_is_scored_beside_the_columns_has_a_reason_too(store: SmallStore) -
 def test_all_scores_of_a_cell_may_be_perceptual(store: SmallStore) -> None:
     store.manifest["unavailable"] = {}
     columns = store.manifest["tables"]["short_term"]["columns"]
-    columns["moving_mnist"] = {"LPIPS": "lpips.alex"}
-    store.add("persistence", "moving_mnist", {}, perceptual={"lpips.alex": {"mean": 0.5}})
+    columns["moving_mnist"] = [table_column("LPIPS", "lpips.alex")]
+    store.add("persistence", "moving_mnist", [], perceptual={"lpips.alex": {"mean": 0.5}})
     assert [row["value"] for row in collected(store).to_pylist()] == [0.5]
 
 

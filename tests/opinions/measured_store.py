@@ -13,6 +13,7 @@ from small_store import (
     dataset_facts,
     kind_facts,
     suite,
+    table_column,
     write_receipt,
 )
 
@@ -56,7 +57,11 @@ def measured(
         "models": {name: asdict(facts) for name, facts in planned.models.items()},
         "names": {"models": planned.names.models, "datasets": planned.names.datasets},
         "kinds": {"opinions": kind_facts("opinions")},
-        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
+        "tables": {
+            "quality_measures": {
+                "columns": {"pvqa": [table_column("SROCC", "srocc.magnitude", statistic="median")]}
+            }
+        },
         "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
         # As if sharpness were a measure of the paper's Table 4.
         "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},

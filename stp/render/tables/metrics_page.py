@@ -130,4 +130,3 @@ def _columns(config: Config) -> Iterator[str]:
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
     yield ""
-
