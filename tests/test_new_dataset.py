@@ -544,7 +544,7 @@ def test_a_dataset_of_a_suite_may_have_further_columns(facts):
     assert "csi.mean" in recipes.scored("kth", False)
     again = {"heading": "SSIM", "convention": "ssim.range1"}
     scale["datasets"]["kth"] = {"metrics": [again]}
-    with pytest.raises(StpError, match="kth: metrics(.|\n)*'SSIM'"):
+    with pytest.raises(StpError, match=r"kth: metrics(.|\n)*'SSIM'"):
         Plan(config.load(scale, facts)).recipes.conventions("kth")
 
 

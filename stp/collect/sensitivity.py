@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 from stp.collect.cluster_sums import Place, read_sums
+from stp.collect.conventions import convention_of
 from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
 from stp.core.receipts import require_receipt
@@ -27,7 +28,6 @@ from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of
 from stp.plan.setting import setting_of
 from stp.score import sets
-from stp.score.conventions import find
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
@@ -215,7 +215,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
     Args:
         drawn: how often each cluster is in each resample, (R, G).
     """
-    metric = find(convention)
+    metric = convention_of(cell, convention)
     if isinstance(metric, SetDistance):
         pair = looked(cell, convention).pair
         if pair.reason:

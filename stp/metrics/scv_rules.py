@@ -13,11 +13,12 @@ count, and neither do the right things if nothing happens to them.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from stp.data.scv_look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
+from stp.metrics.metric import Metric
 from stp.metrics.scv_blobs import Seen, alike, area_of, assign, follow, see
 
 SURE = 0.5
@@ -319,3 +320,30 @@ def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 NO_VALUE = "things in the observed videos are not recognised: they are not drawn by the generator"
+
+GameName = Literal["move_unit", "collect_shards", "brawl", "road_trip"]
+GAMES: dict[GameName, Game] = {
+    "move_unit": move_unit,
+    "collect_shards": collect_shards,
+    "brawl": brawl,
+    "road_trip": road_trip,
+}
+
+
+def success(*, game: GameName) -> Metric:
+    """Does a predicted game keep its rules, all of them in all frames?"""
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        found = kept(GAMES[game], predicted, observed)
+        return np.where(np.isfinite(found), found == 1, found)[:, None, None]
+
+    return Metric(statistics, leads="pool", no_value=NO_VALUE, independent_leads=False, share=True)
+
+
+def partial_success(*, game: GameName) -> Metric:
+    """How much of its rules does a predicted game keep?"""
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        return kept(GAMES[game], predicted, observed)[:, None, None]
+
+    return success(game=game)._replace(statistics=statistics)

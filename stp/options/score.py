@@ -1,6 +1,6 @@
 """What a score recipe may say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,8 +55,9 @@ class ScoreOptions:
 
     Attributes:
         cell: the keys of the cell (``CELL_KEYS``), written into every row.
-        conventions: named ``<metric>.<choice>``, without repetition; none where all conventions of
-            a cell need a network, and belong to its other scores.
+        conventions: named ``<metric>.<choice>``, with their functions and options (see
+            `stp.options.conventions`); none where all conventions of a cell need a network, and
+            belong to its other scores.
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
@@ -72,7 +73,7 @@ class ScoreOptions:
     """
 
     cell: CellValues
-    conventions: Sequence[str]
+    conventions: Mapping[str, Mapping[str, Any]]
     split: str = "test"
     interval: int = 1
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -96,13 +97,11 @@ class ScoreOptions:
                     expected="an integer or null" if key == "seed" else "text",
                     remedy="let the plan write the recipe",
                 )
-        twice = sorted({name for name in self.conventions if self.conventions.count(name) > 1})
-        if twice:
-            raise StpError(
-                f"score recipe: conventions are {list(self.conventions)}",
-                expected="none of them twice",
-                remedy="name each convention once",
-            )
+        ok = isinstance(self.conventions, Mapping) and all(
+            isinstance(of, Mapping) and isinstance(of.get("function"), str)
+            for of in self.conventions.values()
+        )
+        require(ok, "conventions", self.conventions, "a function with options for each name")
         require(whole(self.interval, 1), "interval", self.interval, "a whole number from 1")
         require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
         ok = self.statistic is None or self.statistic in STATISTICS

@@ -231,15 +231,15 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
     choice = convention.partition(".")[2]
     reason = plan.recipes.why_unavailable(convention)
     return ConventionFacts(
-        title=metric.title,
-        unit=metric.unit,
+        title=metric.title_of(choice),
+        unit=metric.unit_of(choice),
         higher_is_better=metric.is_higher_better(choice),
-        best_at=metric.best_at.get(choice),
-        success=metric.success,
-        compares_sets=metric.compares_sets_of(choice),
+        best_at=metric.conventions[choice].best_at,
+        success=metric.success_of(choice),
+        compares_sets=metric.compares_sets(choice),
         available=not reason,
         reason=reason,
-        description=metric.conventions[choice],
+        description=metric.conventions[choice].about,
     )
 
 

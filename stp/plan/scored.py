@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from stp.core.errors import StpError
 from stp.plan.column import Column, variables_in
 from stp.plan.config import Config
-from stp.plan.metric import Metric, Seen
+from stp.plan.metric import Convention, Metric, Seen, check_definition, find
 from stp.plan.strict import check_known, merge
 
 
@@ -22,6 +22,7 @@ class ScoredConventions:
         self._at_hand = dict(weights)
         self._conventions: dict[tuple[str, bool], list[str]] = {}
         self._scored: dict[tuple[str, bool, bool], list[str]] = {}
+        self._checked: set[str] = set()
         self._looked_through: dict[tuple[str, ...], tuple[dict[str, Seen], list[str]]] = {}
 
     def conventions(self, dataset: str, samples: int = 1) -> list[str]:
@@ -87,11 +88,11 @@ class ScoredConventions:
                 )
 
     def _check_convention(self, convention: str, where: str) -> None:
-        """Refuse a convention that is not declared."""
-        metric, _, choice = convention.partition(".")
-        check_known(metric, self.config.metrics, "metric", where)
-        known = self.config.metrics[metric].conventions
-        check_known(choice, known, f"convention of {metric}", where)
+        """Refuse a convention that is not declared, or whose function has no such options."""
+        found = find(convention, self.config.metrics, where)
+        if self.metric(convention).available and convention not in self._checked:
+            check_definition(found.definition, f"{where}: {convention}")
+            self._checked.add(convention)
 
     def _check_column(self, column: Column, dataset: str, where: str) -> None:
         """Refuse a column of an unknown convention, or of a variable that the data do not have."""
@@ -124,19 +125,23 @@ class ScoredConventions:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
         return self.config.metrics[convention.partition(".")[0]]
 
+    def convention(self, name: str) -> Convention:
+        """What is known about a convention."""
+        return self.metric(name).conventions[_choice(name)]
+
     def _is_higher_better(self, convention: str) -> bool | None:
         return self.metric(convention).is_higher_better(convention.partition(".")[2])
 
     def network(self, convention: str) -> str | None:
         """The network whose weights a convention needs, if it needs one."""
-        looks = self.looks(convention)
-        if looks and looks.seed is not None:
+        about = self.convention(convention)
+        if about.seen is not None and about.seed is not None:
             return None
-        return looks.network if looks else self.metric(convention).weights.get(_choice(convention))
+        return about.weights or about.network
 
     def looks(self, convention: str) -> Seen | None:
         """What a distance between sets of clips is made from; None for all other conventions."""
-        return self.metric(convention).features.get(_choice(convention))
+        return self.convention(convention).seen
 
     def looked_through(self, conventions: list[str]) -> tuple[dict[str, Seen], list[str]]:
         """Features by convention, and the networks of conventions that run them while scoring."""

@@ -9,6 +9,7 @@ from stp.core import provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
+from stp.options.conventions import modules_of
 from stp.options.named import modules
 from stp.options.train import TrainOptions
 from stp.plan.accepted import Accepted
@@ -296,7 +297,9 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = [f"stp.metrics.{name}" for name in metrics]
+            computing = sorted(
+                {module for of in own["conventions"].values() for module in modules_of(of)}
+            )
             roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
@@ -405,6 +408,6 @@ class Walk:
         named = [
             name
             for name, metric in self.config.metrics.items()
-            if seen.code in {one.code for one in metric.features.values()}
+            if any(one.seen and one.seen.code == seen.code for one in metric.conventions.values())
         ]
         return entries_of("conventions", *sorted(named))

@@ -54,8 +54,8 @@ def run(job: Job) -> Extras:
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
-    for name in options.conventions:
-        metric = conventions.find(name)
+    for name, definition in options.conventions.items():
+        metric = conventions.build(name, definition)
         if not isinstance(metric, SetDistance) or metric.weighted is None:
             raise StpError(
                 f"{name} compares frames, not opinions",

@@ -102,8 +102,9 @@ def page(config: Config) -> str:
 
 def better(metric: Metric, choice: str) -> str:
     """Say which direction is better, or which value is best."""
-    if choice in metric.best_at:
-        return f"{metric.best_at[choice]:g} is best"
+    best_at = metric.conventions[choice].best_at
+    if best_at is not None:
+        return f"{best_at:g} is best"
     return {True: "higher", False: "lower", None: "–"}[metric.is_higher_better(choice)]
 
 
@@ -115,9 +116,9 @@ def _metrics(config: Config) -> Iterator[str]:
         if metric.success:
             yield f"{SUCCESS[metric.success]}\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
-        for choice, text in metric.conventions.items():
-            told = text.replace("|", "\\|")
-            yield f"| `{name}.{choice}` | {better(metric, choice)} | {metric.unit} | {told} |"
+        for choice, convention in metric.conventions.items():
+            told, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
+            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {told} |"
         yield ""
 
 
