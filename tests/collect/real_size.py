@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import zarr
+from conventions import defined
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect.database import build
@@ -126,7 +127,7 @@ def make(folder: Path) -> dict[str, Any]:
             path.unlink()
         recipe = {
             "cell": cell["key"],
-            "conventions": list(CONVENTIONS),
+            "conventions": defined(*CONVENTIONS),
             "bootstrap": {"resamples": 200},
         }
         inputs = {"data": Path(cell["data"]), "predictions": Path(cell["predictions"])}

@@ -365,12 +365,22 @@ def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
 
 def test_a_distance_of_sets_is_one_by_its_declaration() -> None:
     """Whatever it is called; one that is made from features needs no word more."""
-    about = {"title": "", "unit": "1", "higher_is_better": False, "conventions": {"own": ""}}
-    seen = {"own": {"network": "i3d", "layer": "logits", "frames": "predicted_only"}}
-    assert Metric.model_validate(about | {"compares_sets": True}).compares_sets_of("own")
-    assert Metric.model_validate(about | {"features": seen}).compares_sets_of("own")
-    assert not Metric.model_validate(about).compares_sets_of("own")
-    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
-    assert {name for name, metric in declared.items() if metric.compares_sets} == {
-        name for name, metric in declared.items() if metric.features
+    about = {"title": "", "unit": "1", "higher_is_better": False}
+    plain = {"about": "", "function": "mse"}
+    seen = plain | {"network": "i3d", "layer": "logits"}
+    conventions = {
+        "plain": plain,
+        "seen": seen,
+        "own": plain | {"compares_sets": True},
+        "unbiased": seen | {"compares_sets": False},
     }
+    metric = Metric.model_validate(about | {"conventions": conventions})
+    assert [metric.compares_sets(name) for name in conventions] == [False, True, True, False]
+    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
+    of_sets = {
+        name
+        for name, metric in declared.items()
+        for choice in metric.conventions
+        if metric.compares_sets(choice)
+    }
+    assert of_sets == {"fvd", "kvd", "average_fid"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.stats import gaussian_kde
 from sklearn.mixture import GaussianMixture
 
@@ -63,9 +64,9 @@ def test_densities_are_looked_up():
     known = np.array([[[-1.0, -2.0], [-np.inf, -4.0], [np.nan, np.nan]]])  # (S, N, T)
     data = PeopleData(Path(), {"units": "m"}, (2, 1, 3), np.arange(2))
     compared = Comparison(data, np.zeros((1, 2)), densities={"grid": known})
-    metric = on_data(position_nlp.grid, compared)
+    metric = on_data(convention("position_nlp.grid"), compared)
     assert metric.numbered and position_nlp.mixture.numbered  # asked with numbers, as here
     found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
     np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])
-    absent = on_data(position_nlp.mixture, compared)
+    absent = on_data(convention("position_nlp.mixture"), compared)
     assert absent.reason == "these predictions have no mixture"

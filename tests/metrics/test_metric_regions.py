@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conventions import convention
 
-from stp.metrics import acc, latitude, regions, wrmse
+from stp.metrics import acc, latitude, regions
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.regions import BOXES
 from stp.metrics.rpss import rps_terciles
@@ -48,7 +49,7 @@ def test_a_region_is_the_points_in_its_box(
     rng = np.random.default_rng(0)
     predicted, observed = rng.normal(size=(2, 1, 1, *SHAPE)).astype(np.float32)
     observed[0, 0, 1, 6] = np.nan
-    bound = on_data(getattr(wrmse, f"pooled_{region}"), here)
+    bound = on_data(convention(f"wrmse.pooled_{region}"), here)
     assert not bound.reason
     found = bound.statistics(predicted, observed)[0, :, 0]
     box, points = BOXES[region], 0
@@ -71,7 +72,10 @@ def test_a_region_is_the_points_in_its_box(
 def test_anomalies_are_pooled_from_three_components(monkeypatch: pytest.MonkeyPatch) -> None:
     here = compared(monkeypatch, lat=LATITUDES, lon=LONGITUDES)
     monkeypatch.setattr(acc, "Climatology", lambda *_: SimpleNamespace(missing_of=lambda _: "none"))
-    for metric, names in ((acc.per_frame, ("value",)), (acc.pooled, ("po", "pp", "oo"))):
+    for metric, names in (
+        (convention("acc.per_frame"), ("value",)),
+        (convention("acc.pooled"), ("po", "pp", "oo")),
+    ):
         assert on_data(metric, here).components == names
 
 
@@ -79,7 +83,7 @@ def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.Monke
     for given in ({"lat": LATITUDES}, {"lat": LATITUDES, "lon": np.linspace(100, 170, 36)}):
         assert (
             "no coordinate lon"
-            in on_data(wrmse.pooled_europe, compared(monkeypatch, **given)).reason
+            in on_data(convention("wrmse.pooled_europe"), compared(monkeypatch, **given)).reason
         )
 
 

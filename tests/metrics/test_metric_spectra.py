@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.ndimage import gaussian_filter
 
-from stp.metrics import spectral_divergence, spectral_power
+from stp.metrics import spectral_divergence
 from stp.metrics.spectra import radial_spectrum
 from stp.metrics.spectral_divergence import divergence
 from stp.score.aggregate import values
@@ -72,7 +73,7 @@ def finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> float:
 
 
 def detail(predicted: np.ndarray, observed: np.ndarray) -> float:
-    metric = spectral_power.fine_detail
+    metric = convention("spectral_power.fine_detail")
     return values(metric, metric.statistics(predicted, observed).mean(axis=0))[0]
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -15,7 +16,7 @@ from stp.metrics import ssim
 from stp.metrics.comparison import Comparison, on_data
 from stp.score.motion import PeopleData
 
-RANGES = {1.0: ssim.range1, 2.0: ssim.range2}
+RANGES = {1.0: convention("ssim.range1"), 2.0: convention("ssim.range2")}
 SIZES = [(7, 7), (7, 30), (16, 16), (17, 23), (64, 64), (120, 160), (128, 128)]
 KINDS = ["noise", "smooth", "constant", "flat halves", "digits", "outside [0, 1]"]
 
@@ -85,7 +86,7 @@ def test_the_window_of_the_paper_matches_scikit_image(kind: str, size: tuple[int
 @pytest.mark.parametrize("size", [(11, 11), (10, 64)])
 def test_frames_smaller_than_the_window_of_the_paper_have_no_value(size: tuple[int, int]) -> None:
     data = PeopleData(Path(), {"units": "1"}, (1, *size), np.arange(1))
-    bound = on_data(ssim.gaussian, Comparison(data, np.zeros((1, 1), np.int64)))
+    bound = on_data(convention("ssim.gaussian"), Comparison(data, np.zeros((1, 1), np.int64)))
     assert bool(bound.reason) == (min(size) < 11)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conventions import defined
 from small_store import (
     SmallStore,
     convention_facts,
@@ -86,7 +87,7 @@ def measured(
             inputs["features"] = looked
         told = predict.run(Job(recipe, inputs, predictions, predictions))
         write_receipt(predictions, "predict", recipe=recipe, extras=dict(told))
-        recipe = {"cell": cell["key"], "conventions": CONVENTIONS, "split": "published"}
+        recipe = {"cell": cell["key"], "conventions": defined(*CONVENTIONS), "split": "published"}
         score.run(Job(recipe, {"data": data, "predictions": predictions}, scores, scores))
         write_receipt(scores, "score")
         write_receipt(Path(cell["data"]), "prepare")

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conventions import defined
 from measured_store import CONVENTIONS, measured
 from scipy.stats import spearmanr
 
@@ -414,7 +415,7 @@ def test_predictions_of_other_videos_are_refused(data: Path, tmp_path: Path):
     )
     recipe = {
         "cell": dict.fromkeys(CELL_KEYS, "x") | {"seed": None},
-        **{"conventions": CONVENTIONS, "split": "published"},
+        **{"conventions": defined(*CONVENTIONS), "split": "published"},
     }
     inputs = {"data": other, "predictions": tmp_path}
     with pytest.raises(StpError, match="is no video of the prepared data"):

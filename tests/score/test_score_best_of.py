@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from conventions import defined
 from test_score_perceptual import SUMS, moments, toy_network  # noqa: F401 (a fixture)
 from toy_scored import CELL, Scored, write_scored
 
@@ -64,7 +65,7 @@ def test_the_best_of_a_hundred_beside_the_first(
     out.mkdir()
     what = {
         "cell": CELL,
-        "conventions": [*BEST, *SETS],
+        "conventions": defined(*BEST, *SETS),
         "statistic": "best_of_members",
         "higher_is_better": {**BEST, **dict.fromkeys(SETS, False)},
         "features": dict.fromkeys(SETS, name),

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from conventions import defined
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 from toy_scored import CELL, Scored, write_scored
 
@@ -82,7 +83,7 @@ def score(
     name = f"quality_{convention.partition('.')[2]}"
     recipe = {
         "cell": CELL,
-        "conventions": [convention, "mse.pixel_mean"],
+        "conventions": defined(convention, "mse.pixel_mean"),
         "weights": {name: {"sha256": identify(weights)["sha256"]}},
         "bootstrap": {"resamples": 200},
     }
