@@ -431,7 +431,7 @@ CONVENTIONS = Table(
 
 MATCHED_DISTANCES = Table(
     "matched_distances",
-    "Frechet distances at equal N: one row per comparison, cell and convention.",
+    "Distances between sets at equal N: one row per comparison, cell and convention.",
     (
         (
             "comparison",
@@ -440,7 +440,7 @@ MATCHED_DISTANCES = Table(
             "name, and the test on the training's dataset in the one that it changes from.",
         ),
         *KEY_COLUMNS,
-        ("metric", "VARCHAR", "Metric: fvd."),
+        ("metric", "VARCHAR", "Metric, such as fvd."),
         ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
         ("n", "BIGINT", "Clips of the smallest cell of the comparison; of all its values."),
         ("clips", "BIGINT", "Clips of this cell."),

@@ -155,7 +155,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow):
-    """A Frechet distance at equal N, of table matched_distances."""
+    """A distance between sets at equal N, of table matched_distances."""
 
     comparison: str
     metric: str

@@ -8,7 +8,7 @@ from stp.core.errors import StpError
 from stp.core.project import check_own_modules
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
-from stp.plan.metric import Metric
+from stp.plan.metric import Metric, with_definitions
 from stp.plan.model import Model
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
@@ -216,6 +216,12 @@ def load(
     suites = read_suites(folder / "suites")
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite = suites[wanted.suite]
+    for label, definitions in (
+        *((f"config/suites/{name}.yaml", one.definitions) for name, one in suites.items()),
+        *((declared[name], one.definitions) for name, one in datasets.items()),
+        (where, wanted.definitions),
+    ):
+        metrics = with_definitions(metrics, definitions, label)
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(

@@ -8,7 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from stp.kinds import kind as kinds
 from stp.kinds.kind import Kind
-from stp.plan.column import Columns
+from stp.plan.column import Columns, ConventionName
+from stp.plan.metric import Convention
 from stp.plan.strict import Json, Module, Strict
 
 
@@ -215,6 +216,8 @@ class Dataset(Strict):
             positions.
         metrics: columns of its table, besides those that its suite has for it: conventions such as
             mse.pixel_sum, or records with a heading, a variable, ...
+        definitions: conventions of its own, such as those with thresholds in its units, by their
+            names, <metric>.<choice>; see the files of config/conventions.
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: files and folders that these two read or import, besides what their imports name:
@@ -238,6 +241,7 @@ class Dataset(Strict):
     horizon: int = Field(ge=1)
     units: str = "1"
     metrics: Columns = ()
+    definitions: dict[ConventionName, Convention] = {}
     protocol_source: str = "your own data"
     homepage: str = ""
     citation: str = ""

@@ -182,6 +182,51 @@ def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
     return metrics[metric].conventions[choice]
 
 
+def with_definitions(
+    metrics: Mapping[str, Metric], definitions: Mapping[str, Convention], where: str
+) -> dict[str, Metric]:
+    """Metrics with further conventions.
+
+    Args:
+        metrics: by name.
+        definitions: by the name of the convention; of a metric that is not there, what it has in
+            common with others is said by its first convention.
+        where: they stand.
+
+    Raises:
+        StpError: there is a convention of this name, or a new metric has no title, unit or
+            direction.
+    """
+    found = dict(metrics)
+    for name, convention in definitions.items():
+        metric, _, choice = name.partition(".")
+        if metric not in found:
+            lacking = [key for key in ("title", "unit") if not getattr(convention, key)]
+            if "higher_is_better" not in convention.model_fields_set:
+                lacking += ["higher_is_better"]
+            if lacking:
+                raise StpError(
+                    f"{where}: definitions.{name}: {', '.join(lacking)} missing",
+                    expected=f"what tables say of it, as there is no metric {metric}",
+                    remedy=f"add it, or correct the metric: {nearest(metric, metrics)}",
+                )
+            found[metric] = Metric(
+                title=convention.title,
+                unit=convention.unit,
+                higher_is_better=convention.higher_is_better,
+                conventions={},
+            )
+        if choice in found[metric].conventions:
+            raise StpError(
+                f"{where}: definitions.{name}: there is a convention of this name",
+                expected="a name of its own: a published name keeps its meaning",
+                remedy="choose another name",
+            )
+        conventions = {**found[metric].conventions, choice: convention}
+        found[metric] = found[metric].model_copy(update={"conventions": conventions})
+    return found
+
+
 def declared(name: str, where: str) -> tuple[Metric, Convention]:
     """A convention of the project's configuration, and its metric.
 

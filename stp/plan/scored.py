@@ -97,6 +97,13 @@ class ScoredConventions:
     def _check_column(self, column: Column, dataset: str, where: str) -> None:
         """Refuse a column of an unknown convention, or of a variable that the data do not have."""
         self._check_convention(column.convention, where)
+        thresholds = self.convention(column.convention).definition.get("thresholds", ())
+        if column.threshold is not None and thresholds and column.threshold not in thresholds:
+            raise StpError(
+                f"{where}: {column.convention} has no threshold {column.threshold:g}",
+                expected=", ".join(f"{threshold:g}" for threshold in thresholds),
+                remedy="name one of these, or define a convention with others",
+            )
         facts = self.config.datasets[dataset]
         variables = variables_in(merge(facts.prepare, facts.releases[facts.release].prepare))
         if variables is None and facts.units == "1":  # video
@@ -128,6 +135,11 @@ class ScoredConventions:
     def convention(self, name: str) -> Convention:
         """What is known about a convention."""
         return self.metric(name).conventions[_choice(name)]
+
+    def _is_perceptual(self, convention: str) -> bool:
+        """Does a network look at clips?"""
+        about = self.convention(convention)
+        return self.metric(convention).perceptual or about.network is not None
 
     def _is_higher_better(self, convention: str) -> bool | None:
         return self.metric(convention).is_higher_better(convention.partition(".")[2])
@@ -174,7 +186,7 @@ class ScoredConventions:
             self._scored[key] = [
                 name
                 for name in self.conventions(dataset, samples)
-                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
+                if self._is_perceptual(name) == perceptual and not self.why_unavailable(name)
             ]
         return self._scored[key]
 

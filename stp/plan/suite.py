@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from stp.core.errors import StpError, nearest
-from stp.plan.column import Columns, ReproducedColumn
+from stp.plan.column import Columns, ConventionName, ReproducedColumn
+from stp.plan.metric import Convention
 from stp.plan.strict import (
     CONFIG_FOLDER,
     Json,
@@ -177,6 +178,8 @@ class Suite(Strict):
             columns of conventions that are scored. Values that are printed for single lead times
             under their headings are drawn beside them.
         datasets: dataset -> its group.
+        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+            config/conventions.
         reproduction: dataset -> its table of what was reproduced.
         sampled: group -> columns of models that draw several forecasts, besides the others or,
             where they show the same, instead of them. {K} in a heading stands for their number,
@@ -200,6 +203,7 @@ class Suite(Strict):
     ensembles: dict[str, tuple[str, ...]] = {}
     curves: dict[str, Columns] = {}
     datasets: dict[str, str]
+    definitions: dict[ConventionName, Convention] = {}
     reproduction: dict[str, Reproduction] = {}
     sampled: dict[str, Columns] = {}
     absent: dict[str, str] = {}
