@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.data.prepared import Prepared
+from stp.data.prepared import Clips, Prepared
 from stp.inspect.new_dataset import (
     FIELD_METRICS,
     PIXEL_METRICS,
@@ -546,6 +546,83 @@ def test_a_dataset_of_a_suite_may_have_further_columns(facts):
     scale["datasets"]["kth"] = {"metrics": [again]}
     with pytest.raises(StpError, match=r"kth: metrics(.|\n)*'SSIM'"):
         Plan(config.load(scale, facts)).recipes.conventions("kth")
+
+
+def test_a_scale_file_adds_conventions_and_their_columns(facts, tmp_path, monkeypatch):
+    """Thresholds in the units of the data, and a composition; scored by the real stages."""
+    list(new_dataset(make_npy(tmp_path / "data"), "mine", facts))
+    scale = yaml.safe_load((facts / "mine.yaml").read_text())
+    scale["dimensions"]["short_term"]["models"] = ["persistence"]
+    scale["definitions"] = {
+        "csi.bright": {
+            "about": "of brightness (ours)", "function": "csi", "thresholds": [0.25, 0.6]
+        },
+        "rmse.batches": {
+            "about": "means of pairs (ours)", "function": "rmse", "root": "frames", "batch": 2
+        },
+        "exceedance.pooled": {
+            "about": "of brightness (ours)", "function": "pod", "thresholds": [0.6],
+            "title": "Exceedance", "unit": "1", "higher_is_better": True,
+        },
+    }  # fmt: skip
+    bright = {"heading": "CSI", "convention": "csi.bright"}
+    further = ["rmse.batches", "exceedance.pooled"]
+    columns = [bright, bright | {"heading": "CSI 0.6", "threshold": 0.6}, *further]
+    scale["datasets"] = {"mine": {"metrics": columns}}
+    scale["runtime"], scale["bootstrap"] = {"device": "cpu"}, {"resamples": 100}
+    monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
+    plan = Plan(config.load(scale, facts))
+    runner.fetch(plan, plan.raw("mine"))
+    for artefact in plan.artefacts.values():
+        runner.make(plan, artefact)
+    (made_cell,) = plan.cells
+    scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
+    found = {
+        (row["convention"], row["threshold"]): row["value"]
+        for row in scores
+        if row["lead"] is None and row["statistic"] == "mean"
+    }
+
+    data = Prepared(plan.store / plan.data("mine").folder)
+    clips = Clips(data, "test")
+    frames = clips.read(range(len(clips))).astype(float)
+    observed = frames[:, data.context :]
+    predicted = np.broadcast_to(frames[:, data.context - 1 : data.context], observed.shape)
+
+    def share(threshold, of_events):
+        forecast, event = predicted >= threshold, observed >= threshold
+        return (forecast & event).sum() / (event if of_events else forecast | event).sum()
+
+    each = [share(0.25, False), share(0.6, False)]
+    assert found["csi.bright", 0.6] == pytest.approx(each[1])
+    assert found["csi.bright", None] == pytest.approx(np.mean(each))
+    assert found["exceedance.pooled", 0.6] == pytest.approx(share(0.6, True))
+    roots = np.sqrt(((predicted - observed) ** 2).mean(axis=(2, 3, 4))).mean(axis=1)
+    batches = [roots[i : i + 2].mean() for i in range(0, len(roots), 2)]
+    assert found["rmse.batches", None] == pytest.approx(np.mean(batches), rel=1e-5)
+    described = manifest(plan, "short_term")
+    assert described.conventions["exceedance.pooled"].title == "Exceedance"
+    shown = [column.name for column in described.tables["short_term"].columns["mine"]]
+    assert shown == ["CSI", "CSI 0.6", "rmse.batches", "exceedance.pooled"]
+
+
+@pytest.mark.parametrize(
+    ("definitions", "metrics", "message"),
+    [
+        ({"csi.mean": {"about": "a", "function": "csi"}}, [], "csi.mean: there is a convention"),
+        ({"new.own": {"about": "a", "function": "mse"}}, [], "new.own: title, unit"),
+        ({"csi.own": {"about": "a", "function": "csi"}}, ["csi.own"], "csi needs thresholds"),
+        (
+            {"csi.own": {"about": "a", "function": "csi", "thresholds": [3]}},
+            [{"convention": "csi.own", "threshold": 4}],
+            "csi.own has no threshold 4",
+        ),
+    ],
+)
+def test_the_plan_refuses_wrong_definitions(facts, definitions, metrics, message):
+    scale = own(facts, metrics=metrics or ["mse.pixel_mean"])
+    with pytest.raises(StpError, match=message):
+        Plan(config.load(scale | {"definitions": definitions}, facts))
 
 
 def test_dates_in_a_file_stay_text(facts):
