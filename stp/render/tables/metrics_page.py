@@ -81,11 +81,12 @@ need a plan.
 
 ## A metric of your own
 
-Write `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is a short
-example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under `also` or
-`columns` of `config/suites/predbench.yaml`, or under `metrics` of your own dataset. A metric
-computes statistics of single samples; sums over clusters, intervals and bounded memory follow
-from these ([own_metrics.md](own_metrics.md)).
+Conventions with other thresholds, regions, windows, networks or layers need no code: define them in
+a scale file. For another metric, write a function in `stp/metrics/<name>.py` (`stp/metrics/mae.py`
+is a short example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under
+`metrics` of a dataset, or under `also` or `columns` of a suite. A metric computes statistics of
+single samples; sums over clusters, intervals and bounded memory follow from these
+([own_metrics.md](own_metrics.md)).
 """
 
 
