@@ -20,7 +20,6 @@ from stp.metrics import (
     crpss,
     latitude,
     spectral_coherence,
-    spread,
 )
 from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
@@ -510,7 +509,7 @@ def test_spreads_and_ratios_of_each_variable(grid: Any) -> None:
         "mean_deviation": np.sqrt(variance).mean(axis=(0, 1, 3, 4)),
     }
     for name, wanted in expected.items():
-        metric = on_these(getattr(spread, name), members, truth)
+        metric = on_these(convention(f"spread.{name}"), members, truth)
         found = values(metric, metric.statistics(members, truth).mean(axis=0))
         np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5, err_msg=name)
         assert [series.variable for series in metric.series] == ["v0", "v1"]

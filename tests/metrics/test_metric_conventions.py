@@ -40,7 +40,7 @@ def test_entries_say_what_a_reader_needs(name: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("ssim.range3", "ssim.range2"),
+        ("ssim.range3", "range"),
         ("sim.range1", "ssim"),
         ("mse", "mse"),
         ("rmse.perframe", "per_frame"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio
 
-from stp.metrics import mae, mse, psnr
+from stp.metrics import mae, mse
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
@@ -138,9 +138,8 @@ def test_psnr_matches_scikit_image() -> None:
         ]
         for ps, os in zip(predicted, observed, strict=True)
     ]
-    np.testing.assert_allclose(
-        psnr.per_frame.statistics(predicted, observed)[:, 0], reference, rtol=0, atol=1e-6
-    )
+    found = convention("psnr.per_frame").statistics(predicted, observed)[:, 0]
+    np.testing.assert_allclose(found, reference, rtol=0, atol=1e-6)
 
 
 def test_psnr_of_an_exact_frame_is_infinite_but_does_not_disturb_the_pooled_one() -> None:

@@ -8,7 +8,6 @@ from conventions import convention
 from scipy.ndimage import gaussian_filter
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from stp.metrics import rmse
 from stp.metrics.batches import mean_of_batches
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
@@ -133,7 +132,7 @@ def test_batches_count_alike_however_short_the_last_one_is() -> None:
     predicted = rng.random((7, 2, 1, 4, 4), dtype=np.float32)
     metric = of(mean_of_batches(convention("rmse.per_frame"), 3), Data(), samples=7)
     assert metric.numbered
-    plain = rmse.per_frame.statistics(predicted, observed).mean(axis=-1)[:, 0]
+    plain = convention("rmse.per_frame").statistics(predicted, observed).mean(axis=-1)[:, 0]
     expected = np.mean([plain[:3].mean(), plain[3:6].mean(), plain[6]])
     parts = [
         metric.statistics(predicted[at], observed[at], np.arange(7)[at], np.arange(2))

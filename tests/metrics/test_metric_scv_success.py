@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import scv_faults
+from conventions import convention
 from scipy import ndimage
 from scv_faults import OF_RULES, RULES, SIZES, change, empty, faults, faulty, film, games, without
 
 from stp.data.scv_look import Thing, draw
-from stp.metrics import scv_partial_success
 from stp.metrics.scv_blobs import alike, follow, see
 
 VIDEOS = 3
@@ -24,7 +24,7 @@ def success(name, predicted, observed) -> list[float]:
 
 
 def partial(name):
-    return getattr(scv_partial_success, OF_RULES[name])
+    return convention(f"scv_partial_success.{OF_RULES[name]}")
 
 
 @pytest.mark.parametrize("size", SIZES)

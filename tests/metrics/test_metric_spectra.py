@@ -5,7 +5,6 @@ import pytest
 from conventions import convention
 from scipy.ndimage import gaussian_filter
 
-from stp.metrics import spectral_divergence
 from stp.metrics.spectra import radial_spectrum
 from stp.metrics.spectral_divergence import divergence
 from stp.score.aggregate import values
@@ -69,7 +68,7 @@ def test_divergence_of_nothing_is_infinite_and_of_nan_is_nan() -> None:
 
 
 def finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> float:
-    return spectral_divergence.finest_tenth.statistics(predicted, observed).mean()
+    return convention("spectral_divergence.finest_tenth").statistics(predicted, observed).mean()
 
 
 def detail(predicted: np.ndarray, observed: np.ndarray) -> float:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from conventions import convention
 
-from stp.metrics import wmape
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
@@ -40,8 +39,8 @@ def test_nothing_observed_is_no_value_and_nan_stays() -> None:
     zeros = np.zeros((2, 2, 1, 3, 3), np.float32)
     assert not np.isfinite(evaluate(convention("wmape.pooled"), zeros + 1, zeros)).any()
     assert np.isnan(evaluate(convention("wmape.pooled"), zeros, zeros)).all()
-    assert np.isposinf(wmape.per_frame.statistics(zeros, zeros)).all()
+    assert np.isposinf(convention("wmape.per_frame").statistics(zeros, zeros)).all()
     bad = zeros + 1
     bad[1, 0, 0, 0, 0] = np.nan
-    found = wmape.per_frame.statistics(bad, zeros + 1)[:, 0]
+    found = convention("wmape.per_frame").statistics(bad, zeros + 1)[:, 0]
     np.testing.assert_array_equal(np.isnan(found), [[False, False], [True, False]])

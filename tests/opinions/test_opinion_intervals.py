@@ -62,7 +62,7 @@ def test_intervals_hold_the_value_and_95_of_100_the_truth(truth: float, learnt: 
     for _ in range(DATABASES):
         pairs, drawn = database(rng, truth, learnt)
         low, high = ends(convention("srocc.magnitude"), pairs, drawn)
-        value = np.median([srocc.magnitude.distance(*pair) for pair in pairs])
+        value = np.median([convention("srocc.magnitude").distance(*pair) for pair in pairs])
         assert 0 <= low <= value <= high <= 1
         inside += low <= truth <= high
         mixed += len({srocc.correlation(*pair) > 0 for pair in pairs}) == 2

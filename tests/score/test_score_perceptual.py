@@ -19,7 +19,7 @@ from stp.data.prepared import Prepared
 from stp.features import table
 from stp.features.clip_features import blocks_of
 from stp.features.run import run as see
-from stp.metrics import frechet, fvd, kvd, lpips
+from stp.metrics import frechet, kvd, lpips
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights, matched
 from stp.score.run import run
@@ -187,11 +187,9 @@ def test_distances_between_all_clips(scored: Scored, toy_network: list[Weights])
 
 
 def test_two_networks_and_two_layers_have_values_of_their_own(
-    scored: Scored, toy_network: list[Weights], monkeypatch: pytest.MonkeyPatch
+    scored: Scored, toy_network: list[Weights]
 ) -> None:
     """Features were known by their frames alone once: the second took the place of the first."""
-    monkeypatch.setattr(fvd, "again", fvd.every, raising=False)
-    monkeypatch.setattr(fvd, "corners", fvd.every, raising=False)
     same = {"frames": "predicted_only"}
     folders = {
         (network, layer, of): look(scored, of=of, layer=layer, network=network, **same)
@@ -212,7 +210,11 @@ def test_two_networks_and_two_layers_have_values_of_their_own(
         for of in ("observed", "predicted"):
             inputs[f"{name}.{of}"] = folders[network, layer, of]
     (scored.root / "out").mkdir()
-    recipe = {"cell": CELL, "conventions": defined(*named), "features": named}
+    recipe = {
+        "cell": CELL,
+        "conventions": {convention: {"function": "frechet"} for convention in named},
+        "features": named,
+    }
     run(Job(recipe, inputs, scored.root / "out", scored.root / "state"))
     rows = pq.read_table(scored.root / "out" / "scores.parquet").to_pylist()
     found = {row["convention"]: row["value"] for row in rows}
