@@ -14,8 +14,8 @@ import numpy as np
 from conventions import convention
 from scipy import ndimage
 
-from stp.data.scv_look import Thing, draw
-from stp.fetch.generators.scv_scenarios import SCENARIOS, Scenario
+from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.scenarios import SCENARIOS, Scenario
 
 OF_RULES = {
     "move_unit_to_border": "move_unit",

@@ -5,7 +5,12 @@ are keyword arguments of the function, or compositions, which any fitting conven
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from stp.core import leaves
+
+ROOM = "stp.metrics"
 
 COMPOSITIONS = {
     "region": "stp.metrics.regions",
@@ -22,7 +27,17 @@ def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
     return module, function or module
 
 
-def modules_of(definition: Mapping[str, Any]) -> list[str]:
-    """The modules that make a convention."""
+def module_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> str:
+    """The module that has the function: of ``stp.metrics``, or of a suite.
+
+    Args:
+        definition: of a convention.
+        folder: that holds the package.
+    """
+    return leaves.module_of(ROOM, function_of(definition)[0], folder)
+
+
+def modules_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> list[str]:
+    """The modules that make a convention; see `module_of`."""
     composed = [module for option, module in COMPOSITIONS.items() if option in definition]
-    return [f"stp.metrics.{function_of(definition)[0]}", *composed]
+    return [module_of(definition, folder), *composed]

@@ -13,6 +13,7 @@ from stp.plan.model import Model
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
+    SUITE_FILE,
     Json,
     S,
     Strict,
@@ -24,7 +25,7 @@ from stp.plan.strict import (
     read_yaml,
     remember,
 )
-from stp.plan.suite import Suite, read_suites
+from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
@@ -214,10 +215,12 @@ def load(
         check_known(name, datasets, "dataset", f"{where}: prepared")
     check_own_modules()
     suites = read_suites(folder / "suites")
+    if not wanted.suite:
+        wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite = suites[wanted.suite]
     for label, definitions in (
-        *((f"config/suites/{name}.yaml", one.definitions) for name, one in suites.items()),
+        *((f"config/suites/{name}/{SUITE_FILE}", one.definitions) for name, one in suites.items()),
         *((declared[name], one.definitions) for name, one in datasets.items()),
         (where, wanted.definitions),
     ):

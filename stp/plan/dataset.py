@@ -82,7 +82,8 @@ class Release(Strict):
             does not change them, so archives do not belong to the identity of a release.
         source: whose bytes these are; every number made from them says so.
         files: that it consists of.
-        generator: module of stp.fetch.generators that makes the files up.
+        generator: folder of stp.datasets whose ``generator.py`` makes the files up, or another
+            module there, such as ``atlas.crowd``.
         options: of the generator.
         note: what else is to be known about it.
         prepare: options of the reader that this release needs.
@@ -218,7 +219,8 @@ class Dataset(Strict):
             mse.pixel_sum, or records with a heading, a variable, ...
         definitions: conventions of its own, such as those with thresholds in its units, by their
             names, <metric>.<choice>; see the files of config/conventions.
-        reader: module of stp.prepare; the dataset's name unless set.
+        reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
+            stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: files and folders that these two read or import, besides what their imports name:
             paths in the checkout. Their content is part of the fingerprints.

@@ -5,13 +5,13 @@ import importlib.util
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
 from stp.core.errors import StpError, nearest
-from stp.core.fingerprint import not_python
-from stp.options.conventions import COMPOSITIONS, function_of
+from stp.core.fingerprint import SOURCE_FOLDER, not_python, remembered
+from stp.options.conventions import COMPOSITIONS, function_of, module_of
 from stp.plan.strict import Json, Name, Strict, check, check_known, entries, read_yaml
 
 
@@ -250,18 +250,19 @@ def check_definition(definition: Json, where: str) -> None:
     Raises:
         StpError: what is wrong.
     """
-    module, function = function_of(definition)
-    spec = importlib.util.find_spec(f"stp.metrics.{module}") if module.isidentifier() else None
+    name, function = function_of(definition)
+    module = module_of(definition) if name.isidentifier() else name
+    spec = importlib.util.find_spec(module) if name.isidentifier() else None
     if spec is None or spec.origin is None:
         raise StpError(
-            f"{where}: there is no module stp.metrics.{module}",
+            f"{where}: there is no module {module}",
             expected="function: a module of stp.metrics, or module.function",
             remedy="correct `function`, or write the module",
         )
     known = _functions(Path(spec.origin))
     if function not in known:
         raise StpError(
-            f"{where}: stp.metrics.{module} has no function {function}",
+            f"{where}: {module} has no function {function}",
             expected=", ".join(known),
             remedy=nearest(function, known),
         )
@@ -293,7 +294,7 @@ def check_definition(definition: Json, where: str) -> None:
         )
 
 
-class Option:
+class Option(NamedTuple):
     """An option of a function, as its source has it.
 
     Attributes:
@@ -301,26 +302,39 @@ class Option:
         choices: what it may be, where that is a `Literal`.
     """
 
-    def __init__(self, is_needed: bool, choices: tuple[Any, ...]) -> None:
-        self.is_needed, self.choices = is_needed, choices
+    is_needed: bool
+    choices: tuple[Any, ...] = ()
+
+
+Functions = dict[str, dict[str, Option] | None]
+"""By name, their options; None: only Python can tell, as of what is imported."""
 
 
 @cache
-def _functions(source: Path) -> dict[str, dict[str, Option] | None]:
-    """The functions of a module with their options; None: only Python can tell.
-
-    Names that are imported are functions whose options are not known here.
-    """
+def _functions(source: Path) -> Functions:
+    """The functions of a module, remembered from one process to the next."""
+    memory = remembered(SOURCE_FOLDER, "functions", Path(__file__))
     try:
-        tree = ast.parse(source.read_bytes())
+        read = memory.of(source.name, source.read_bytes(), lambda text: {"found": _parsed(text)})
     except (SyntaxError, ValueError) as error:
         raise not_python(source, error) from None
+    memory.save()
+    return {
+        name: None
+        if options is None
+        else {key: Option(needed, tuple(choices)) for key, (needed, choices) in options.items()}
+        for name, options in read["found"].items()
+    }
+
+
+def _parsed(text: bytes) -> Functions:
+    tree = ast.parse(text)
     aliases = {
         node.targets[0].id: node.value
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    found: dict[str, dict[str, Option] | None] = {}
+    found: Functions = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             found |= {one.asname or one.name: None for one in node.names}

@@ -38,7 +38,7 @@ class ScoredConventions:
         if (dataset, samples > 1) in self._conventions:
             return self._conventions[dataset, samples > 1]
         suite, row = self.config.suite, self.config.suite.datasets.get(dataset, "")
-        where = f"config/suites/{self.config.scale.suite}.yaml"
+        where = f"config/suites/{self.config.scale.suite}/suite.yaml"
         own = self.config.datasets[dataset].metrics
         for columns, place in (
             (suite.columns.get(row, ()), f"{where}: columns.{row}"),

@@ -5,7 +5,7 @@ Every path of an artefact is built here and nowhere else.
 
 from collections.abc import Mapping
 
-from stp.core import provenance
+from stp.core import leaves, provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
@@ -65,6 +65,7 @@ class Walk:
         self.prepared: dict[str, Artefact] = {}
         self._versions = {name: provenance.version_of(name) for name in self.config.scale.versions}
         self._parts: dict[tuple[str, str, str], list[str]] = {}
+        self._modules: dict[tuple[str, ...], list[str]] = {}
         self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
 
     def _artefact(
@@ -121,7 +122,8 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core, inputs = f"stp.prepare.{recipe['reader']}", {"raw": self.raws.of_dataset(name)}
+            core = leaves.reader(recipe["reader"], self.code.source)
+            inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
                 "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
                 entries=entries_of("datasets", name),
@@ -297,9 +299,7 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = sorted(
-                {module for of in own["conventions"].values() for module in modules_of(of)}
-            )
+            computing = self._computing(own["conventions"])
             roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
@@ -324,6 +324,15 @@ class Walk:
             len(stored) if isinstance(stored, list) else stored,
             tuple(features.values()),
         )  # fmt: skip
+
+    def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
+        """The modules that make conventions, sorted."""
+        key = tuple(conventions)
+        if key not in self._modules:
+            source = self.code.source
+            of_each = (modules_of(definition, source) for definition in conventions.values())
+            self._modules[key] = sorted({module for of in of_each for module in of})
+        return self._modules[key]
 
     def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
         """What a network sees of all videos of a dataset; nothing if its weights are not there."""

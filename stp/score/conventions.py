@@ -7,7 +7,7 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
-from stp.options.conventions import COMPOSITIONS, function_of
+from stp.options.conventions import COMPOSITIONS, function_of, module_of
 
 Convention = Metric | LearnedMetric | SetDistance
 
@@ -23,12 +23,12 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
     Raises:
         StpError: there is no such function, or its options are wrong.
     """
-    module, function = function_of(definition)
+    module, function = module_of(definition), function_of(definition)[1]
     try:
-        make = getattr(importlib.import_module(f"stp.metrics.{module}"), function)
+        make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise StpError(
-            f"{name}: there is no function {function} in stp.metrics.{module} ({error})",
+            f"{name}: there is no function {function} in {module} ({error})",
             expected="a function that returns a Metric",
             remedy="correct `function` in the convention",
         ) from None
@@ -39,11 +39,11 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
     except (TypeError, KeyError) as error:
         raise StpError(
             f"{name}: {function} cannot have these options ({error})",
-            expected=f"those of stp.metrics.{module}.{function}, or {', '.join(COMPOSITIONS)}",
+            expected=f"those of {module}.{function}, or {', '.join(COMPOSITIONS)}",
             remedy="correct the convention",
         ) from None
     if not isinstance(metric, Convention):
-        raise StpError(f"{name}: stp.metrics.{module}.{function} makes no convention")
+        raise StpError(f"{name}: {module}.{function} makes no convention")
     for key, value in composed.items():
         if not isinstance(metric, Metric):
             raise StpError(

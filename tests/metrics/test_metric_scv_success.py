@@ -7,8 +7,8 @@ from conventions import convention
 from scipy import ndimage
 from scv_faults import OF_RULES, RULES, SIZES, change, empty, faults, faulty, film, games, without
 
-from stp.data.scv_look import Thing, draw
-from stp.metrics.scv_blobs import alike, follow, see
+from stp.datasets.scv.look import Thing, draw
+from stp.suites.scv.blobs import alike, follow, see
 
 VIDEOS = 3
 TRIED = [(name, what) for name in RULES for what in faults(name)]

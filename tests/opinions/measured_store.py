@@ -63,7 +63,7 @@ def measured(
                 "columns": {"pvqa": [table_column("SROCC", "srocc.magnitude", statistic="median")]}
             }
         },
-        "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "pvqa" / "published.csv"),
         # As if sharpness were a measure of the paper's Table 4.
         "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
     }

@@ -30,7 +30,7 @@ def s2s_store(folder: Path) -> SmallStore:
                 "columns": {"chaosbench": [table_column("RMSE", "wrmse.pooled", variable="t850")]}
             }
         },
-        "published": str(CONFIG_FOLDER / "published" / "chaosbench.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "chaosbench" / "published.csv"),
         "published_names": {
             "models": {name: m.published_name or m.title for name, m in models.items()},
             "datasets": {"chaosbench": "ChaosBench"},
