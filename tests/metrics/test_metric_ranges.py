@@ -8,7 +8,7 @@ from conventions import convention
 from scipy.ndimage import gaussian_filter
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from stp.metrics.batches import mean_of_batches
+from stp.metrics.batches import compose
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.metrics.scale import unit_range
@@ -130,7 +130,7 @@ def test_batches_count_alike_however_short_the_last_one_is() -> None:
     rng = np.random.default_rng(0)
     observed = rng.random((7, 2, 1, 4, 4), dtype=np.float32)
     predicted = rng.random((7, 2, 1, 4, 4), dtype=np.float32)
-    metric = of(mean_of_batches(convention("rmse.per_frame"), 3), Data(), samples=7)
+    metric = of(compose(convention("rmse.per_frame"), 3), Data(), samples=7)
     assert metric.numbered
     plain = convention("rmse.per_frame").statistics(predicted, observed).mean(axis=-1)[:, 0]
     expected = np.mean([plain[:3].mean(), plain[3:6].mean(), plain[6]])

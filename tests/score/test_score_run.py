@@ -337,6 +337,5 @@ def test_damaged_predictions_are_named(video: Scored, damage: Callable[[Path], N
     ],
 )
 def test_bad_recipes_are_explained(video: Scored, changes: dict[str, Any], message: str) -> None:
-    recipe = {"conventions": defined("mse.pixel_sum"), **changes}
     with pytest.raises(StpError, match=message):
-        video.run(*recipe.pop("conventions"), **recipe)
+        video.run("mse.pixel_sum", **changes)
