@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio
 
-from stp.metrics import mae, mse
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
@@ -80,9 +79,10 @@ def test_errors_match_numpy_and_scikit_image(predicted: np.ndarray, observed: np
         np.abs(exact - truth).mean(), rel=1e-6, abs=1e-12
     )
     pixels = SHAPE[2] * SHAPE[3] * SHAPE[4]
-    for name in (mse, mae):
-        assert overall(name.pixel_sum, predicted, observed) == pytest.approx(
-            pixels * overall(name.pixel_mean, predicted, observed), rel=1e-12
+    for name in ("mse", "mae"):
+        of_sum, of_mean = (convention(f"{name}.pixel_{over}") for over in ("sum", "mean"))
+        assert overall(of_sum, predicted, observed) == pytest.approx(
+            pixels * overall(of_mean, predicted, observed), rel=1e-12
         )
 
 
