@@ -22,14 +22,13 @@ from stp.run import readable_traceback
 
 MODEL = '''\
 """Repeats the latest frame, darker."""
-from torch import nn
-
 from stp.models.darkness import DARKNESS
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     def __init__(self, shape, context, horizon, *, power: int = 1):
-        super().__init__()
+        super().__init__(context)
         self.power = power
 
     def forward(self, frames, horizon):

@@ -7,6 +7,7 @@ from stp.options.train import TrainOptions
 KIND = Kind(
     name="frames",
     models="stp.models",
+    has_classes=True,
     train={"closed_form": "stp.train.run", "sgd": "stp.train.run"},
     train_options={"sgd": TrainOptions},
     predict="stp.predict.run",

@@ -30,6 +30,7 @@ class Kind:
     Attributes:
         name: what datasets and models are declared with.
         models: the package with a module for each model of this kind.
+        has_classes: ``class`` of a model may name a class of another module.
         options: the class in such a module whose arguments are the options of the model.
         train: ``fit`` of a model -> the core that fits it.
         train_options: ``fit`` of a model -> the options that a recipe may set; others have none.
@@ -83,6 +84,7 @@ class Kind:
     predict_options: Options
     imported: str | None = None
     options: str = "Model"
+    has_classes: bool = False
     rollout: str | None = None
     read: str | None = None
     sources: str | None = None

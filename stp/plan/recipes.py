@@ -113,9 +113,10 @@ class Recipes(ScoredConventions):
             horizon = dataset.horizon
             if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
                 horizon = self._trained_horizon(model, name, variant)
-            named = self.variant(model, variant)
+            named, named_class = self.variant(model, variant), self.config.models[model].class_
             self._networks[model, name, variant] = {
                 "model": model,
+                **({"class": named_class} if named_class else {}),
                 "options": self.settings(model, name, "options", variant),
                 **_shape(dataset),
                 "context": dataset.context,

@@ -11,6 +11,7 @@ from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
 from stp.options.named import modules
 from stp.options.train import TrainOptions
+from stp.plan import named_class
 from stp.plan.accepted import Accepted
 from stp.plan.artefacts import (
     EXTERNAL,
@@ -170,15 +171,26 @@ class Walk:
             kind.train[recipe["fit"]],
             *virtual,
             *chosen,
-            f"{kind.models}.{model}",
+            *self._code_of(kind, model),
             dataset=name,
             entries=entries_of("models", model) + (entries_of("datasets", name) if virtual else ()),
         )
 
+    def _code_of(self, kind: Kind, model: str) -> list[str]:
+        """The module of a model; of other packages none, whose content is declared."""
+        named = self.config.models[model].class_
+        if named is None:
+            return [f"{kind.models}.{model}"]
+        return [named_class.module_of(named)] if named_class.is_ours(named) else []
+
     def _check_options(self, kind: Kind, model: str, recipe: Json, label: str) -> None:
-        """Refuse options that a model does not have."""
+        """Refuse options that a model does not have, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
-        check_model_options(source, kind.options, recipe["options"], label)
+        entry, named = kind.options, self.config.models[model].class_
+        if named is not None:
+            (where,) = entries_of("models", model)
+            source, entry = named_class.source_of(named, f"{where}: class"), named.partition(":")[2]
+        check_model_options(source, entry, recipe["options"], label)
 
     def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
         """Check the options of a training, whatever its seed; name the modules that they choose."""
@@ -253,7 +265,7 @@ class Walk:
         samples, statistic = self.members(cell)
         made_of: dict[str, Artefact | Raw] = {"data": data, **models}
         facts = self.config.models[cell.model]
-        module, rollout = f"{kind.models}.{cell.model}", kind.rollout
+        modules, rollout = self._code_of(kind, cell.model), kind.rollout
         entries = entries_of("models", cell.model)
         if given is not None:
             assert kind.imported
@@ -264,14 +276,14 @@ class Walk:
             recipe = self.recipes.predict(
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
-            core = [kind.predict, module]
+            core = [kind.predict, *modules]
             check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
             self._check_options(kind, cell.model, recipe, label)
             released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
             if facts.source is not None:
-                module = f"{kind.sources}.{facts.source}"
-                recipe, core = {**recipe, "source": facts.source}, [kind.predict, module]
+                modules = [f"{kind.sources}.{facts.source}"]
+                recipe, core = {**recipe, "source": facts.source}, [kind.predict, *modules]
             if facts.network is not None:
                 looked_at = self._video_features(facts.network, cell, data)
                 made_of |= looked_at
@@ -302,7 +314,7 @@ class Walk:
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
             if predictions is None:
                 assert rollout
-                roots = [rollout, *computing, module]
+                roots = [rollout, *computing, *modules]
                 declaring += entries
                 own = {**own, "rollout": recipe, **({} if perceptual else {"keep": stored})}
             else:

@@ -1,5 +1,6 @@
 """Weights that a training begins with, or that replace it (``weights:`` of a model)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,8 @@ def read(job: Job) -> GivenWeights:
     """Read the weights that a training recipe names.
 
     The file holds what ``torch.save`` wrote: a state_dict, alone or under ``state_dict``, such as
-    the ``model.pt`` of another training. A model with ``from_published(tensors)`` turns the layout
-    of published weights into its own.
+    the ``model.pt`` of another training. `ForecastModel.from_published` turns the layout of
+    published weights into that of the model.
 
     Args:
         job: its recipe describes the model; the input ``weights`` locks one file.
@@ -66,9 +67,7 @@ def read(job: Job) -> GivenWeights:
     # What published weights do not have is drawn as a training draws it.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
-    given = tensors
-    if hasattr(model, "from_published"):
-        given = model.from_published(tensors)  # type: ignore[operator]
+    given = model.from_published(tensors)
     _compare(path, given, model.state_dict(), job.recipe["model"])
     constants = content.get("normalisation") if tensors is inner else None
     return GivenWeights(
@@ -88,7 +87,9 @@ def _unusable(path: Path, why: str) -> StpError:
     )
 
 
-def _compare(path: Path, given: dict[str, Tensor], wanted: dict[str, Tensor], model: str) -> None:
+def _compare(
+    path: Path, given: Mapping[str, Tensor], wanted: dict[str, Tensor], model: str
+) -> None:
     """Refuse weights that differ from those of a model in a name or shape."""
     missing = [name for name in wanted if name not in given]
     unknown = [name for name in given if name not in wanted]

@@ -162,5 +162,5 @@ def _closed_form(
             job.report("clips read", done, len(rows))
 
     model = create(job.recipe)
-    model.fit(batches(), data.attrs.get("phases", 1))  # type: ignore[operator]
+    model.fit(batches(), data.attrs.get("phases", 1))
     return model.state_dict(), {"clips": {"train": len(rows)}}
