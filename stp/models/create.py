@@ -33,7 +33,8 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
     context, horizon = recipe["context"], recipe["horizon"]
     chosen = recipe.get("class")
     model_class = _own_class(name) if chosen is None else _named_class(name, chosen)
-    parameters = inspect.signature(model_class).parameters
+    bare = model_class.__init__ is nn.Module.__init__  # whose signature takes anything
+    parameters = {} if bare else dict(inspect.signature(model_class).parameters)
     if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
         known = [key for key in parameters if key not in ABOUT_DATA]
         if options and not known:

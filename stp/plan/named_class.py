@@ -63,7 +63,6 @@ def package_of(named: str) -> list[Path]:
     return folders or ([file] if file else [])
 
 
-@cache
 def digest_of(named: str) -> str:
     """SHA-256 of the package of a class of others: of all files but compiled code."""
     total = hashlib.sha256()
