@@ -296,7 +296,9 @@ def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
     Raises:
         StpError: there is none.
     """
-    measures = [made for made in plan.cells if made.predictions and made.data.kind.video_features]
+    measures = [
+        made for made in plan.cells if made.predictions and made.data.kind.cores.video_features
+    ]
     names = sorted({made.cell.model for made in measures})
     if not names:
         raise StpError(

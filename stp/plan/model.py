@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from stp.core.errors import StpError
-from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
 from stp.plan.setting import current_name
 from stp.plan.strict import Json, Module, Name, Strict
+from stp.tasks import task as tasks
 
 
 class Size(Strict):
@@ -412,14 +412,14 @@ class Model(ModelSettings):
 
     @model_validator(mode="after")
     def _source_is_for_what_is_read(self) -> Self:
-        shared = kinds.find(self.kind).read is None and self.fit == "none"
+        task = tasks.find(self.kind)
+        shared = task.cores.read is None and self.fit == "none"
         if (self.fit == "read") != (self.source is not None) and not shared:
             raise ValueError("source: where forecasts are read (fit: read), and only there")
-        if self.network is not None and kinds.find(self.kind).video_features is None:
+        if self.network is not None and task.cores.video_features is None:
             raise ValueError(f"network: of no use to a model of {self.kind}")
-        has_class = kinds.find(self.kind).has_classes and self.fit in ("none", "sgd")
-        if self.class_ is not None and not has_class:
+        if self.class_ is not None and not task.takes_class(self.fit):
             raise ValueError("class: of models of frames with fit: none or sgd, and no others")
-        if self.role is not None and not kinds.find(self.kind).has_opinions:
+        if self.role is not None and not task.has_opinions:
             raise ValueError(f"role: of no use to a model of {self.kind}")
         return self

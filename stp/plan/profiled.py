@@ -5,11 +5,11 @@ from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
-from stp.kinds import kind as kinds
 from stp.plan import named_class
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.plan.strict import Json, check_known
+from stp.tasks import task as tasks
 
 NETWORK_KEYS = ("model", "class", "options", "shape", "context", "horizon")
 CODE = ("stp.profiling.measure", "stp.profiling.table19")
@@ -22,7 +22,7 @@ def networks(config: Config) -> dict[str, str]:
     return {
         name: model.title
         for name, model in config.models.items()
-        if model.fit == "sgd" and kinds.find(model.kind).is_profiled
+        if tasks.find(model.kind).is_profiled(model.fit)
     }
 
 

@@ -9,16 +9,15 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
-from stp.kinds.kind import Kind, Options
 from stp.options.train import TrainOptions
 from stp.plan.config import Config
-from stp.plan.dataset import Dataset
 from stp.plan.grid import Case
 from stp.plan.metric import Seen
 from stp.plan.model import Leads, Submission, Variant, Weights
 from stp.plan.scored import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, in_order, merge
+from stp.tasks.task import Options, Task
 
 
 class Recipes(ScoredConventions):
@@ -95,7 +94,7 @@ class Recipes(ScoredConventions):
                 "reader": dataset.reader or name,
                 "release": chosen,
                 "source": release.source,
-                **_shape(dataset),
+                **dataset.samples.shape_recipe(dataset.shape),
                 "context": dataset.context,
                 "horizon": dataset.horizon,
                 "units": dataset.units,
@@ -103,7 +102,7 @@ class Recipes(ScoredConventions):
             }
         return self._prepare[name, chosen]
 
-    def samples(self, dataset: str) -> Kind:
+    def samples(self, dataset: str) -> Task:
         """The kind of a dataset's samples."""
         return self.config.datasets[dataset].samples
 
@@ -118,7 +117,7 @@ class Recipes(ScoredConventions):
                 "model": model,
                 **({"class": named_class} if named_class else {}),
                 "options": self.settings(model, name, "options", variant),
-                **_shape(dataset),
+                **dataset.samples.shape_recipe(dataset.shape),
                 "context": dataset.context,
                 "horizon": horizon,
                 **({"channels": list(named.channels)} if named and named.channels else {}),
@@ -259,10 +258,8 @@ class Recipes(ScoredConventions):
         # One is what everybody else has who says nothing.
         one = {key for key in ("samples", "trainings") if predict.get(key) == 1}
         predict = {key: value for key, value in predict.items() if key not in one}
-        samples, network = self.samples(tested_on), self._network(model, trained_on, variant)
-        if not samples.trained_context:
-            network = {key: value for key, value in network.items() if key != "horizon"}
-            network |= {"context": self.config.datasets[tested_on].context}
+        samples, context = self.samples(tested_on), self.config.datasets[tested_on].context
+        network = samples.predicting(self._network(model, trained_on, variant), context)
         leads = self.leads(model, variant, setting["horizon"])
         if leads.lead_times and not samples.has_shape:
             raise StpError(
@@ -457,11 +454,6 @@ class Recipes(ScoredConventions):
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,
         }
-
-
-def _shape(dataset: Dataset) -> Json:
-    """The shape of frames; tracks have none, and say so."""
-    return {"shape": list(dataset.shape)} if dataset.samples.has_shape else {"kind": dataset.kind}
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
