@@ -43,7 +43,7 @@ from stp.opinions.regression import AFFINE
 from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
-from stp.score.predictions import spread
+from stp.score.samples import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
 

@@ -46,7 +46,9 @@ class Model(ForecastModel):
             counts += torch.bincount(phase.flatten(), minlength=phases)
         self.means = (sums / counts[:, None, None, None]).float()
 
-    def forward(self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1) -> Tensor:
+    def forward(  # type: ignore[override]  # a model that `needs_phase` is told it
+        self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
+    ) -> Tensor:
         """Forecast the means of the phases to come.
 
         Args:

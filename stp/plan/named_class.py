@@ -6,9 +6,11 @@ files of the top one are: their content is a part of the fingerprints, as that o
 
 import ast
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from stp.core.canonical import PACKAGE
 from stp.core.errors import StpError, nearest
@@ -57,8 +59,13 @@ def source_of(named: str, where: str) -> Path:
     return source
 
 
-def package_of(named: str) -> list[Path]:
-    """The folders, or the one file, of the package that a class of others lies in."""
+def package_of(recipe: Mapping[str, Any]) -> list[Path]:
+    """The folders, or the file, of the package of others whose class is the model of a recipe."""
+    named = recipe.get("rollout", recipe).get("class")
+    return _package(named) if named and not is_ours(named) else []
+
+
+def _package(named: str) -> list[Path]:
     folders, file = _top(module_of(named))
     return folders or ([file] if file else [])
 
@@ -66,7 +73,7 @@ def package_of(named: str) -> list[Path]:
 def digest_of(named: str) -> str:
     """SHA-256 of the package of a class of others: of all files but compiled code."""
     total = hashlib.sha256()
-    for top in package_of(named):
+    for top in _package(named):
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 name = path.relative_to(top.parent).as_posix()

@@ -161,6 +161,7 @@ class Walk:
         parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.raws.given_weights(model, name)
+        fit = kind.fits[recipe["fit"]]
         self._check_options(kind, model, recipe, label)
         chosen, virtual = self._chosen(model, name, variant, recipe), self._virtual(name)
         return self._artefact(
@@ -169,7 +170,7 @@ class Walk:
             label if seed is None else f"{label}, seed {seed}",
             recipe,
             {"data": self.data(name), **({"weights": given} if given else {})},
-            kind.fits[recipe["fit"]].core,
+            fit.given if given and fit.given else fit.core,
             *virtual,
             *chosen,
             *self._code_of(kind, model),

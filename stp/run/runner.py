@@ -222,7 +222,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
             *job.runtime.get("raw_roots", ()),
             *job.runtime.get("weights", {}).values(),
             *(file.path for file in declared if Path(file.path).is_absolute()),
-            *_packages(artefact),
+            *map(str, named_class.package_of(artefact.recipe)),
         ],
         declared=[
             str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())
@@ -235,13 +235,6 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
         ],
         environment=artefact.recipe.get("environment", {}),
     )
-
-
-def _packages(artefact: Artefact) -> list[str]:
-    """The package of other people whose class is the model of an artefact."""
-    recipe = artefact.recipe.get("rollout", artefact.recipe)
-    named = recipe.get("class")
-    return list(map(str, named_class.package_of(named))) if named else []
 
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:

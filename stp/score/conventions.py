@@ -6,10 +6,11 @@ import pkgutil
 
 from stp import metrics
 from stp.core.errors import StpError
+from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 
-Convention = Metric | LearnedMetric | SetDistance
+Convention = Metric | LearnedMetric | SetDistance | Agreement
 EVERY = "every"
 """The metric of all conventions of a module whose YAML alone tells them apart."""
 

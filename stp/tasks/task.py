@@ -30,10 +30,12 @@ class Fit(NamedTuple):
     Attributes:
         core: the module that fits them.
         options: what a recipe may set; None: nothing.
+        given: the module that fits them where weights are given; None: they cannot be.
     """
 
     core: str
     options: Options | None = None
+    given: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +153,9 @@ class Task:
     @property
     def modules(self) -> list[str]:
         """All cores, for tests that resolve the names."""
-        named = {*astuple(self.cores), *(fit.core for fit in self.fits.values())}
+        named = {*astuple(self.cores)}
+        for fit in self.fits.values():
+            named |= {fit.core, fit.given}
         return sorted(name for name in named if name)
 
 

@@ -1,4 +1,4 @@
-"""Weights that a training begins with, or that replace it (``weights:`` of a model)."""
+"""Train with given weights: a training begins with them, or they replace it (``weights:``)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.raw_files import RawFiles
+from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.train.order import INITIAL_WEIGHTS, draw
+from stp.train.run import checked, fit, write_history
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,36 @@ class GivenWeights:
     def describe(self) -> dict[str, Any]:
         """For the receipt."""
         return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
+
+
+def run(job: Job) -> Extras:
+    """Write what `stp.train.run` writes, beginning with given weights, or with nothing else.
+
+    Args:
+        job: as of `stp.train.run`, with ``weights`` in its recipe, "initialise" (begin with given
+            weights) or "replace" (take them as trained), the input ``weights``, the lock of their
+            file, and the runtime ``raw_roots``, the folders that are searched for it.
+
+    Raises:
+        StpError: whatever `stp.train.run` refuses; given weights that are damaged or those of
+            another model; or snapshots of a training that they replace.
+        Interrupted: it was asked to stop, and has saved its state.
+    """
+    training = checked(job)
+    recipe, given = training.job.recipe, read(training.job)
+    told = {"weights": given.describe()}
+    if given.use == "initialise":
+        return fit(training, given.tensors) | told
+    if training.options.snapshots:
+        raise StpError(
+            f"{recipe['model']}: snapshots of a training that given weights replace",
+            expected="no train.snapshots",
+            remedy="take train.snapshots or weights out of the configuration",
+        )
+    normalisation = given.normalisation or training.normalisation
+    weights.save(job.out / weights.MODEL, given.tensors, recipe, normalisation)
+    write_history(job, [])
+    return {"parameters": sum(p.numel() for p in create(recipe).parameters()), **told}
 
 
 def read(job: Job) -> GivenWeights:

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class GradientDescent:
         normalisation: Normalisation,
         compute: Compute,
         ranks: Ranks,
-        initial: dict[str, Tensor] | None = None,
+        initial: Mapping[str, Tensor] | None = None,
         callbacks: Sequence[Any] = (),
     ) -> None:
         self.job, self.options, self.compute, self.ranks = job, options, compute, ranks
