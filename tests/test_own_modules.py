@@ -177,6 +177,14 @@ def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
     assert what in caught.value.what and remedy in caught.value.remedy
 
 
+def test_a_job_may_read_the_package_of_the_class_of_its_recipe(lab, monkeypatch):
+    monkeypatch.syspath_prepend(lab)
+    outside, ours = {"class": "nets.last:Last"}, {"class": "stp.models.simvp:SimVP"}
+    assert named_class.package_of(outside) == [lab / "nets"]
+    assert named_class.package_of({"rollout": outside}) == [lab / "nets"]
+    assert named_class.package_of(ours) == named_class.package_of({"model": "simvp"}) == []
+
+
 def test_the_form_of_a_class_and_its_kind_are_checked_where_they_are_set():
     entry = {"title": "Outside", "reference": "a test"}
     for wrong in ({"fit": "sgd", "class": "nets.last"}, {"fit": "closed_form", "class": "a:B"}):

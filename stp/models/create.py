@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
@@ -41,8 +41,8 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
             raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
         check_keys(f"options of {name}", options, known)
     if issubclass(model_class, ForecastModel):
-        model: ForecastModel = model_class(shape, context, horizon, **options)
-        return model
+        make: Callable[..., ForecastModel] = model_class
+        return make(shape, context, horizon, **options)
     about = {"shape": shape, "context": context, "horizon": horizon}
     about = {key: value for key, value in about.items() if key in parameters}
     return Wrapped(model_class(**about, **options), context)

@@ -58,7 +58,7 @@ def run(job: Job) -> Extras:
     recipe, given = training.job.recipe, read(training.job)
     told = {"weights": given.describe()}
     if given.use == "initialise":
-        return fit(training, given.tensors) | told
+        return {**fit(training, given.tensors), **told}
     if training.options.snapshots:
         raise StpError(
             f"{recipe['model']}: snapshots of a training that given weights replace",
