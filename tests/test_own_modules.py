@@ -11,7 +11,7 @@ import pytest
 
 import stp.models
 from stp import cli
-from stp.core import fingerprint, project
+from stp.core import fingerprint, leaves, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
 from stp.models.create import create
@@ -175,6 +175,17 @@ def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
         named_class.source_of(chosen, "config/models/outside.yaml: class")
     assert f"config/models/outside.yaml: class: {chosen}" in caught.value.what
     assert what in caught.value.what and remedy in caught.value.remedy
+
+
+def test_a_model_may_lie_in_the_folder_of_a_suite(tmp_path, monkeypatch):
+    written(tmp_path, {"suites/nowcast/models/drift.py": MODEL})
+    monkeypatch.setattr(leaves, "own_modules", lambda: (tmp_path,))
+    named = named_class.of_suite("stp.models", "drift")
+    assert named == "stp.suites.nowcast.models.drift:Model"
+    assert named_class.of_suite("stp.models", "simvp") is None
+    written(tmp_path, {"models/drift.py": MODEL})
+    with pytest.raises(StpError, match=r"drift.py"):
+        named_class.of_suite("stp.models", "drift")
 
 
 def test_a_job_may_read_the_package_of_the_class_of_its_recipe(lab, monkeypatch):

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from stp.core import leaves
 from stp.core.canonical import PACKAGE
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import not_python
@@ -19,6 +20,20 @@ from stp.core.project import own_modules
 from stp.core.receipts import checksum
 
 EXPECTED = "package.module:Class, of an installed package or of a module of stp"
+
+
+def of_suite(room: str, name: str) -> str | None:
+    """The class of a model that lies in the folder of a suite; None if the model's room has it.
+
+    Args:
+        room: the package of models.
+        name: of the model.
+
+    Raises:
+        StpError: two modules have this name.
+    """
+    module = leaves.module_of(room, name)
+    return None if module == f"{room}.{name}" else f"{module}:Model"
 
 
 def module_of(named: str) -> str:

@@ -49,10 +49,11 @@ def network(config: Config, model: str, dataset: str) -> Json:
 
 def made_from(config: Config, model: str, dataset: str) -> str:
     """What a measurement is made from, as text: it changes exactly when one is out of date."""
-    named = config.models[model].class_
+    recipe = network(config, model, dataset)
+    named = recipe.get("class")
     module = f"stp.models.{model}" if named is None else named_class.module_of(named)
     described: dict[str, Any] = {
-        "network": network(config, model, dataset),
+        "network": recipe,
         "code": Sources().code_of([*CODE, module]).fingerprint,
     }
     if named is not None and not named_class.is_ours(named):

@@ -10,6 +10,7 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.options.train import TrainOptions
+from stp.plan import named_class
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.metric import Seen
@@ -17,6 +18,7 @@ from stp.plan.model import Leads, Submission, Variant, Weights
 from stp.plan.scored import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, in_order, merge
+from stp.tasks import task as tasks
 from stp.tasks.task import Options, Task
 
 
@@ -36,6 +38,7 @@ class Recipes(ScoredConventions):
         self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str, str], Json] = {}
+        self._classes: dict[str, str | None] = {}
         self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
@@ -106,16 +109,26 @@ class Recipes(ScoredConventions):
         """The kind of a dataset's samples."""
         return self.config.datasets[dataset].samples
 
+    def class_of(self, model: str) -> str | None:
+        """The class of a model, ``package.module:Class``, if it is none of the room of models."""
+        if model not in self._classes:
+            facts = self.config.models[model]
+            task, named = tasks.find(facts.kind), facts.class_
+            if named is None and task.takes_class(facts.fit):
+                named = named_class.of_suite(task.models, model)
+            self._classes[model] = named
+        return self._classes[model]
+
     def _network(self, model: str, name: str, variant: str) -> Json:
         if (model, name, variant) not in self._networks:
             dataset = self.config.datasets[name]
             horizon = dataset.horizon
             if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
                 horizon = self._trained_horizon(model, name, variant)
-            named, named_class = self.variant(model, variant), self.config.models[model].class_
+            named, chosen = self.variant(model, variant), self.class_of(model)
             self._networks[model, name, variant] = {
                 "model": model,
-                **({"class": named_class} if named_class else {}),
+                **({"class": chosen} if chosen else {}),
                 "options": self.settings(model, name, "options", variant),
                 **dataset.samples.shape_recipe(dataset.shape),
                 "context": dataset.context,

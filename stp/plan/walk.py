@@ -180,7 +180,7 @@ class Walk:
 
     def _code_of(self, kind: Task, model: str) -> list[str]:
         """The module of a model; of other packages none, whose content is declared."""
-        named = self.config.models[model].class_
+        named = self.recipes.class_of(model)
         if named is None:
             return [f"{kind.models}.{model}"]
         return [named_class.module_of(named)] if named_class.is_ours(named) else []
@@ -188,7 +188,7 @@ class Walk:
     def _check_options(self, kind: Task, model: str, recipe: Json, label: str) -> None:
         """Refuse options that a model does not have, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
-        entry, named = kind.model_class, self.config.models[model].class_
+        entry, named = kind.model_class, self.recipes.class_of(model)
         if named is not None:
             (where,) = entries_of("models", model)
             source, entry = named_class.source_of(named, f"{where}: class"), named.partition(":")[2]
