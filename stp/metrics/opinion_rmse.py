@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.agreement import Agreement
 
 
 def error(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -15,6 +15,6 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
         return np.asarray(np.sqrt(counts @ (predicted - observed) ** 2 / counts.sum(axis=1)))
 
 
-def opinion_rmse() -> SetDistance:
+def opinion_rmse() -> Agreement:
     """In points of the scale from 0 to 100."""
-    return SetDistance(error, _weighted)
+    return Agreement(error, _weighted)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from stp.metrics.agreement import Agreement
 from stp.metrics.correlation import is_defined, weighted_correlation
-from stp.metrics.perceptual import SetDistance
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -17,7 +17,7 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-def plcc(*, signed: bool) -> SetDistance:
+def plcc(*, signed: bool) -> Agreement:
     """One convention.
 
     Args:
@@ -25,5 +25,5 @@ def plcc(*, signed: bool) -> SetDistance:
             ranks backwards.
     """
     if signed:
-        return SetDistance(correlation, weighted_correlation)
-    return SetDistance(_magnitude, weighted_correlation, signless=True)
+        return Agreement(correlation, weighted_correlation)
+    return Agreement(_magnitude, weighted_correlation, signless=True)

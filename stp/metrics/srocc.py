@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import spearmanr
 
+from stp.metrics.agreement import Agreement
 from stp.metrics.correlation import is_defined, weighted_correlation, weighted_ranks
-from stp.metrics.perceptual import SetDistance
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -25,7 +25,7 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
     return weighted_correlation(x, y, counts)
 
 
-def srocc(*, signed: bool) -> SetDistance:
+def srocc(*, signed: bool) -> Agreement:
     """One convention.
 
     Args:
@@ -33,5 +33,5 @@ def srocc(*, signed: bool) -> SetDistance:
             ranks backwards.
     """
     if signed:
-        return SetDistance(correlation, _weighted)
-    return SetDistance(_magnitude, _weighted, signless=True)
+        return Agreement(correlation, _weighted)
+    return Agreement(_magnitude, _weighted, signless=True)

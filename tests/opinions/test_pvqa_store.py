@@ -184,9 +184,8 @@ def test_resamples_are_scored_as_if_videos_were_repeated(name: str):
     observed, predicted = rng.normal(size=(2, 12)).round(1)
     predicted[3] = predicted[4]
     counts = rng.multinomial(12, np.full(12, 1 / 12), 20)
-    assert metric.weighted is not None
     found = metric.weighted(observed, predicted, counts)
-    expected = [metric.distance(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
+    expected = [metric.value(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
     np.testing.assert_allclose(found, expected)
 
 
@@ -196,7 +195,7 @@ def test_intervals_over_videos_hold_the_value_of_many_videos(tmp_path: Path, dat
     slope = 0.6
     many = rng.normal(size=(2, 200_000))
     metric = convention("plcc.magnitude")
-    truth = metric.distance(many[0], slope * many[0] + many[1])
+    truth = metric.value(many[0], slope * many[0] + many[1])
     inside = 0
     for _ in range(40):
         observed = rng.normal(size=60)
