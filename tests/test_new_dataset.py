@@ -537,14 +537,14 @@ def test_what_is_missing_is_named(facts, changes, message):
 
 def test_a_dataset_of_a_suite_may_have_further_columns(facts):
     scale = own(facts)
-    scale["datasets"]["kth"] = {"metrics": ["csi.mean"]}
+    scale["datasets"] = {"kth": {"metrics": ["csi.mean"]}}
     recipes = Plan(config.load(scale, facts)).recipes
     names = [column.name for column in recipes.columns("kth")]
     assert names == ["SSIM", "PSNR", "LPIPS", "FVD", "csi.mean"]
     assert "csi.mean" in recipes.scored("kth", False)
     again = {"heading": "SSIM", "convention": "ssim.range1"}
-    scale["datasets"]["kth"] = {"metrics": [again]}
-    with pytest.raises(StpError, match=r"kth: metrics(.|\n)*'SSIM'"):
+    scale["datasets"] = {"kth": {"metrics": [again]}}
+    with pytest.raises(StpError, match=r"kth\.yaml: metrics(.|\n)*'SSIM'"):
         Plan(config.load(scale, facts)).recipes.conventions("kth")
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import zarr
-from conventions import defined
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.plan.metric import declared
 from stp.prepare.output import write_coordinate
 from stp.render.tables.paper_table import render_table
 from stp.score.run import run
@@ -127,7 +127,7 @@ def make(folder: Path) -> dict[str, Any]:
             path.unlink()
         recipe = {
             "cell": cell["key"],
-            "conventions": defined(*CONVENTIONS),
+            "conventions": {name: declared(name, "a test")[1].definition for name in CONVENTIONS},
             "bootstrap": {"resamples": 200},
         }
         inputs = {"data": Path(cell["data"]), "predictions": Path(cell["predictions"])}
