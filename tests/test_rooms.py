@@ -12,7 +12,7 @@ ROOMS = [
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
     *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],
-    *["forecast", "verbs", "cli", "job_client", "job_server", "__main__"],
+    *["forecast", "workflow", "verbs", "cli", "job_client", "job_server", "__main__"],
 ]
 """docs/development.md says what each is for. The last are the doors: modules outside all folders,
 which a command starts with."""

@@ -1,7 +1,7 @@
 """A suite of experiments, named after its paper: config/suites/<name>.yaml."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
@@ -120,13 +120,25 @@ class FactSource(Strict):
 class FurtherTable(Strict):
     """A table besides those of the dimensions.
 
+    Its module has its name. One of a dimension is made from the rows of that dimension, another one
+    from the results store.
+
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
+            cells of `printed` tables of what was reproduced.
+        study: the file of the study of people, in config/, whose answers it is made from.
     """
 
     about: str
     printed: str = ""
+    drawn: bool = False
+    reads: tuple[str, ...] = ()
+    demands: Literal["seeds", "printed"] | None = None
+    study: str | None = None
 
 
 class SuiteTable(FurtherTable):
@@ -135,10 +147,22 @@ class SuiteTable(FurtherTable):
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        demands: see `FurtherTable`.
+        study: the file of the study of people, in config/, whose answers it is made from.
         facts: where its rows come from, if they are facts that the paper prints.
+        measured: whether speeds are measured for it on this machine, so that it is made on demand
+            only.
     """
 
     facts: FactSource | None = None
+    measured: bool = False
+
+    @property
+    def from_store(self) -> bool:
+        """Whether it is made from the results store."""
+        return self.facts is None and self.study is None and not self.measured
 
 
 class ViewTable(FurtherTable):
@@ -147,6 +171,10 @@ class ViewTable(FurtherTable):
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        demands: see `FurtherTable`.
+        study: the file of the study of people, in config/, whose answers it is made from.
         sections: columns whose values head the sections of its pages.
         pages: a condition in SQL on the rows of its pages, all unless set; the CSV file has all.
     """
@@ -275,6 +303,14 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                     remedy="rename one of the two",
                 )
     return suites
+
+
+OF_ALL = {
+    "convention_effects": SuiteTable(
+        about="how far the choice of a convention moves ranks", printed="none"
+    )
+}
+"""Tables of every suite."""
 
 
 def suites_with(table: str) -> dict[str, Suite]:

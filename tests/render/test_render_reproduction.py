@@ -52,7 +52,7 @@ def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
     manifest, out = store.write(), store.folder / "results/tables/reproduction.csv"
     collected = store.folder / "results/collected/short_term.parquet"
     collect(manifest, collected)
-    render_reproduction(manifest, collected, out)
+    render_reproduction(manifest, out, collected)
     with out.open(newline="") as lines:
         return {
             (line["dataset"], line["model"], line["metric"]): line for line in csv.DictReader(lines)
@@ -245,7 +245,7 @@ def test_the_verb(store):
     manifest, results = store.write(), store.folder / "results"
     collect(manifest, results / "collected" / f"{manifest.stem}.parquet")
     out = results / "tables" / "reproduction.csv"
-    command = ["render", str(manifest), "--reproduction", "--out", str(out)]
+    command = ["render", str(manifest), "--study", "reproduction", "--out", str(out)]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert done.exit_code == 0
     assert {path.suffix for path in out.parent.glob("[a-z]*")} == {".csv", ".md", ".tex", ".html"}
