@@ -117,39 +117,58 @@ class FactSource(Strict):
     page: FactPage = FactPage()
 
 
-class FurtherTable(Strict):
+class NamedTable(Strict):
     """A table besides those of the dimensions.
-
-    Its module has its name. One of a dimension is made from the rows of that dimension, another one
-    from the results store.
 
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
-        drawn: whether there is a figure beside it.
-        reads: other tables of the suite that are made before it.
-        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
-            cells of `printed` tables of what was reproduced.
-        study: the file of the study of people, in config/, whose answers it is made from.
     """
 
     about: str
     printed: str = ""
-    drawn: bool = False
-    reads: tuple[str, ...] = ()
-    demands: Literal["seeds", "printed"] | None = None
-    study: str | None = None
 
 
-class SuiteTable(FurtherTable):
-    """A table of the suite, whatever its dimensions.
+class MadeTable(NamedTable):
+    """A table that a module of its name makes.
 
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
         drawn: whether there is a figure beside it.
         reads: other tables of the suite that are made before it.
-        demands: see `FurtherTable`.
+        study: the file of the study of people, in config/, whose answers it is made from.
+    """
+
+    drawn: bool = False
+    reads: tuple[str, ...] = ()
+    study: str | None = None
+
+
+class FurtherTable(MadeTable):
+    """A table that is made from the rows of a dimension.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
+        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
+            cells of `printed` tables of what was reproduced.
+    """
+
+    demands: Literal["seeds", "printed"] | None = None
+
+
+class SuiteTable(MadeTable):
+    """A table of the suite, whatever its dimensions: of the results store, unless it says more.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
         study: the file of the study of people, in config/, whose answers it is made from.
         facts: where its rows come from, if they are facts that the paper prints.
         measured: whether speeds are measured for it on this machine, so that it is made on demand
@@ -165,16 +184,12 @@ class SuiteTable(FurtherTable):
         return self.facts is None and self.study is None and not self.measured
 
 
-class ViewTable(FurtherTable):
+class ViewTable(NamedTable):
     """A table that is a view of the results store.
 
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
-        drawn: whether there is a figure beside it.
-        reads: other tables of the suite that are made before it.
-        demands: see `FurtherTable`.
-        study: the file of the study of people, in config/, whose answers it is made from.
         sections: columns whose values head the sections of its pages.
         pages: a condition in SQL on the rows of its pages, all unless set; the CSV file has all.
     """
@@ -267,10 +282,10 @@ class Suite(Strict):
         """The file of the paper's values."""
         return config_file(CONFIG_FOLDER, "published", self.published) if self.published else None
 
-    def all_tables(self) -> dict[str, FurtherTable]:
+    def all_tables(self) -> dict[str, NamedTable]:
         """All tables, those of the dimensions first: what is in each, and where it is printed."""
-        found = {
-            name: FurtherTable(about=of.about, printed=of.printed)
+        found: dict[str, NamedTable] = {
+            name: NamedTable(about=of.about, printed=of.printed)
             for name, of in self.dimensions.items()
         }
         for of in self.dimensions.values():

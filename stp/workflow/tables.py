@@ -1,6 +1,6 @@
 """Tables that a scale has rules for: what each is made from, and the words of `stp` that make it.
 
-What a table needs is said of it in its suite (`stp.plan.suite.FurtherTable`), and its module has
+What a table needs is said of it in its suite (`stp.plan.suite.MadeTable`), and its module has
 its name.
 """
 
@@ -18,7 +18,7 @@ from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
 from stp.plan.manifests import published_names
 from stp.plan.strict import CONFIG_FOLDER, config_file
-from stp.plan.suite import OF_ALL, FurtherTable, SuiteTable
+from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
 from stp.profiling.published import published
 from stp.render.tables import reproduced
@@ -166,7 +166,7 @@ class Tables:
     def _collected(self, dimensions: Iterable[str]) -> list[str]:
         return [f"{self.results}/collected/{name}.parquet" for name in dimensions]
 
-    def _read(self, about: FurtherTable) -> list[str]:
+    def _read(self, about: MadeTable) -> list[str]:
         """Tables of the scale that another one reads."""
         return [f"{self.folder}/{name}.csv" for name in about.reads]
 
@@ -192,8 +192,9 @@ class Tables:
             whose=self.whose[name],
         )
 
-    def _further(self, name: str, about: FurtherTable, **more: Any) -> Table:
-        pages = (*PAGES, *(PICTURES if about.drawn else ()))
+    def _further(self, name: str, about: NamedTable, **more: Any) -> Table:
+        drawn = isinstance(about, MadeTable) and about.drawn
+        pages = (*PAGES, *(PICTURES if drawn else ()))
         defaults = {"whose": self.whose["all"], "captions": (name, "table")}
         return Table(
             name=name,
@@ -220,8 +221,9 @@ class Tables:
             demand=(lambda: demands[about.demands](name)) if about.demands else nothing,
         )
 
-    def _of_store(self, name: str, about: FurtherTable) -> Table:
+    def _of_store(self, name: str, about: SuiteTable | ViewTable) -> Table:
         queries: list[Path] = []
+        reads = [] if isinstance(about, ViewTable) else self._read(about)
         out = f"{self.folder}/{name}.csv"
         caption, module = name, ""
         if name == self.suite.findings:
@@ -237,18 +239,18 @@ class Tables:
                 self._rows(*self.manifests),
                 self._code(module_of(module or name, self.suite_name)),
                 [checksum(path) for path in queries],
-                self._answers() if about.reads else [],
+                self._answers() if reads else [],
             ],
             words=["table", name, "--database", self.database, "--out", out],
             inputs=[
                 *self.manifests.values(),
                 *self._collected(self.manifests),
-                *self._read(about),
+                *reads,
             ],
             captions=(caption, "table"),
         )
 
-    def _answered(self, name: str, about: FurtherTable) -> Table:
+    def _answered(self, name: str, about: MadeTable) -> Table:
         """A table of a study of people: of the best of several predictions, or of pairs."""
         assert about.study is not None
         study = config_file(CONFIG_FOLDER, about.study)

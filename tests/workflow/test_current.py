@@ -24,7 +24,7 @@ FINDINGS = "results/tables/findings.csv"
 def made(tiny: Checkout, tmp_path: Path) -> Checkout:
     """A fresh clone beside a finished store, with its results, and nothing that Snakemake knows."""
     clone = Checkout.create(tmp_path / "clone", tiny.shared)
-    shutil.copytree(tiny.folder / "results", clone.folder / "results")
+    shutil.copytree(tiny.folder / "results", clone.folder / "results", dirs_exist_ok=True)
     return clone
 
 
@@ -32,7 +32,7 @@ def made(tiny: Checkout, tmp_path: Path) -> Checkout:
 def private(tiny: Checkout, tmp_path: Path) -> Checkout:
     """A checkout with a copy of the finished store, and its results."""
     clone = Checkout.beside(tiny, tmp_path)
-    shutil.copytree(tiny.folder / "results", clone.folder / "results")
+    shutil.copytree(tiny.folder / "results", clone.folder / "results", dirs_exist_ok=True)
     return clone
 
 

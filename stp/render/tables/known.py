@@ -20,7 +20,7 @@ from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.strict import CONFIG_FOLDER, config_file
-from stp.plan.suite import OF_ALL, FurtherTable, SuiteTable, ViewTable, read_suites
+from stp.plan.suite import OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.by_name import imported, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
@@ -47,7 +47,7 @@ class KnownTable(NamedTuple):
 
     suite: str
     suite_name: str
-    about: FurtherTable
+    about: NamedTable
     is_dimension: bool
     from_store: bool
 
