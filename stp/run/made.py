@@ -42,19 +42,23 @@ def write_outdated(*folders: Path) -> None:
     Args:
         folders: of results.
     """
+    now = time.time()
     for folder in folders:
         for path in folder.rglob("*"):
-            leave_future(path)
+            leave_future(path, now)
     write_text(OUTDATED, "Newer than any result: what has this input is made again.\n")
 
 
-def leave_future(path: Path) -> None:
+def leave_future(path: Path, now: float) -> None:
     """Give a file of a time in the future, of another clock, the time of now.
 
     Snakemake refuses a result that is older than what it was made from. Nobody can change the time
     in a folder that only others may write to.
+
+    Args:
+        path: of the file.
+        now: Unix time.
     """
-    now = time.time()
     with contextlib.suppress(OSError):
         if path.stat().st_mtime > now:
             os.utime(path, (now, now))

@@ -14,6 +14,7 @@ from stp.core.fingerprint import SOURCE_FOLDER, digest
 from stp.core.project import WORKFLOW
 from stp.core.receipts import checksum
 from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
 from stp.plan.strict import CONFIG_FOLDER, Json
 from stp.plan.suite import read_suites
 from stp.render.figures.kinds import KINDS
@@ -162,17 +163,16 @@ class Run:
 
     @property
     def collected(self) -> list[str]:
-        """The rows of all dimensions, and what says which these are."""
-        rows = [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
-        return [*map(str, self.manifests.values()), *rows]
+        """The rows of all dimensions."""
+        return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
         """A digest of what the rows of a dimension are collected from."""
-        return lambda wildcards: checksum(self.manifests[dimension])
+        return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
         """A digest of the rows of all dimensions, code, and further files."""
-        rows = [checksum(path) for path in self.manifests.values()]
+        rows = [manifest_digest(path) for path in self.manifests.values()]
         code = self.plan.sources.code_of([module]).fingerprint
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
@@ -211,8 +211,7 @@ class Run:
     def digest_of_questionnaire(self, wildcards: object) -> str:
         """A digest of what the questionnaire is made from."""
         manifest = self.manifests.get(self.of_raters or "")
-        files = [self.study, *([manifest] if manifest else [])]
-        return digest([checksum(path) for path in files])
+        return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
         """The table that a copy is of.

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.fingerprint import digest
-from stp.core.receipts import checksum
 from stp.kinds.kind import Kind
 from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
 from stp.run.workflow_files import results_of
@@ -138,20 +138,29 @@ class Figures:
         case = self.plan.config.scale.dimensions[dimension].cases()[0]
         return self.plan.recipes.samples(case.tested_on)
 
-    def inputs_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """What a figure waits for: rows, or scores, which are there after forecasts."""
+    def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+        """What a figure waits for, whose times say nothing.
 
-        def inputs(wildcards: Any) -> list[str]:
+        Pictures of forecasts wait for scores, which are there after forecasts.
+        """
+
+        def ancient(wildcards: Any) -> list[str]:
             dimension = self._dimension(wildcards)
-            if rule.category != "Figures":
-                return [str(self.manifests[dimension]), *self.plan.receipts(dimension)]
-            rows = [
-                f"{results_of(self.plan)}/collected/{name}.parquet"
-                for name in self._read(dimension, wildcards.kind)
-            ]
-            return [str(self.manifests[dimension]), *rows]
+            receipts = [] if rule.category == "Figures" else self.plan.receipts(dimension)
+            return [str(self.manifests[dimension]), *receipts]
 
-        return inputs
+        return ancient
+
+    def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+        """The rows that a figure shows."""
+
+        def rows(wildcards: Any) -> list[str]:
+            if rule.category != "Figures":
+                return []
+            names = self._read(self._dimension(wildcards), wildcards.kind)
+            return [f"{results_of(self.plan)}/collected/{name}.parquet" for name in names]
+
+        return rows
 
     def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
         """The words of `stp draw` for a figure."""
@@ -194,7 +203,9 @@ class Figures:
         if (dimension, kind) not in self._digests:
             code = self.plan.sources.code_of
             if kind in KINDS:
-                text: Any = [checksum(self.manifests[name]) for name in self._read(dimension, kind)]
+                text: Any = [
+                    manifest_digest(self.manifests[name]) for name in self._read(dimension, kind)
+                ]
                 module = KINDS[kind].module
             else:
                 whole = json.loads(self.manifests[dimension].read_bytes())

@@ -1,5 +1,6 @@
 """What rules ask of the plan for a job: what it waits for, and what it needs."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ def require_dimension(plan: Plan, dimension: str) -> str:
 
 
 def _of_now(paths: list[str]) -> list[str]:
+    now = time.time()
     for path in paths:
-        leave_future(Path(path))
+        leave_future(Path(path), now)
     return paths
 
 

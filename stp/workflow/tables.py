@@ -16,6 +16,7 @@ from stp.core.receipts import checksum
 from stp.inspect.facts import table as facts
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
 from stp.plan.manifests import published_names
 from stp.plan.strict import CONFIG_FOLDER, config_file
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
@@ -47,8 +48,8 @@ class Table:
         folder: of its files.
         made_from: describes all that it is made from, as JSON; for a digest.
         words: of `stp`, without ``--log``.
-        inputs: files that other rules make, which `made_from` knows: their times say nothing.
-        measured: files that other rules make, which `made_from` does not know.
+        ancient: files whose times say nothing: manifests, receipts.
+        inputs: files that other rules make.
         endings: of its files besides the CSV file: ``.md``, ``_tidy.csv``.
         captions: names of texts that `snakemake --report` says of it; the first that there is.
         about: what is in it, in words.
@@ -65,8 +66,8 @@ class Table:
     folder: str
     made_from: Callable[[], Any]
     words: list[str]
+    ancient: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
-    measured: list[str] = field(default_factory=list)
     endings: tuple[str, ...] = ()
     captions: tuple[str, ...] = ()
     about: str = ""
@@ -158,7 +159,7 @@ class Tables:
 
     def _rows(self, *dimensions: str) -> list[str]:
         """What the rows of dimensions are made from."""
-        return [checksum(Path(self.manifests[name])) for name in dimensions]
+        return [manifest_digest(Path(self.manifests[name])) for name in dimensions]
 
     def _code(self, *modules: str) -> str:
         return self.plan.sources.code_of(modules).fingerprint
@@ -181,7 +182,8 @@ class Tables:
                 self._code(module_of("paper_table", self.suite_name)),
             ],
             words=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
-            inputs=[self.manifests[name], *self._collected([name])],
+            ancient=[self.manifests[name]],
+            inputs=self._collected([name]),
             endings=(
                 "_tidy.csv",
                 *(("_leads.csv",) if of.by_lead else ()),
@@ -217,7 +219,8 @@ class Tables:
                 self._answers() if about.reads else [],
             ],
             words=["render", manifest, "--study", name, "--out", out],
-            inputs=[manifest, *self._collected([dimension]), *self._read(about)],
+            ancient=[manifest],
+            inputs=[*self._collected([dimension]), *self._read(about)],
             demand=(lambda: demands[about.demands](name)) if about.demands else nothing,
         )
 
@@ -242,11 +245,8 @@ class Tables:
                 self._answers() if reads else [],
             ],
             words=["table", name, "--database", self.database, "--out", out],
-            inputs=[
-                *self.manifests.values(),
-                *self._collected(self.manifests),
-                *reads,
-            ],
+            ancient=list(self.manifests.values()),
+            inputs=[*self._collected(self.manifests), *reads],
             captions=(caption, "table"),
         )
 
@@ -273,10 +273,8 @@ class Tables:
             words=[*words, "--manifest", self.manifests[dimension]]
             if dimension
             else [*words, "--study", str(study)],
-            inputs=[
-                *([self.manifests[dimension]] if dimension else []),
-                *self._collected([dimension] if dimension else self.manifests),
-            ],
+            ancient=[self.manifests[dimension]] if dimension else [],
+            inputs=self._collected([dimension] if dimension else self.manifests),
             endings=(*(() if of_pairs else ("_agreement.csv",)), *endings),
             # Of pairs: without answers it has the printed values alone.
             demand=nothing if of_pairs else self._demand_answers,
@@ -299,7 +297,7 @@ class Tables:
                 receipts,
             ],
             words=["check", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
-            inputs=[f"{self.plan.store}/{receipt}" for receipt in receipts],
+            ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
             whose=self.whose["all"] if source.prepared else NO_DATA,
             memory_mb=4000 if source.networks else 2000,
@@ -317,7 +315,7 @@ class Tables:
             about,
             made_from=lambda: [self._code("stp.profiling.table"), scale],
             words=[*words, "--table", out, "--measurements", "results/profile"],
-            measured=[
+            inputs=[
                 f"results/profile/{model}/{DATASET}.json" for model in published(self.plan.config)
             ],
             whose=NO_DATA,

@@ -9,7 +9,8 @@ for figure in RUN.figures.rules:
         name:
             figure.name
         input:
-            ancient(RUN.figures.inputs_of(figure)),
+            ancient(RUN.figures.ancient_of(figure)),
+            RUN.figures.rows_of(figure),
             RUN.outdated(f"{figure.figure}.png", RUN.figures.digests_of(figure)),
         output:
             **{

@@ -4,7 +4,8 @@
 
 rule report:
     input:
-        ancient(RUN.collected),
+        ancient(list(RUN.manifests.values())),
+        RUN.collected,
         RUN.outdated(f"{RESULTS}/report/index.html", RUN.digest_of_report),
     output:
         page=in_report(
@@ -32,7 +33,8 @@ rule report:
 
 rule cite:
     input:
-        ancient(RUN.collected),
+        ancient(list(RUN.manifests.values())),
+        RUN.collected,
         RUN.outdated(f"{RESULTS}/CITATION.md", RUN.digest_of_citation),
     output:
         bibtex=f"{RESULTS}/CITATION.bib",

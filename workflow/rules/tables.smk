@@ -6,9 +6,9 @@ for table in RUN.tables.values():
         name:
             f"render_{table.name}"
         input:
-            ancient(table.needed),
+            ancient(table.ancient),
+            table.needed,
             RUN.outdated(table.path, table.digested),
-            table.measured,
             configfile=ancient(RUN.configfile),
         output:
             **table_in_report(table),
@@ -40,7 +40,7 @@ for table in RUN.tables.values():
 rule table:
     input:
         RUN.outdated_copy,
-        table=ancient(RUN.made_table),
+        table=RUN.made_table,
     output:
         f"{COPIES}/{{table}}.csv",
     log:
