@@ -281,12 +281,13 @@ def render(
     from stp.collect.everything import build_database
     from stp.collect.partial import remove
     from stp.render.tables.paper_table import render_partial, render_table
-    from stp.run import failures, made, runner, workflow_files
+    from stp.run import failures, made, workflow_files
+    from stp.run.restored import restore_receipts
     from stp.workflow.tables import Tables
 
     if partial:
         planned = load_plan(configfile)
-        runner.restore_receipts(planned)
+        restore_receipts(planned)
         results = workflow_files.results_of(planned)
         folder = results / "partial"
         manifests = workflow_files.write_manifests(planned)

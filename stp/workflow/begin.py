@@ -22,6 +22,7 @@ from stp.run import called, made, workflow_files
 from stp.run.cluster import groups, resume, unbegun
 from stp.run.cluster.patience import be_patient
 from stp.run.cluster.site import Site
+from stp.run.restored import restore_receipts
 from stp.run.results import RESULTS
 from stp.studies.options import BEST_OF_FILE
 from stp.workflow.figures import Figures
@@ -101,6 +102,7 @@ class Run:
                 called.plainly(workflow_files.write_last_run, plan)
             results = workflow_files.results_of(plan)
             folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
+            restore_receipts(plan)
             called.plainly(made.write_outdated, *folders, Path(COPIES), RESULTS / "plan")
             resume.tell_of_owner(Path.cwd())
         config["whose_bytes"] = run.whose

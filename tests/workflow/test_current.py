@@ -84,6 +84,17 @@ def test_another_scale_finds_the_same_artefacts_and_makes_its_own_table(made: Ch
     assert made.planned() == Counter(), "a plan of another scale changes nothing"
 
 
+def test_deleted_receipts_are_put_back_before_jobs_are_planned(private: Checkout) -> None:
+    """Snakemake deletes those of finished jobs that were submitted with one that failed."""
+    before = private.receipts()
+    for path in before:
+        (private.store / path).unlink()
+    assert private.planned() == Counter()
+    assert {path: content for path, (_, content) in private.receipts().items()} == {
+        path: content for path, (_, content) in before.items()
+    }
+
+
 @pytest.mark.long(part="reruns")
 def test_scales_by_turns_make_their_tables_and_leave_those_of_each_other(private: Checkout) -> None:
     other_scale(private)
