@@ -145,8 +145,8 @@ class Tables:
     def __iter__(self) -> Iterator[Table]:
         yield from (self._of_dimension(name) for name in self.manifests)
         for dimension in self.manifests:
-            for name, about in self.suite.dimensions[dimension].tables.items():
-                yield self._answered(name, about) if about.study else self._of_rows(name, about)
+            for name, of_rows in self.suite.dimensions[dimension].tables.items():
+                yield (self._answered if of_rows.study else self._of_rows)(name, of_rows)
         for name, about in {**OF_ALL, **self.suite.tables}.items():
             if about.facts:
                 yield self._of_facts(name, about)
