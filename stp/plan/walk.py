@@ -297,7 +297,7 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = [f"stp.metrics.{name}" for name in metrics]
+            computing = [leaves.module_of("stp.metrics", m, self.code.source) for m in metrics]
             roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}

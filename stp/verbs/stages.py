@@ -303,10 +303,9 @@ def render(
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     elif study is not None:
-        from stp.plan.manifest import load_manifest
         from stp.render.tables import by_name
 
-        by_name.render(study, load_manifest(manifest).suite.name, manifest, out)
+        by_name.render(study, manifest, out)
         say(log, f"wrote {out}, and what belongs to it beside it")
     else:
         database = out.parent.parent / "results.duckdb"

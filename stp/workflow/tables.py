@@ -18,7 +18,7 @@ from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_digest
 from stp.plan.manifests import published_names
-from stp.plan.strict import CONFIG_FOLDER, config_file
+from stp.plan.strict import CONFIG_FOLDER, SUITE_FILE, config_file
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
 from stp.profiling.published import published
@@ -31,8 +31,8 @@ from stp.studies.options import load_study
 NO_DATA = "none: configuration and networks"
 PAGES = ("md", "tex", "html")
 PICTURES = ("png", "svg")
-CONFIGURED = ("datasets", "models", "published")
-"""Folders of the configuration that tables of printed facts are made from."""
+CONFIGURED = ("datasets", "models")
+"""Folders of the configuration that tables of printed facts are made from, besides the suite's."""
 
 
 def nothing() -> None:
@@ -140,7 +140,7 @@ class Tables:
         self.database = f"{self.results}/results.duckdb"
         self.manifests = {name: str(path) for name, path in manifests.items()}
         self.whose = whose_bytes(plan)
-        self.suite_file = config_file(CONFIG_FOLDER, "suites", f"{self.suite_name}.yaml")
+        self.suite_file = self.suite.folder / SUITE_FILE
 
     def __iter__(self) -> Iterator[Table]:
         yield from (self._of_dimension(name) for name in self.manifests)
@@ -179,7 +179,7 @@ class Tables:
             folder=self.folder,
             made_from=lambda: [
                 self._rows(name),
-                self._code(module_of("paper_table", self.suite_name)),
+                self._code(module_of("paper_table")),
             ],
             words=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
             ancient=[self.manifests[name]],
@@ -215,7 +215,7 @@ class Tables:
             about,
             made_from=lambda: [
                 self._rows(dimension),
-                self._code(module_of(name, self.suite_name)),
+                self._code(module_of(name)),
                 self._answers() if about.reads else [],
             ],
             words=["render", manifest, "--study", name, "--out", out],
@@ -230,7 +230,7 @@ class Tables:
         out = f"{self.folder}/{name}.csv"
         caption, module = name, ""
         if name == self.suite.findings:
-            queries = sorted(config_file(CONFIG_FOLDER, name).glob("*.sql"))
+            queries = self.suite.queries
             caption, module = "findings", "findings"
         elif name in self.suite.view_tables:
             queries = [self.suite_file]
@@ -240,7 +240,7 @@ class Tables:
             about,
             made_from=lambda: [
                 self._rows(*self.manifests),
-                self._code(module_of(module or name, self.suite_name)),
+                self._code(module_of(module or name)),
                 [checksum(path) for path in queries],
                 self._answers() if reads else [],
             ],
@@ -292,7 +292,6 @@ class Tables:
             made_from=lambda: [
                 self._code(*facts.modules(self.plan, name)),
                 self._configured(),
-                checksum(self.suite_file),
                 scale,
                 receipts,
             ],
@@ -324,7 +323,8 @@ class Tables:
 
     def _configured(self) -> dict[str, str]:
         """Checksums of what tables of printed facts are made from."""
-        files = [file for folder in CONFIGURED for file in (CONFIG_FOLDER / folder).iterdir()]
+        folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
+        files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
         return {f"{file.parent.name}/{file.name}": checksum(file) for file in files}
 
     @property

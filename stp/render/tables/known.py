@@ -19,8 +19,8 @@ from stp.core.exits import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
-from stp.plan.strict import CONFIG_FOLDER, config_file
-from stp.plan.suite import OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
+from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.by_name import imported, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
@@ -39,14 +39,12 @@ class KnownTable(NamedTuple):
 
     Attributes:
         suite: the title of its suite; empty if stores of all suites have it.
-        suite_name: the name of its suite.
         about: what is in it, and where it is printed.
         is_dimension: whether it is made from the scores of a dimension.
         from_store: whether its page is made from the results store, though it is of no dimension.
     """
 
     suite: str
-    suite_name: str
     about: NamedTable
     is_dimension: bool
     from_store: bool
@@ -57,20 +55,19 @@ def tables() -> dict[str, KnownTable]:
     found = {
         name: KnownTable(
             suite.title,
-            suite_name,
             about,
             is_dimension=name in suite.dimensions,
             from_store=isinstance(about, ViewTable)
             or (isinstance(about, SuiteTable) and about.from_store),
         )
-        for suite_name, suite in read_suites().items()
+        for suite in read_suites().values()
         for name, about in suite.all_tables().items()
     }
-    return found | {name: KnownTable("", "", about, False, True) for name, about in OF_ALL.items()}
+    return found | {name: KnownTable("", about, False, True) for name, about in OF_ALL.items()}
 
 
 def of_findings() -> set[str]:
-    """The tables of the findings of all suites; their queries lie in config/<table>."""
+    """The tables of the findings of all suites."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
@@ -228,7 +225,7 @@ def of_store(name: str, database: Path) -> Grid:
         return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
     if name in of_findings():
         return findings.grid(findings.judge(database, questions_of(name).values()), name)
-    shown: Grid = imported(name, tables()[name].suite_name).page(database)
+    shown: Grid = imported(name).page(database)
     return shown
 
 
@@ -243,9 +240,9 @@ def write(name: str, database: Path, out: Path) -> None:
     if is_view(name):
         view_table.render_view(database, name, _layout(name), out)
     elif name in of_findings():
-        findings.render_findings(database, config_file(CONFIG_FOLDER, name), out)
+        findings.render_findings(database, _queries(name), out)
     else:
-        render(name, tables()[name].suite_name, database, out)
+        render(name, database, out)
 
 
 def questions_of(name: str) -> "dict[int, Question]":
@@ -263,7 +260,13 @@ def questions_of(name: str) -> "dict[int, Question]":
             expected=f"one of {', '.join(sorted(tables_of_findings))}",
             remedy=nearest(name, tables_of_findings),
         )
-    return findings.read_questions(config_file(CONFIG_FOLDER, name))
+    return findings.read_questions(_queries(name))
+
+
+def _queries(name: str) -> Path:
+    """The folder of the queries of a table of findings."""
+    suite = next(suite for suite in read_suites().values() if suite.findings == name)
+    return suite.folder / FINDINGS
 
 
 def _layout(view: str) -> view_table.Layout:

@@ -16,6 +16,13 @@ from stp.render.figures.panels import (
 )
 from stp.render.figures.reading import Line, Scores, Value, at_leads, variables_of
 
+FIGURE = {
+    "of_case": True,
+    "about": "divergence of spectra against errors",
+    "caption": "SpecDiv against RMSE of trained networks and their variants, with 95 % intervals, "
+    "and the front of each network",
+}
+
 ERROR, SPECTRA = "wrmse.pooled", "spectral_divergence.high_wavenumbers"
 LEADS = (1, 14, 44)
 """Lead times beside each other, as far as there are forecasts."""

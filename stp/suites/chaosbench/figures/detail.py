@@ -13,6 +13,13 @@ from stp.render.figures.reading import read
 from stp.render.pictures.forecasts import SampleForecasts, compare
 from stp.render.pictures.strips import spread
 
+FIGURE = {
+    "of_case": True,
+    "about": "power spectra of one start by lead time",
+    "caption": "Radially averaged power spectra of truth and forecasts of the one start that maps "
+    "show, by lead time; below the truth is blur",
+}
+
 LEADS = 4
 """Lead times beside each other, with the first and the last."""
 

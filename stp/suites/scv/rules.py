@@ -1,6 +1,6 @@
 """The rules of simple StarCraft games, and how far a video keeps them: by its frames alone.
 
-For videos drawn as stp.data.scv_look draws them; units are blobs that stp.metrics.scv_blobs
+For videos drawn as stp.datasets.scv.look draws them; units are blobs that stp.suites.scv.blobs
 follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
 transportation, and drop-off phase, and the same number and type of units that were picked up must
 be dropped off again". The first observed frame says what there is, and where. A video in which
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.data.scv_look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
-from stp.metrics.scv_blobs import Seen, alike, area_of, assign, follow, see
+from stp.datasets.scv.look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
+from stp.suites.scv.blobs import Seen, alike, area_of, assign, follow, see
 
 SURE = 0.5
 """Share of a thing that is to be seen if it is there."""
@@ -58,7 +58,7 @@ class Game(NamedTuple):
     """A game.
 
     Attributes:
-        colours: that there may be, keys of `stp.data.scv_look.COLOURS`.
+        colours: that there may be, keys of `stp.datasets.scv.look.COLOURS`.
         judge: its rules: (predicted, observed) as they are seen.
     """
 

@@ -17,6 +17,13 @@ from stp.plan.manifest import Manifest
 from stp.render.figures.panels import panels, write
 from stp.render.figures.reading import Line, Scores
 
+FIGURE = {
+    "of_case": False,
+    "about": "opinions of raters, and what measures of quality say of them",
+    "caption": "Opinion scores and those of two halves of the raters; correlations of features, "
+    "errors of MCS and RFD, pairs of videos that measures rank the other way, and time",
+}
+
 BIN = 5  # points of opinion
 FAR = 15  # points; the threshold of the paper
 COLUMN = "SROCC"

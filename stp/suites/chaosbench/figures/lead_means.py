@@ -12,6 +12,13 @@ from stp.render.figures.panels import in_words, panels, point, write
 from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name
 from stp.render.tables.rows import Entry
 
+FIGURE = {
+    "of_case": True,
+    "about": "means over lead times",
+    "caption": "Means of the scores over lead times, a point for each forecast: above the line "
+    "those of no trained network",
+}
+
 ROW = 0.13
 """Inches that a forecast takes."""
 

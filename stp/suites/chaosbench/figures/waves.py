@@ -10,6 +10,13 @@ from stp.render.figures.panels import finish, in_words
 from stp.render.figures.reading import Scores, at_leads, read, variables_of
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
+FIGURE = {
+    "of_case": True,
+    "about": "coherence of waves by wavenumber and lead time",
+    "caption": "Coherence of waves along circles of latitude with the observation, by octave of "
+    "zonal wavenumbers and lead time: white lines are where a scale is lost",
+}
+
 CONVENTION = "spectral_coherence.octaves_in_phase"
 """Its thresholds are the lowest wavenumber of each octave."""
 LOST = 0.5
