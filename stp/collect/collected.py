@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.layout import ABOUT, SCORE_KINDS
+from stp.collect.schema import ABOUT, SCORE_KINDS
 from stp.collect.scores import COLLECTED, schema_problems
 from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
@@ -30,7 +30,7 @@ _SAME_KEY = " AND ".join(
 _SAME_CELL = " AND ".join(
     [_SAME_KEY, *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in ABOUT)]
 )
-_KIND = ", ".join(name for name, *_ in SCORE_KINDS.columns if name != "number")
+_KIND = ", ".join(name for name in SCORE_KINDS.comments if name != "number")
 _SAME_KIND = " AND ".join(f"r.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND.split(", "))
 _ROW = "convention, variable, level, threshold, leads, lead, statistic"
 _LISTED = ", ".join(f"'{name}'" for name in STATISTICS)

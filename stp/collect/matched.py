@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.rows import MatchedRow
+from stp.collect.schema import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.rows import RuntimeRow
+from stp.collect.schema import RuntimeRow
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
 from stp.plan.manifest import Cell
@@ -15,7 +15,7 @@ RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
-    """The rows of table `layout.RUNTIME`: what predictions measured of themselves.
+    """The rows of table `schema.RUNTIME`: what predictions measured of themselves.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.receipt_rows import makings
+from stp.collect.schema import ABOUT, OverallRow
 from stp.collect.score_rows import ScoreRow, as_table
+from stp.collect.table import arrow_schema, columns_of
 from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt, again, check_file, require_receipt
@@ -20,24 +22,9 @@ from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of, stored_of
 from stp.score.tables import SCORES
 
-COLLECTED = pa.schema(
-    [
-        *SCORES,
-        pa.field("leads", pa.string()),
-        pa.field("source", pa.string()),
-        pa.field("release", pa.string()),
-        pa.field("bytes_known_by", pa.string()),
-        pa.field("lacking", pa.string()),
-        pa.field("accepted", pa.string()),
-        pa.field("scale", pa.string()),
-        pa.field("protocol", pa.string()),
-        pa.field("official_paper_protocol", pa.bool_()),
-        pa.field("comparable", pa.bool_()),
-        pa.field("leaky", pa.bool_()),
-        pa.field("best_of", pa.int64()),
-        pa.field("scores_fingerprint", pa.string()),
-    ]
-)
+_OVERALL = {column.name: column for column in columns_of(OverallRow)}
+_ADDED = arrow_schema([_OVERALL[name] for name in ("leads", *ABOUT, "scores_fingerprint")])
+COLLECTED = pa.schema([*SCORES, *_ADDED])
 """Schema of the collected rows of one dimension: those of the scores, and those that columns of
 tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.shown`)."""
 

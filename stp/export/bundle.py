@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import yaml
 
-from stp.collect.rows import CellRow, ConventionRow, RawFileRow
+from stp.collect.schema import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent

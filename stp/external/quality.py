@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from stp.collect.cell import find
-from stp.collect.rows import CellRow
 from stp.collect.sample_files import sample_file
+from stp.collect.schema import CellRow
 from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError, nearest
