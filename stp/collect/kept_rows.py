@@ -11,8 +11,7 @@ from pathlib import Path
 from stp.collect.sample_files import quoted, schema_of
 from stp.collect.schema import OPINION_RATINGS, PERSON_ERRORS, PREDICTED_OPINIONS
 from stp.collect.table import Table
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.core.errors import ArtefactError
 from stp.plan.manifest import Manifest
 
 
@@ -87,10 +86,8 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
     names = [name for name, _, _ in kept.view.columns if name != FINGERPRINT]
     lacking = [name for name in names if name not in schema.names]
     if lacking:
-        raise StpError(
-            f"{path}: no column {', '.join(lacking)}",
-            expected=f"columns {', '.join(names)}",
-            remedy=again(folder),
+        raise ArtefactError(
+            path, f"no column {', '.join(lacking)}", expected=f"columns {', '.join(names)}"
         )
     return path
 

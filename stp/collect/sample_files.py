@@ -6,11 +6,10 @@ import struct
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect.schema import SAMPLE_SCORES as VIEW
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_schema
 from stp.plan.manifest import Manifest
 
 SampleFiles = dict[str, list[list[Path]]]
@@ -43,7 +42,7 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
             group = known.get(stated) if stated else None
             if group is None:
                 sample_file(folder)
-                schema = pq.read_schema(path).remove_metadata()
+                schema = read_schema(path).remove_metadata()
                 if schema not in schemas:
                     schemas.append(schema)
                     groups.append([])
@@ -87,12 +86,7 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
         StpError: the file is missing or damaged.
     """
     path = (folder / name).absolute()
-    try:
-        return path, pq.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy=again(folder)
-        ) from None
+    return path, read_schema(path, expected=expected)
 
 
 def sample_file(folder: Path) -> Path:
@@ -106,10 +100,10 @@ def sample_file(folder: Path) -> Path:
         and not (pa.types.is_list(field.type) and field.type.value_type == pa.float64())
     ]
     if problems:
-        raise StpError(
-            f"{path}: wrong schema: {'; '.join(problems)}",
+        raise ArtefactError(
+            path,
+            f"wrong schema: {'; '.join(problems)}",
             expected=f"columns {', '.join(COLUMNS)}, and lists of double",
-            remedy=again(folder),
         )
     return path
 

@@ -21,9 +21,10 @@ from stp.collect.contest import Entrant, contest
 from stp.collect.direction import Direction
 from stp.collect.schema import ALIKE, EVALUATION, ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.collect.scores import read_parquet
 from stp.collect.table import arrow_schema
 from stp.core.disk import beside
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_table
 from stp.core.receipts import making
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
@@ -290,9 +291,9 @@ def _kept(folder: Path | None) -> dict[str, Both]:
     if folder is None:
         return {}
     try:
-        ranks = read_parquet(folder / RANKS_FILE)
-        comparisons = read_parquet(folder / COMPARISONS_FILE)
-    except (OSError, pa.ArrowException):
+        ranks = read_table(folder / RANKS_FILE)
+        comparisons = read_table(folder / COMPARISONS_FILE)
+    except ArtefactError:
         return {}
     wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
     of_one_time = ranks.schema.metadata == comparisons.schema.metadata

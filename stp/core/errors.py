@@ -1,7 +1,11 @@
-"""The one exception that users see: what is wrong, what was expected, what to do."""
+"""Errors that users see: what is wrong, what was expected, what to do."""
 
 import difflib
+import re
 from collections.abc import Iterable
+from pathlib import Path
+
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
 class StpError(Exception):
@@ -21,6 +25,58 @@ class StpError(Exception):
         if remedy:
             lines.append(f"remedy: {remedy}")
         super().__init__("\n".join(lines))
+
+
+class ArtefactError(StpError):
+    """A file of an artefact is missing, damaged, or holds something else.
+
+    Args:
+        path: of the file or folder.
+        problem: what is wrong with it.
+        expected: what it should hold.
+        remedy: what to do, if it is something else than to have the artefact made again.
+    """
+
+    def __init__(
+        self, path: Path, problem: str, *, expected: str = "", remedy: str | None = None
+    ) -> None:
+        super().__init__(
+            f"{path}: {problem}",
+            expected=expected,
+            remedy=again(artefact_of(path)) if remedy is None else remedy,
+        )
+
+
+class ConfigurationError(StpError):
+    """A value of the configuration is wrong."""
+
+    def __init__(
+        self, what: str, *, expected: str = "", remedy: str = "change it in the configuration"
+    ) -> None:
+        super().__init__(what, expected=expected, remedy=remedy)
+
+
+class RawFileError(StpError):
+    """A raw file is damaged, or holds something else."""
+
+    def __init__(
+        self, path: Path, problem: str, *, expected: str = "", remedy: str = "fetch the file again"
+    ) -> None:
+        super().__init__(f"{path}: {problem}", expected=expected, remedy=remedy)
+
+
+def artefact_of(path: Path) -> Path:
+    """The folder of the artefact that a file is part of: the one that a fingerprint names."""
+    named = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
+    return next(named, path.parent)
+
+
+def again(folder: Path) -> str:
+    """Tell how to have an artefact made again.
+
+    The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
+    """
+    return f"delete the folder and run again, it is made anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

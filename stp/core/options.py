@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import ConfigurationError, nearest
 
 T = TypeVar("T")
 
@@ -17,12 +17,12 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a key that is not known.
 
     Raises:
-        StpError: it names the key and the nearest known one.
+        ConfigurationError: it names the key and the nearest known one.
     """
     known = list(known)
     for key in given:
         if key not in known:
-            raise StpError(
+            raise ConfigurationError(
                 f"{where}: unknown key {key!r}",
                 expected=f"one of {', '.join(sorted(known))}",
                 remedy=nearest(str(key), known),
@@ -36,7 +36,7 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
     in ``__post_init__``.
 
     Raises:
-        StpError: a key is unknown, or one without a default is missing.
+        ConfigurationError: a key is unknown, or one without a default is missing.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     check_keys(where, given, fields)
@@ -45,7 +45,7 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
         if needed and name not in given:
-            raise StpError(f"{where}: {name} is missing", remedy=f"set {name}")
+            raise ConfigurationError(f"{where}: {name} is missing", remedy=f"set {name}")
     tuples = {name for name, field in fields.items() if isinstance(field.default, tuple)}
     return kind(
         **{
@@ -59,12 +59,10 @@ def require(ok: bool, where: str, value: object, expected: str) -> None:
     """Refuse the value of an option unless it is good.
 
     Raises:
-        StpError: it names the option, its value and what was expected.
+        ConfigurationError: it names the option, its value and what was expected.
     """
     if not ok:
-        raise StpError(
-            f"{where} is {value!r}", expected=expected, remedy="change it in the configuration"
-        )
+        raise ConfigurationError(f"{where} is {value!r}", expected=expected)
 
 
 def levels_by_name(variables: object) -> dict[str, list[Any]]:
@@ -74,7 +72,7 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
         variables: as recipes have them: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
 
     Raises:
-        StpError: they are something else, or a variable comes twice.
+        ConfigurationError: they are something else, or a variable comes twice.
     """
     records = variables if isinstance(variables, list) else []
     ok = bool(records) and all(

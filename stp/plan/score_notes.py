@@ -6,8 +6,8 @@ The plan cannot know it, so it is read where manifests are: for tables, views an
 from dataclasses import replace
 from pathlib import Path
 
+from stp.core.errors import again
 from stp.core.json_files import read_json
-from stp.core.receipts import again
 from stp.options.score import NOTE
 from stp.plan.manifest_types import Cell
 

@@ -163,7 +163,7 @@ def test_file_that_never_was_parquet_is_named(store: SmallStore) -> None:
     folder = Path(cell["scores"])
     (folder / "scores.parquet").write_bytes(b"not parquet")
     write_receipt(folder, "score")
-    with pytest.raises(StpError, match=r"scores\.parquet: not readable as parquet"):
+    with pytest.raises(StpError, match=r"scores\.parquet: cannot be read"):
         collected(store)
 
 
