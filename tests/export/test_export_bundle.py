@@ -410,5 +410,5 @@ def test_a_bundle_of_an_older_version_is_read(bundle):
     assert check(bundle).cells == 2
     pq.write_table(pq.read_table(scores).drop_columns("lacking"), scores)
     relist(bundle)
-    with pytest.raises(StpError, match="other columns: .*lacking"):
+    with pytest.raises(StpError, match="lacking"):
         check(bundle)
