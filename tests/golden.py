@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -44,8 +45,10 @@ VOLATILE = re.compile(
     r"fingerprint|folder|commit|started|finished|seconds|(^|_)(number|cell|kind)$"
 )
 """Columns with other values for equal results."""
-SAMPLE = 5
+SAMPLE = 2
 """Rows to print of each table that differs."""
+
+Row = tuple[Any, ...]
 
 
 def golden_folder() -> Path:
@@ -145,6 +148,21 @@ def present_names(column: str) -> str:
     return f'"{column}"'
 
 
+def print_unlike_columns(columns: list[str], old: list[Row], new: list[Row]) -> None:
+    """Print in how many of the sorted rows each column differs, and by how much its numbers do."""
+    for number, column in enumerate(columns):
+        pairs = [(a[number], b[number]) for a, b in zip(old, new, strict=True)]
+        unlike = [(a, b) for a, b in pairs if repr(a) != repr(b)]
+        numbers = [pair for pair in unlike if all(isinstance(value, float) for value in pair)]
+        if not unlike:
+            continue
+        said = f"{len(unlike)}, first {unlike[0][0]!r} -> {unlike[0][1]!r}"
+        if numbers:
+            largest = max(abs(a - b) / (max(abs(a), abs(b)) or 1) for a, b in numbers)
+            said += f"; {len(numbers)} are numbers, at most {largest:.1e} apart"
+        print(f"    {column}: {said}")
+
+
 def compare(before: Path, after: Path) -> int:
     """Print what differs between two folders of a scale; return how many tables do."""
     differing = 0
@@ -177,7 +195,9 @@ def compare(before: Path, after: Path) -> int:
             }
         if any(rows.values()):
             differing += 1
-            print(f"  {name}: {len(rows['-'])} rows went, {len(rows['+'])} came ({shared})")
+            print(f"  {name}: {len(rows['-'])} rows went, {len(rows['+'])} came")
+            if len(rows["-"]) == len(rows["+"]):
+                print_unlike_columns(shared, rows["-"], rows["+"])
             for sign, some in rows.items():
                 for row in some[:SAMPLE]:
                     print(f"    {sign} {row}")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from stp.data.scv_look import Thing, draw
-from stp.fetch.generators.scv_scenarios import SCENARIOS, Scenario
+from stp.datasets.scv.scenarios import SCENARIOS, Scenario
 from stp.metrics import scv_partial_success, scv_success
 
 OF_RULES = {

@@ -14,9 +14,9 @@ SUITES = read_suites()
 NAMES = {*SUITES, *(name for suite in SUITES.values() for name in suite.dimensions)}
 SUBSETS = {
     "plan/setting.py",
-    "prepare/bridge.py",
-    "prepare/nuscenes.py",
-    "prepare/weatherbench.py",
+    "datasets/bridge/reader.py",
+    "datasets/nuscenes/reader.py",
+    "datasets/weatherbench/reader.py",
 }
 """Where a part of a test dataset, too, is called robustness."""
 # The suite of scale files that name none, and drafts of scale files.

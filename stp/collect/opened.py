@@ -73,7 +73,7 @@ def opened(
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give a store of an older version the columns that came later, by temporary views."""
+    """Give a store of an older version the columns that came later, for this connection."""
     counts = dict(
         connection.execute(
             "SELECT table_name, column_count FROM duckdb_tables() "
@@ -82,9 +82,11 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
             "WHERE schema_name = 'main' AND NOT internal"
         ).fetchall()
     )
-    tables = [table for table in TABLES if len(table.columns) > counts.get(table.name, 0)]
-    views = [(name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
-    for name, columns in [(table.name, table.columns) for table in tables] + views * bool(tables):
+    expected = [("TABLE", table.name, table.columns) for table in TABLES]
+    if all(counts.get(name, 0) >= len(columns) for _, name, columns in expected):
+        return
+    expected += [("VIEW", name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
+    for kind, name, columns in expected:
         if name not in counts:
             continue  # no store of ours: whatever is asked of it says so
         store = connection.execute("SELECT current_database()").fetchall()[0][0]
@@ -97,7 +99,7 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
         ]
         if later:
             connection.execute(
-                f'CREATE TEMP VIEW "{name}" AS SELECT *, {", ".join(later)} FROM {relation}'
+                f'CREATE TEMP {kind} "{name}" AS SELECT *, {", ".join(later)} FROM {relation}'
             )
 
 

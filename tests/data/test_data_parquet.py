@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "stp"
 WRITERS = ("to_parquet", "write_table")
 READERS = ("read_table", "read_parquet", "read_schema", "ParquetFile")
 OF_OTHERS = (
-    "fetch/generators",  # imitate the files of others
+    "datasets",  # imitate the files of others
     "inspect/track_columns.py",
     "prepare/track_readers/detections.py",
     "export/checking.py",  # of a bundle whose members have checksums

@@ -6,7 +6,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data.scv_look import DEPTH, GROUND, MEDIVAC, RADII
-from stp.fetch.generators.scv_scenarios import (
+from stp.datasets.scv.scenarios import (
     LIMIT,
     MARINE_REACH,
     SCENARIOS,

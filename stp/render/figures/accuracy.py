@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.errors import StpError
+from stp.options.protocols import RELEASED
 from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
@@ -21,7 +22,7 @@ AXES = {
     "horizon": "prediction horizon [s]",
     "people": "people in a scenario, at least",
 }
-SCALED = "under atlas-paper noise is divided by the annotations per second, as in its released code"
+SCALED = f"under {RELEASED} noise is divided by the annotations per second, as in its released code"
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
