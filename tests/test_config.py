@@ -1,16 +1,17 @@
 """Configuration says no, once and clearly, and names the nearest that exists."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from stp.core import fingerprint
-from stp.core.errors import StpError
-from stp.plan import config, strict
-from stp.plan.dataset import Counts
+from stp.core import fingerprint, leaves
+from stp.core.errors import ConfigurationError, StpError
+from stp.plan import config, removed, strict
+from stp.plan.dataset import Counts, Release
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
@@ -356,3 +357,23 @@ def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explai
     assert counts.official == {"train": 90, "test": 21}
     estimated = counts.model_copy(update={"estimated": ("test",)})
     assert estimated.official == {"train": 90}
+
+
+@pytest.mark.parametrize("name", removed.FILES)
+def test_files_that_nothing_reads_any_more_are_named(name: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(CONFIG_FOLDER, tmp_path / "config"))
+    (folder / name).write_text("[]")
+    with pytest.raises(ConfigurationError, match=re.escape(str(folder / name))) as error:
+        config.load(DEMO, folder)
+    assert removed.FILES[name] in error.value.remedy
+
+
+@pytest.mark.parametrize("name", removed.GENERATORS)
+def test_the_name_that_a_generator_had_leads_to_that_of_today(name: str) -> None:
+    release = {"source": "synthetic", "generator": name}
+    with pytest.raises(StpError, match=f"generator is '{name}'") as error:
+        strict.check(Release, release, "d.yaml")
+    today = removed.GENERATORS[name]
+    assert error.value.expected.startswith(today)
+    assert strict.check(Release, {**release, "generator": today}, "d.yaml").generator == today
+    assert leaves.generator(today) in leaves.generators()
