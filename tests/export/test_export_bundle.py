@@ -392,7 +392,10 @@ def test_a_store_of_an_older_version_is_exported(tmp_path):
     files = {path.relative_to(tmp_path / "now") for path in (tmp_path / "now").rglob("*.csv")}
     assert len(files) >= 4
     for path in files:
-        assert (tmp_path / "before" / path).read_text() == (tmp_path / "now" / path).read_text()
+        before, now = ((tmp_path / when / path).read_text() for when in ("before", "now"))
+        if path.name == "conventions.csv":  # which did not say what compares sets
+            now = now.replace(",False,True,", ",,True,")
+        assert before == now
 
 
 def test_a_bundle_of_an_older_version_is_read(bundle):
