@@ -56,6 +56,11 @@ COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 
 
+LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
+OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
+"""Raw files of ERA5-Land and ORAS5, as `ChaosbenchOptions.parts` are those of ERA5."""
+
+
 @dataclass(frozen=True)
 class ChaosbenchOptions:
     """Options of the reader; the defaults are those of the paper and its released code.
@@ -81,7 +86,6 @@ class ChaosbenchOptions:
             9.80665 m s-2, whatever it was.
         land: variables of ERA5-Land, channels after those on levels.
         ocean: variables of ORAS5, channels after these.
-        land_parts, ocean_parts: as `parts`, of the streams of these.
         ocean_month: whether a day shows the mean of its own month, as "published", most of which is
             still to come on the 1st; or "lagged", of the month before. The first month of all
             has none before it, and shows itself.
@@ -116,8 +120,6 @@ class ChaosbenchOptions:
     gravity: float = 9.81
     land: list[str] = field(default_factory=list)
     ocean: list[str] = field(default_factory=list)
-    land_parts: str = "chaosbench/lra5/lra5_chunks.tar.gz.*"
-    ocean_parts: str = "chaosbench/oras5/oras5_chunks.tar.gz.*"
     ocean_month: Literal["published", "lagged"] = "published"
     window_days: int | None = None
     published_climatology: list[int] | None = None
@@ -349,11 +351,11 @@ def _surface(
     """The streams of land and ocean, as far as variables of them are wanted."""
     found = []
     if options.land:
-        names = _names(raw, options.land_parts)
+        names = _names(raw, LAND_PARTS)
         of = {day: day for day in days}
         found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
     if options.ocean:
-        names = _names(raw, options.ocean_parts)
+        names = _names(raw, OCEAN_PARTS)
         of = {day: month_of(day) for day in days}
         if options.ocean_month == "lagged":
             of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
