@@ -100,7 +100,9 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
             match = PATH.fullmatch(item) if isinstance(item, str) else None
             if match is None or not _is_date(match["day"]):
                 raise RawFileError(
-                    path, str(item)[:100], expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5"
+                    path,
+                    repr(str(item)[:100]),
+                    expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5",
                 )
             if item in seen:
                 raise StpError(
