@@ -57,10 +57,22 @@ class ConfigurationError(StpError):
 
 
 class RawFileError(StpError):
-    """A raw file is damaged, or holds something else."""
+    """A raw file is damaged, or holds something else than it should.
+
+    Args:
+        path: of the file, or the name of a part of it.
+        problem: what is wrong with it.
+        expected: what it should hold.
+        remedy: what to do about it.
+    """
 
     def __init__(
-        self, path: Path, problem: str, *, expected: str = "", remedy: str = "fetch the file again"
+        self,
+        path: Path | str,
+        problem: str,
+        *,
+        expected: str = "",
+        remedy: str = "fetch the file again",
     ) -> None:
         super().__init__(f"{path}: {problem}", expected=expected, remedy=remedy)
 
