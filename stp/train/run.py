@@ -57,9 +57,9 @@ def run(job: Job) -> Extras:
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
             unless set: less memory, the same gradient but for rounding and what is drawn),
             ``recompute`` (false; forget what the backward pass needs and compute it twice: less
-            memory, the same gradient), ``slow_step_s`` (0; a pause after each step, for tests),
-            ``ranks`` (where the processes that share this training meet, see
-            stp.train.distributed), ``raw_roots`` (folders that are searched for given weights).
+            memory, the same gradient), ``ranks`` (where the processes that share this training
+            meet, see stp.train.distributed), ``raw_roots`` (folders that are searched for given
+            weights).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
