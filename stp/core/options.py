@@ -59,7 +59,8 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
         if needed and name not in given:
             raise ConfigurationError(f"{where}: {name} is missing", remedy=f"set {name}")
     try:
-        return _adapter(kind).validate_json(json.dumps(given), strict=True)
+        built: T = _adapter(kind).validate_json(json.dumps(given), strict=True)
+        return built
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         hints = get_type_hints(kind, include_extras=True)
@@ -70,7 +71,7 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
 
 
 @functools.cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(with_config(ConfigDict(allow_inf_nan=False))(kind))
 
 

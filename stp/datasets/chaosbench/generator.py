@@ -19,8 +19,9 @@ from string import ascii_lowercase
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pydantic
 import zarr
-from pydantic import Field, NonNegativeInt
+from pydantic import NonNegativeInt
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -59,7 +60,7 @@ class WorldOptions:
     degrees: float = 1.5
     levels: tuple[int, ...] = LEVELS
     variables: tuple[str, ...] = VARIABLES
-    first_year: Annotated[int, Field(ge=1700, le=2200)] = 1979
+    first_year: Annotated[int, pydantic.Field(ge=1700, le=2200)] = 1979
     seed: NonNegativeInt = 0
     part_mb: float = 42_900
 
@@ -107,7 +108,7 @@ class DaysOptions(WorldOptions):
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
-    days: Annotated[int, Field(ge=1, le=366)] | None = None
+    days: Annotated[int, pydantic.Field(ge=1, le=366)] | None = None
     land: tuple[str, ...] = ()
     ocean: tuple[str, ...] = ()
     store: bool = False
