@@ -502,7 +502,7 @@ class MatchedRow(KeyRow, _Comparison):
     sd: Annotated[float | None, "Standard deviation over drawings; NULL where nothing was drawn."]
     repeats: Annotated[int, "Drawings; their seeds are 0, 1, ...; 0 where all clips are taken."]
     reason: Reason
-    scores_fingerprint: ScoresFingerprint
+    scores_fingerprint: Annotated[str | None, "Fingerprint of the score artefact; see artefacts."]
 
 
 @dataclass(frozen=True, kw_only=True)

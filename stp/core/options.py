@@ -59,7 +59,9 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
         if needed and name not in given:
             raise ConfigurationError(f"{where}: {name} is missing", remedy=f"set {name}")
     try:
-        built: T = _adapter(kind).validate_json(json.dumps(given), strict=True)
+        built: T = _adapter(kind).validate_json(  # type: ignore[arg-type]
+            json.dumps(given), strict=True
+        )
         return built
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
