@@ -8,12 +8,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = [
-    *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
+    *["core", "options", "tasks", "plan", "page", "data", "tracks", "models", "metrics"],
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
     *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],
     *["forecast", "verbs"],
-    *["datasets"],
+    *["datasets", "suites"],
     *["cli", "job_client", "job_server", "__main__"],
 ]
 """docs/development.md says what each is for. The last are the doors: modules outside all folders,

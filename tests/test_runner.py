@@ -228,7 +228,7 @@ except StpError as error:
         ),
         pytest.param(
             "score", "metrics.beside", METRIC, "conventions/beside.yaml",
-            {"suites/predbench.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")},
+            {"suites/predbench/suite.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")},
             marks=IN_PROCESSES,
         ),
         pytest.param(

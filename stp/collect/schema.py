@@ -413,7 +413,7 @@ class DimensionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRow:
-    """Values printed in the papers, to compare with; see config/published/README.md. Keys of a
+    """Values printed in the papers, to compare with; see config/suites/README.md. Keys of a
     setting are NULL where the paper says nothing: as the dataset has it.
     """
 

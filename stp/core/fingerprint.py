@@ -198,9 +198,9 @@ class Sources:
         return self._modules[module]
 
     def _file(self, module: str) -> tuple[str, bool] | None:
-        """A module's file; see `module_files`."""
+        """A module's file; see `_module_files`."""
         if self._files is None:
-            self._files = module_files(self.folder)
+            self._files = _module_files(self.folder)
         return self._files.get(module)
 
     def _read(self, module: str) -> "_Module | None":
@@ -261,7 +261,7 @@ def _submodules(package: str, folder: Path) -> list[str]:
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
 
 
-def module_files(folder: Path) -> dict[str, tuple[str, bool]]:
+def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
     """Map the modules of the package to their files: (path, is it a package).
 
     They are listed at once: a plan asks for thousands of names, of which most are functions. Those
@@ -295,7 +295,7 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
     Raises:
         SyntaxError: a module is not Python.
     """
-    files, memory = module_files(folder), remembered(folder, "definitions", *_READERS)
+    files, memory = _module_files(folder), remembered(folder, "definitions", *_READERS)
     found = {
         module: memory.of(module, Path(files[module][0]).read_bytes(), definitions)
         for module in modules

@@ -14,6 +14,7 @@ from stp.plan.removed import refuse_files
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
+    SUITE_FILE,
     Json,
     S,
     Strict,
@@ -25,7 +26,7 @@ from stp.plan.strict import (
     read_yaml,
     remember,
 )
-from stp.plan.suite import Suite, read_suites
+from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
@@ -151,7 +152,7 @@ def _check_kinds(
         known = [*model.variants, *model.grids]
         check_known(case.variant, known, f"variant of {name}", where)
     samples = datasets[tested_on].samples
-    if case.keep is not None and samples.rollout is None:
+    if case.keep is not None and samples.cores.rollout is None:
         raise StpError(
             f"{where}: keep {case.keep} of {name} on {tested_on}",
             expected=f"all forecasts of {model.kind} to be stored",
@@ -165,11 +166,11 @@ def _check_kinds(
         )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
-    protocols = dict(samples.protocols)
+    protocols = samples.protocols
     given = case.variant in model.variants and model.variants[case.variant].is_given
     for key, value, needed in (
         ("subset", case.subset, True),
-        ("train_subset", case.train_subset, model.fit in samples.train and not given),
+        ("train_subset", case.train_subset, model.fit in samples.fits and not given),
     ):
         if protocols and needed and value not in protocols:
             raise StpError(
@@ -216,8 +217,10 @@ def load(
         check_known(name, datasets, "dataset", f"{where}: prepared")
     check_own_modules()
     suites = read_suites(folder / "suites")
+    if not wanted.suite:
+        wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
-    suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"
+    suite = suites[wanted.suite]
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(
@@ -231,7 +234,7 @@ def load(
         if dataset.metrics and name in suite.datasets:
             raise StpError(
                 f"{declared[name]}: metrics",
-                expected=f"none: {table} says what is scored on {name}",
+                expected=f"none: {suite.folder / SUITE_FILE} says what is scored on {name}",
                 remedy="take them out, or give your own data another name",
             )
     for dimension, cells in wanted.dimensions.items():

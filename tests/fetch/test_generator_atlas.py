@@ -19,6 +19,9 @@ from stp.prepare.tracks import TracksOptions, read_recording
 from stp.tracks.prepared import Place
 from stp.tracks.tracks import check_detections, check_speed, joined
 
+TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
+"""Of the files of ATC, and of resampled ones of THÖR."""
+
 CROWD = {"format": "ewap", "files": ["a.txt"], "goals": [[0, 2], [20, 9]], "waves": 2, "seed": 1}
 CHASING = {"situation": "chasing", "path": "a.ndjson", "times": 2}
 
@@ -88,7 +91,7 @@ def test_people_walk_as_people_do_and_keep_apart(tmp_path):
 READERS = {
     "ewap": lambda path: ewap.read(path, step=10, dt=0.4),
     "trajnetpp": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-    "atc": lambda path: detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4).tracks,
+    "atc": lambda path: detections.read(path, TIME_FIRST, metres=0.001, step=1, dt=0.4).tracks,
     "qualisys": lambda path: qualisys.read(path).decimated(40),
 }
 

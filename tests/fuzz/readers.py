@@ -369,7 +369,7 @@ def read_film(path: Path) -> None:
 
 
 def write_published(path: Path) -> None:
-    text = (CONFIG_FOLDER / "published" / "predbench.csv").read_text()
+    text = (CONFIG_FOLDER / "suites" / "predbench" / "published.csv").read_text()
     path.write_text("\n".join(text.splitlines()[:12]) + "\n")
 
 

@@ -103,7 +103,7 @@ def as_grid(compared: Facts, plan: "Plan", name: str) -> Grid:
             *page.legend,
         ],
         made_from=f"Made by `{table_command(scale, name)}` from `config/` and "
-        f"`config/published/{about.facts.file}`.",
+        f"`{about.facts.file}` of the suite.",
     )
 
 

@@ -16,6 +16,13 @@ from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.tracks import prepared
 
+FIGURE = {
+    "of_case": False,
+    "about": "errors over observation, noise or horizon",
+    "caption": "Errors over the observation length, the added noise or the prediction horizon",
+    "of_scenarios": True,
+}
+
 AXES = {
     "observe": "observation [s]",
     "noise": "added noise, standard deviation [m]",

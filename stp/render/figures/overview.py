@@ -13,6 +13,12 @@ from stp.render.figures.panels import finish, in_words, legend, legend_height
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
+FIGURE = {
+    "of_case": False,
+    "about": "all scores of all models",
+    "caption": "All scores of all models, in the conventions of the paper's columns",
+}
+
 PER_ROW = 12
 """Axes beside each other; a case is never split, unless it has more."""
 HIGHLIGHTED = 5

@@ -9,7 +9,7 @@ HEAD = """\
 # Metrics
 
 Written by `stp list metrics --page docs/metrics.md` from `config/conventions/` and
-`config/suites/predbench.yaml`; a test compares. `stp list metrics` prints the same.
+`config/suites/predbench/suite.yaml`; a test compares. `stp list metrics` prints the same.
 
 A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
 as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
@@ -88,7 +88,7 @@ need a plan.
 
 Write `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is a short
 example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under `also` or
-`columns` of `config/suites/predbench.yaml`, or under `metrics` of your own dataset. A metric
+`columns` of `config/suites/predbench/suite.yaml`, or under `metrics` of your own dataset. A metric
 computes statistics of single samples; sums over clusters, intervals and bounded memory follow
 from these ([own_metrics.md](own_metrics.md)).
 """
