@@ -15,6 +15,7 @@ from stp.plan.dataset import Counts, Release
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, entries, merge, read_yaml
+from stp.plan.suite import Suite
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
@@ -363,13 +364,23 @@ def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explai
     assert estimated.official == {"train": 90}
 
 
-@pytest.mark.parametrize("name", removed.FILES)
-def test_files_that_nothing_reads_any_more_are_named(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pattern", removed.FILES)
+def test_files_that_nothing_reads_any_more_are_named(pattern: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(CONFIG_FOLDER, tmp_path / "config"))
-    (folder / name).write_text("[]")
-    with pytest.raises(ConfigurationError, match=re.escape(str(folder / name))) as error:
+    path = folder / pattern.replace("*", "scv")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[]")
+    with pytest.raises(ConfigurationError, match=re.escape(str(path))) as error:
         config.load(DEMO, folder)
-    assert removed.FILES[name] in error.value.remedy
+    assert error.value.remedy == removed.FILES[pattern]
+
+
+@pytest.mark.parametrize(("kind", "key"), removed.KEYS)
+def test_a_key_that_went_leads_to_what_replaces_it(kind: str, key: str) -> None:
+    (checked,) = (one for one in (Suite,) if one.__name__ == kind)
+    with pytest.raises(StpError, match=f"s.yaml: {key} is no more") as error:
+        strict.check(checked, {key: "x"}, "s.yaml")
+    assert error.value.remedy == removed.KEYS[kind, key]
 
 
 @pytest.mark.parametrize("name", removed.GENERATORS)

@@ -7,10 +7,16 @@ from pydantic_core import PydanticCustomError
 from stp.core.errors import ConfigurationError
 
 FILES = {
-    "equivalent.yaml": "`stp accept WORDS --reason TEXT` takes artefacts of older code as current",
-    "search": "`grids:` of a model declares variants with several values of an option",
+    "equivalent.yaml": "delete it; `stp accept` takes artefacts of older code as current",
+    "search": "delete it; `grids:` of a model declares variants with several values of an option",
+    "suites/*.yaml": "move it to suites/NAME/suite.yaml",
+    "suites/*/*.sql": "move it to suites/NAME/views/",
+    "published/*.csv": "move it to suites/NAME/published.csv",
+    "*_findings/*.sql": "move it to suites/NAME/findings/",
 }
-"""File or folder of the configuration -> what replaces it."""
+"""Files or folders of the configuration -> what to do."""
+KEYS = {("Suite", "published"): "the file is suites/NAME/published.csv, without a key"}
+"""Class and key -> what replaces it."""
 GENERATORS = {
     "atlas_crowd": "atlas.crowd",
     "atlas_situation": "atlas.situation",
@@ -27,11 +33,9 @@ def refuse_files(folder: Path) -> None:
     Raises:
         ConfigurationError: it names what replaces them.
     """
-    for name, today in FILES.items():
-        if (folder / name).exists():
-            raise ConfigurationError(
-                f"{folder / name}: nothing reads it any more", remedy=f"delete it; {today}"
-            )
+    for pattern, remedy in FILES.items():
+        for path in sorted(folder.glob(pattern)):
+            raise ConfigurationError(f"{path}: nothing reads it any more", remedy=remedy)
 
 
 def current_generator(name: str) -> str:

@@ -17,6 +17,7 @@ from stp.core.limits import Limits, limits, require
 from stp.core.options import shown
 from stp.core.project import config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
+from stp.plan.removed import KEYS
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -280,6 +281,8 @@ def check(kind: type[S], value: Any, where: str) -> S:
         keys = [str(part) for part in problem["loc"]]
         name = ".".join(keys)
         if problem["type"] == "extra_forbidden":
+            if today := KEYS.get((kind.__name__, name)):
+                raise StpError(f"{where}: {name} is no more", remedy=today) from None
             known = _fields_at(kind, problem["loc"][:-1])
             raise StpError(
                 f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
