@@ -27,24 +27,47 @@ class StpError(Exception):
         super().__init__("\n".join(lines))
 
 
-class ArtefactError(StpError):
-    """A file of an artefact is missing, damaged, or holds something else.
+class FileError(StpError):
+    """A file is missing, damaged, or holds something else.
 
     Args:
-        path: of the file or folder.
+        path: of the file or folder, or the name of a part of it.
         problem: what is wrong with it.
         expected: what it should hold.
-        remedy: what to do, if it is something else than to have the artefact made again.
+        remedy: what to do, if it is not the usual remedy of the class.
     """
 
     def __init__(
-        self, path: Path, problem: str, *, expected: str = "", remedy: str | None = None
+        self, path: Path | str, problem: str, *, expected: str = "", remedy: str | None = None
     ) -> None:
         super().__init__(
             f"{path}: {problem}",
             expected=expected,
-            remedy=again(artefact_of(path)) if remedy is None else remedy,
+            remedy=self.usual_remedy(path) if remedy is None else remedy,
         )
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """What to do about a file of this kind."""
+        return ""
+
+
+class ArtefactError(FileError):
+    """A file that a stage has written is missing, damaged, or holds something else."""
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """Have the artefact made again."""
+        return again(artefact_of(Path(path)))
+
+
+class RawFileError(FileError):
+    """A raw file is missing, damaged, or holds something else."""
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """Get it again."""
+        return "fetch the file again"
 
 
 class ConfigurationError(StpError):
@@ -54,27 +77,6 @@ class ConfigurationError(StpError):
         self, what: str, *, expected: str = "", remedy: str = "change it in the configuration"
     ) -> None:
         super().__init__(what, expected=expected, remedy=remedy)
-
-
-class RawFileError(StpError):
-    """A raw file is damaged, or holds something else than it should.
-
-    Args:
-        path: of the file, or the name of a part of it.
-        problem: what is wrong with it.
-        expected: what it should hold.
-        remedy: what to do about it.
-    """
-
-    def __init__(
-        self,
-        path: Path | str,
-        problem: str,
-        *,
-        expected: str = "",
-        remedy: str = "fetch the file again",
-    ) -> None:
-        super().__init__(f"{path}: {problem}", expected=expected, remedy=remedy)
 
 
 def artefact_of(path: Path) -> Path:

@@ -11,13 +11,13 @@ for each `MappedRows`: a store of any size is opened at once, and what is not re
 """
 
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stp.core.errors import ArtefactError, StpError
+from stp.core.json_files import read_json
 from stp.data import chunk_sums
 from stp.data.recorded import check_recorded
 
@@ -199,14 +199,7 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
     """
     path = folder / "zarr.json"
     check_recorded(path)
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ArtefactError(
-            path,
-            "missing" if isinstance(error, FileNotFoundError) else str(error),
-            expected=f"the metadata of a Zarr v3 {kind}",
-        ) from error
+    meta = read_json(path, dict, f"the metadata of a Zarr v3 {kind}")
     if meta.get("zarr_format") != 3 or meta.get("node_type") != kind:
         raise ArtefactError(path, f"not a Zarr v3 {kind}", expected=f"node_type {kind}")
     return meta

@@ -164,7 +164,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
     for split, file in LISTS.items():
         path = raw.find(f"{FOLDER}/{file}")
         expected = '{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}'
-        content = read_json(path, dict, expected, "fetch it again")
+        content = read_json(path, dict, expected, error=RawFileError)
         try:
             for view, frames in content.items():
                 if not PICTURE.fullmatch(f"{view}/im_0.jpg") or not whole(frames, 1, MOST_FRAMES):

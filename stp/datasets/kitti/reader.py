@@ -105,7 +105,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
     drives: list[Drive] = []
     for split in SPLITS:
         path = find_list(LIST.format(split))
-        listed = read_json(path, dict, LISTED, "fetch it again")
+        listed = read_json(path, dict, LISTED, error=RawFileError)
         if not all(whole(n, 1) for n in listed.values()):
             raise _bad_list(path, "something else than drives with numbers of frames")
         drives += [Drive(split, name, length) for name, length in listed.items()]

@@ -125,13 +125,13 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
     logs: list[Log] = []
     for split in LISTED:
         path = find_list(LIST.format(split))
-        expected, remedy = "a JSON object {log: [pictures]}", "fetch it again"
-        listed = read_json(path, dict, expected, remedy)
+        expected = "a JSON object {log: [pictures]}"
+        listed = read_json(path, dict, expected, error=RawFileError)
         if not all(
             isinstance(names, list) and names and all(isinstance(name, str) for name in names)
             for names in listed.values()
         ):
-            raise StpError(f"{path}: no list of pictures", expected=expected, remedy=remedy)
+            raise RawFileError(path, "no list of pictures", expected=expected)
         logs += [make_log(split, name, names, str(path)) for name, names in listed.items()]
     names = [log.drive.name for log in logs]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -106,10 +106,10 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     lists = {}
     for split, file in LISTS.items():
         path = raw.find(file)
-        expected, remedy = "a JSON list of names of hdf5 files", "fetch it again"
-        names = read_json(path, list, expected, remedy)
+        expected = "a JSON list of names of hdf5 files"
+        names = read_json(path, list, expected, error=RawFileError)
         if not all(isinstance(name, str) for name in names):
-            raise StpError(f"{path}: no list of names", expected=expected, remedy=remedy)
+            raise RawFileError(path, "no list of names", expected=expected)
         lists[split] = names
     listed = [name for names in lists.values() for name in names]
     if len(set(listed)) != len(listed):

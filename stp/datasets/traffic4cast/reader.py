@@ -93,7 +93,7 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
     seen: dict[str, str] = {}
     for split, name in LISTS.items():
         path = raw.find(name)
-        listed = read_json(path, list, "a JSON list of files", "fetch it again")
+        listed = read_json(path, list, "a JSON list of files", error=RawFileError)
         if not listed:
             raise RawFileError(path, "no list of files", expected="a JSON list")
         for item in listed:
