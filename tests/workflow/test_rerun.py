@@ -107,7 +107,7 @@ def test_what_cannot_change_a_result_re_runs_nothing(checkout):
         ("stp/core/job.py", "", "\nCHANGED = 1\n"),
         ("stp/__init__.py", "", "\nCHANGED = 1\n"),
         ("stp/models/__init__.py", "", "\nCHANGED = 1\n"),
-        ("workflow/rules/render.smk", "mem_mb=2000", "mem_mb=3000"),
+        ("workflow/rules/collect.smk", "mem_mb=4000", "mem_mb=3000"),
         ("README.md", "", "\nMore.\n"),
     ]:
         checkout.edit(name, old, new)
