@@ -1,24 +1,40 @@
-"""How often rain is predicted and observed: scores at each rate, by square."""
+"""How reliable forecasts of rain are by its rate: the fractions skill score of each model."""
 
 from pathlib import Path
 
-from stp.page.figure_style import paper_size
-from stp.render.figures.panels import finish, panels
-from stp.render.figures.reading import read
+from matplotlib.figure import Figure
+
+from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import finish
+from stp.render.figures.reading import Scores, at_leads, read
 
 FIGURE = {
     "of_case": True,
-    "about": "scores by rain rate",
-    "caption": "The fractions skill score of each model",
+    "about": "skill by rain rate",
+    "caption": "The fractions skill score over squares of 5 x 5 pixels by rain rate",
 }
+CONVENTION = "fss.scale5"
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
     scores = read(manifest, results)
     with paper_size():
-        columns = list(scores.columns(str(case)))
-        figure, axes = panels(len(columns), 1.85)
-        for place, column in zip(axes, columns, strict=True):
-            place.set_title(scores.heading(str(case), column))
-        finish(figure, out, [scores.about([str(case)])])
+        finish(draw(scores, str(case)), out, [scores.about([str(case)])])
+
+
+def draw(scores: Scores, case: str) -> Figure:
+    """Draw a line for each model, at the first lead time."""
+    figure = new_figure(TEXT_WIDTH, 2)
+    axes = figure.subplots()
+    for model, values in at_leads(scores, case, CONVENTION).items():
+        points = sorted(
+            (rate, value.value)
+            for (_, rate, lead), value in values.items()
+            if rate is not None and lead == 1 and value.value is not None
+        )
+        axes.plot(*zip(*points, strict=True), marker="o", label=model)
+    axes.set_xlabel("mm/h")
+    axes.set_title(scores.title(case))
+    axes.legend(frameon=False)
+    return figure
