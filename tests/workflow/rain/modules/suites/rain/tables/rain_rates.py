@@ -27,10 +27,10 @@ def render_rain_rates(manifest: Path, out: Path) -> None:
         [row["model"], row["tested_on"], row["convention"], row["threshold"], row["value"],
          row["n"], row["reason"]]
         for row in read_collected(collected).to_pylist()
-        if row["leads"] is None and row["threshold"] is not None
+        if row["statistic"] == "mean" and row["lead"] is None and row["leads"] is None
+        if row["threshold"] is not None
     ]  # fmt: skip
     shown = [["" if value is None else str(value) for value in row] for row in rows]
-    section = Section(
-        "All rates", list(HEADER), shown, [False, False, False, True, True, True, False]
-    )
-    write(out, HEADER, rows, Grid(name=out.stem, title="Rain rates", sections=[section]))
+    numeric = [name in ("rate", "value", "n") for name in HEADER]
+    section = Section("All rates", list(HEADER), shown, numeric)
+    write(out, HEADER, rows, Grid(name=out.stem, title="Rain rates", intro=[], sections=[section]))
