@@ -103,7 +103,12 @@ class Run:
             results = workflow_files.results_of(plan)
             folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
             restore_receipts(plan)
-            called.plainly(made.write_outdated, *folders, Path(COPIES), RESULTS / "plan")
+            called.plainly(
+                made.write_outdated,
+                *folders,
+                Path(COPIES),
+                *(RESULTS / name for name in ("plan", "profile")),
+            )
             resume.tell_of_owner(Path.cwd())
         config["whose_bytes"] = run.whose
         config["captions"] = {"figures": {name: kind.caption for name, kind in KINDS.items()}}

@@ -98,6 +98,7 @@ def test_deleted_receipts_are_put_back_before_jobs_are_planned(private: Checkout
 @pytest.mark.long(part="reruns")
 def test_scales_by_turns_make_their_tables_and_leave_those_of_each_other(private: Checkout) -> None:
     other_scale(private)
+    private.make_table()
     before, text = private.receipts(), (private.folder / TABLE).read_text()
     done = private.snakemake(targets=(FINDINGS,))
     assert done.returncode == 0, done.stdout
