@@ -53,7 +53,7 @@ def test_without_metadata_only_what_an_edit_reaches_is_made_again(made: Checkout
     for path, edit, reached in (
         ("stp/render/tables/paper_table.py", "\nCHANGED = 1\n", RENDERED),
         ("stp/render/tables/findings.py", "\nCHANGED = 1\n", Counter()),
-        ("config/published/predbench.csv", PRINTED, COLLECTED + RENDERED),
+        ("config/suites/predbench/published.csv", PRINTED, COLLECTED + RENDERED),
     ):
         made.edit(path, new=edit)
         assert made.planned() == reached, path

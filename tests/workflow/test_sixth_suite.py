@@ -8,6 +8,7 @@ import csv
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -78,7 +79,7 @@ def test_a_package_of_other_people_adds_it(tmp_path: Path) -> None:
         "[stp.extensions]\nrain = rain_lab\n"
     )
     done = subprocess.run(
-        [*("python", "-m", "stp", "plan", "--configfile"), str(RAIN / "rain-demo.yaml"), "--list"],
+        [sys.executable, "-m", "stp", "plan", "--configfile", RAIN / "rain-demo.yaml", "--list"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"},
         capture_output=True,
