@@ -339,6 +339,14 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     return suites
 
 
+OF_ALL = {
+    "convention_effects": SuiteTable(
+        about="how far the choice of a convention moves ranks", printed="none"
+    )
+}
+"""Tables of every suite."""
+
+
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
     """Name the suite of a scale file that names none: that of its dimensions."""
     owners = (
@@ -366,14 +374,6 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
         expected=f"a dimension with `own_data: {kind}` in config/suites",
         remedy="name the suite in the scale file",
     )
-
-
-OF_ALL = {
-    "convention_effects": SuiteTable(
-        about="how far the choice of a convention moves ranks", printed="none"
-    )
-}
-"""Tables of every suite."""
 
 
 def suites_with(table: str) -> dict[str, Suite]:

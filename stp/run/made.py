@@ -119,6 +119,7 @@ def copy_table(table: Path, copy: Path) -> None:
 if __name__ == "__main__":
     verb, *words = sys.argv[1:]
     if verb == "note":
-        write_note(words[0], *map(Path, words[1:2]), files=map(Path, words[2:]))
+        digest, note, *files = words
+        write_note(digest, Path(note), map(Path, files))
     else:
         copy_table(*map(Path, words))

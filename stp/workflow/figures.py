@@ -190,8 +190,7 @@ class Figures:
         Raises:
             StpError: the scale does not have it.
         """
-        dimension = wildcards.get("dimension") or self.on_maps
-        return require_dimension(self.plan, dimension)
+        return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
         """A digest of all that a figure is made from, whatever the case.

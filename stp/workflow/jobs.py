@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
-from stp.plan.artefacts import PERCEPTUAL
+from stp.plan.artefacts import PERCEPTUAL, Artefact
 from stp.plan.cells import Plan
 from stp.run.cluster.resources import SITE_RESOURCES, JobResources
 from stp.run.cluster.site import Site
@@ -154,7 +154,7 @@ class Jobs:
                 )
             require_dimension(self.plan, dimension)
             study = load_item(BestOf, BEST_OF_FILE, scale)
-            kept = {}
+            kept: dict[tuple[str, str], Artefact] = {}
             for made in self.plan.cells:
                 cell = made.cell
                 own = cell.dimension == dimension and cell.trained_on == cell.tested_on

@@ -145,8 +145,8 @@ class Tables:
     def __iter__(self) -> Iterator[Table]:
         yield from (self._of_dimension(name) for name in self.manifests)
         for dimension in self.manifests:
-            for name, about in self.suite.dimensions[dimension].tables.items():
-                yield self._answered(name, about) if about.study else self._of_rows(name, about)
+            for name, of_rows in self.suite.dimensions[dimension].tables.items():
+                yield (self._answered if of_rows.study else self._of_rows)(name, of_rows)
         for name, about in {**OF_ALL, **self.suite.tables}.items():
             if about.facts:
                 yield self._of_facts(name, about)
@@ -292,7 +292,6 @@ class Tables:
             made_from=lambda: [
                 self._code(*facts.modules(self.plan, name)),
                 self._configured(),
-                checksum(self.suite_file),
                 scale,
                 receipts,
             ],
@@ -324,8 +323,8 @@ class Tables:
 
     def _configured(self) -> dict[str, str]:
         """Checksums of what tables of printed facts are made from."""
-        folders = [*(CONFIG_FOLDER / folder for folder in CONFIGURED), self.suite.folder]
-        files = [file for folder in folders for file in folder.iterdir() if file.is_file()]
+        folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
+        files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
         return {f"{file.parent.name}/{file.name}": checksum(file) for file in files}
 
     @property

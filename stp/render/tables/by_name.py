@@ -1,7 +1,4 @@
-"""The module of a table is found by the table's name. Planning uses it: it imports nothing heavy.
-
-Generic tables lie in this room, and those of one suite in the folder of that suite.
-"""
+"""The module of a table is found by the table's name. Planning uses it: it imports little."""
 
 import importlib
 from pathlib import Path
@@ -14,7 +11,7 @@ ROOM = "stp.render.tables"
 
 
 def module_of(table: str) -> str:
-    """The name of a table's module.
+    """The name of a table's module: of this room, or of a suite.
 
     Raises:
         StpError: there is no such module, or there are two.
@@ -22,11 +19,20 @@ def module_of(table: str) -> str:
     names = leaves.names_in(ROOM)
     if table not in names:
         raise StpError(
-            f"there is no module of the table {table}",
-            expected=f"{ROOM}.{table}, or stp.suites.<suite>.tables.{table}",
+            f"the table {table} has no module",
+            expected=f"{table}.py in stp/render/tables, or in the folder tables of its suite",
             remedy=nearest(table, names),
         )
     return leaves.module_of(ROOM, table)
+
+
+def imported(table: str) -> ModuleType:
+    """Import a table's module.
+
+    Raises:
+        StpError: there is none.
+    """
+    return importlib.import_module(module_of(table))
 
 
 def render(table: str, source: Path, out: Path) -> None:
@@ -41,12 +47,3 @@ def render(table: str, source: Path, out: Path) -> None:
         StpError: there is no such table, or a file is missing or damaged; nothing is written.
     """
     getattr(imported(table), f"render_{table}")(source, out)
-
-
-def imported(table: str) -> ModuleType:
-    """Import a table's module.
-
-    Raises:
-        StpError: there is none.
-    """
-    return importlib.import_module(module_of(table))
