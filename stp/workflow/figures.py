@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.fingerprint import digest
-from stp.kinds.kind import Kind
 from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_digest
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
 from stp.run.workflow_files import results_of
+from stp.tasks.task import Task
 from stp.workflow.jobs import require_dimension
 
 DRAWN = ("dimension", "cells", "names", "tables")
@@ -134,7 +134,7 @@ class Figures:
         of_maps = [name for name in self.manifests if self._kind(name).pictures == "trajectories"]
         return of_maps[0] if of_maps else None
 
-    def _kind(self, dimension: str) -> Kind:
+    def _kind(self, dimension: str) -> Task:
         case = self.plan.config.scale.dimensions[dimension].cases()[0]
         return self.plan.recipes.samples(case.tested_on)
 

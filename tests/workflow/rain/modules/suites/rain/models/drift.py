@@ -1,10 +1,12 @@
 """Rain that drifts on as it did between the last two context frames."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Moves the last frame by whole pixels, at most two, each lead time. Nothing to fit.
 
     Args:
@@ -14,7 +16,7 @@ class Model(nn.Module):
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
-        super().__init__()
+        super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
