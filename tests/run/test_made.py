@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,16 @@ def python(monkeypatch: pytest.MonkeyPatch):
         runpy.run_module("stp.run.made", run_name="__main__")
 
     return run
+
+
+def test_what_is_outdated_has_an_input_newer_than_results_of_any_clock(
+    note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(made, "OUTDATED", tmp_path / "plan" / "outdated")
+    for moment in (0, time.time() - 10, time.time() + 3600):
+        for path in note.parent.iterdir():
+            os.utime(path, (moment, moment))
+        made.write_outdated(note.parent)
+        times = {path.stat().st_mtime for path in note.parent.iterdir()}
+        assert len(times) == 1, "none is newer than another"
+        assert made.OUTDATED.stat().st_mtime > max(times)
