@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say, say_wrote
 
 command = functools.partial(app.command, rich_help_panel="Stages")
 Targets = Annotated[
@@ -306,7 +306,7 @@ def render(
         from stp.render.tables import by_name
 
         by_name.render(study, manifest, out)
-        say(log, f"wrote {out}, and what belongs to it beside it")
+        say_wrote(log, out, ", and what belongs to it beside it")
     else:
         database = out.parent.parent / "results.duckdb"
         if not database.is_file():  # it is no output of the rule that collects
@@ -316,7 +316,7 @@ def render(
         for gap in gaps.glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
         remove(gaps)
-        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+        say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
 
 
 def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:

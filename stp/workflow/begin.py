@@ -18,7 +18,7 @@ from stp.plan.manifest import manifest_digest
 from stp.plan.strict import CONFIG_FOLDER, Json
 from stp.plan.suite import read_suites
 from stp.render.figures.kinds import KINDS
-from stp.run import called, made, workflow_files
+from stp.run import called, made, progress, workflow_files
 from stp.run.cluster import groups, resume, unbegun
 from stp.run.cluster.patience import be_patient
 from stp.run.cluster.site import Site
@@ -279,6 +279,7 @@ class Run:
         if workflow.local_exec:
             called.plainly(called.check_device, self.plan.config.scale.runtime)
         workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
+        progress.note_pages(workflow)
         return workflow.local_exec and not workflow.deployment_settings.deployment_method
 
     @property

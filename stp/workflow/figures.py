@@ -115,7 +115,7 @@ class Figures:
         """The files that stand for all figures of the scale."""
         results, found = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
-            if self._kind(dimension).pictures == "strips":
+            if self._task(dimension).pictures == "strips":
                 for case in self.plan.pictured(dimension):
                     found += [
                         f"figures/{dimension}/strips/{case}.png",
@@ -131,10 +131,10 @@ class Figures:
         Models that are tested on a dataset predict the same scenarios in all dimensions; the first
         one of the scale has most of them.
         """
-        of_maps = [name for name in self.manifests if self._kind(name).pictures == "trajectories"]
+        of_maps = [name for name in self.manifests if self._task(name).pictures == "trajectories"]
         return of_maps[0] if of_maps else None
 
-    def _kind(self, dimension: str) -> Task:
+    def _task(self, dimension: str) -> Task:
         case = self.plan.config.scale.dimensions[dimension].cases()[0]
         return self.plan.recipes.samples(case.tested_on)
 
