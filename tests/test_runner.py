@@ -13,6 +13,7 @@ import forked
 import pandas as pd
 import pytest
 import torch
+from standstill import slow_steps
 
 from stp.core import store
 from stp.core.errors import StpError
@@ -454,10 +455,12 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
     (made,) = cell(prepared, "convlstm").models
-    scale = merge(read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}})
+    scale = merge(read_yaml(TINY), {"runtime": {"checkpoint_every_s": 0}})
+    slow_steps(tmp_path, 1)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]
-    slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"])
+    slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"], env=environment)
     state = runner.state_folder(prepared, made.folder) / "training.pt"
     while slow.poll() is None and not state.exists():
         time.sleep(0.05)

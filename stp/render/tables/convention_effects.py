@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from stp.collect.layout import EVALUATION
 from stp.collect.opened import opened
+from stp.collect.schema import EVALUATION
 from stp.page.digits import number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
