@@ -113,7 +113,15 @@ def _first(
         except StpError as problem:
             problems.append(problem)
             manners = replace(manners, attempts=2, timeout_s=SECOND_TRY_S)
-    raise combined(problems, len(problems))
+    if len(problems) == 1:
+        raise problems[0]
+    names = " or ".join(file.file for file in files)
+    raise StpError(
+        f"no source of {names} can be reached:\n"
+        + "\n".join(f"  {problem.what}" for problem in problems),
+        expected="one of them",
+        remedy="; ".join(dict.fromkeys(problem.remedy for problem in problems if problem.remedy)),
+    )
 
 
 def _unpack(
