@@ -13,12 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from stp.collect.sample_files import SAMPLE_SCORES, sample_file, schema_of
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.core.parquet import read_table
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
 from stp.metrics.perceptual import LearnedMetric
 from stp.plan.manifest import Cell
@@ -290,20 +288,10 @@ def _table(
     conventions: list[str] | None = None,
 ) -> pa.Table:
     """Read some columns or conventions of a file; all unless given."""
-    try:
-        return pq.read_table(
-            folder / name,
-            columns=columns,
-            filters=[("convention", "in", conventions)] if conventions else None,
-            partitioning=None,
-            page_checksum_verification=True,
-        )
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise StpError(
-            f"{folder / name}: cannot be read ({error})",
-            expected="a Parquet file of a score artefact",
-            remedy=again(folder),
-        ) from None
+    rows = read_table(folder / name, columns)
+    if conventions:
+        rows = rows.filter(pc.is_in(rows["convention"], pa.array(conventions, pa.string())))
+    return rows
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:

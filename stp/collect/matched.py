@@ -17,10 +17,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.rows import MatchedRow
+from stp.collect.schema import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.collect.scores import read_parquet
 from stp.core.disk import beside
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_table
 from stp.core.receipts import check_file, making, require_receipt
 from stp.features.table import FEATURES
 from stp.metrics import frechet
@@ -208,8 +209,8 @@ def _read_cache(path: Path | None) -> DrawnDistances:
     if path is None or not path.is_file():
         return {}
     try:
-        rows = read_parquet(path).cast(_CACHE).to_pylist()
-    except (OSError, ValueError, pa.ArrowException):
+        rows = read_table(path, _CACHE).to_pylist()
+    except ArtefactError:
         return {}
     return {
         (row["scores_fingerprint"], row["convention"], row["n"], row["code"], row["making"]): (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from stp.collect.rows import PaperColumnRow
+from stp.collect.schema import PaperColumnRow
 from stp.plan.manifest import Manifest, variable_of
 from stp.plan.setting import read_shown
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 from stp.collect.cluster_sums import Place, read_sums
 from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
+from stp.core.parquet import read_table
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest, columns_of
@@ -135,11 +135,7 @@ def clips_of(cell: Cell) -> Clips:
     """
     scores = Path(cell.scores)
     require_receipt(scores)
-    table = pq.read_table(
-        scores / "sample_scores.parquet",
-        columns=["sample", "cluster"],
-        page_checksum_verification=True,
-    )
+    table = read_table(scores / "sample_scores.parquet", ["sample", "cluster"])
     of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
     clusters = [of[sample] for sample in sorted(of)]
     names = list(dict.fromkeys(clusters))

@@ -17,8 +17,6 @@ import pyarrow.compute as pc
 from stp.collect.cluster_sums import Place, Sums, read_sums, series_of
 from stp.collect.left_out import LeftOut, without_each
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.core.errors import StpError
-from stp.core.receipts import again
 from stp.metrics.metric import every_component, first_component
 from stp.options.score import Bootstrap
 from stp.plan.manifest import Cell
@@ -164,14 +162,7 @@ def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
 
 def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | None:
     for folder in cell.folders(("scores", "perceptual")):
-        try:
-            found = read_samples(folder, convention, variable)
-        except (OSError, pa.ArrowException, KeyError) as error:
-            raise StpError(
-                f"{folder / 'sample_scores.parquet'}: cannot be read ({error})",
-                expected="the scores of each test sample",
-                remedy=again(folder),
-            ) from None
+        found = read_samples(folder, convention, variable)
         if found is not None:
             return found[1]
     return None

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stp.collect.people_agreement import Agreement, with_people
+from stp.collect.people_agreement import with_people
+from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
 from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
@@ -109,7 +110,7 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
     }
 
 
-def rows(found: dict[str, OfDataset], people: Sequence[Agreement] = ()) -> list[tuple[Any, ...]]:
+def rows(found: dict[str, OfDataset], people: Sequence[AgreementRow] = ()) -> list[tuple[Any, ...]]:
     """A row for each dataset and distortion, see `HEADER`.
 
     Args:

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.core.parquet import read_table
 from stp.features.frames import CHOICES
 from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
@@ -141,9 +141,7 @@ def evaluate(
             where="predicted",
             threads=threads,
         )
-        rows = pq.read_table(
-            root / "out" / "scores.parquet", page_checksum_verification=True
-        ).to_pylist()
+        rows = read_table(root / "out" / "scores.parquet").to_pylist()
     missing = {
         name: f"the weights of {seen.network} are not there (see `stp list weights`)"
         for name, metric in about.items()

@@ -10,6 +10,7 @@ from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
 from stp.plan.metric import Metric
 from stp.plan.model import Model
+from stp.plan.removed import refuse_files
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
@@ -194,6 +195,7 @@ def load(
     """
     where = where or (str(scale) if isinstance(scale, Path) else "the scale file")
     content = read_yaml(scale) if isinstance(scale, Path) else scale
+    refuse_files(folder)
     wanted = check(Scale, content, where)
     facts = _read_folder(Model, folder / "models", {}, "model", where)
     models = {name: model.with_grids() for name, model in facts.items()}

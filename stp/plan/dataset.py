@@ -3,9 +3,10 @@
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from stp.plan.removed import current_generator
 from stp.plan.strict import Json, Module, Strict
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
@@ -97,7 +98,7 @@ class Release(Strict):
     source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
     archives: tuple[Archive, ...] = ()
-    generator: Module | None = None
+    generator: Annotated[Module, AfterValidator(current_generator)] | None = None
     options: Json = {}
     prepare: Json = {}
     reads: tuple[str, ...] = ()

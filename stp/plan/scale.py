@@ -86,7 +86,6 @@ class Runtime(TypedDict, total=False):
         block_samples: forecasts that are scored at a time.
         block_leads: lead times that are scored at a time.
         downloads: files that are downloaded at the same time.
-        slow_step_s: pause after each training step; for tests.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
@@ -102,7 +101,6 @@ class Runtime(TypedDict, total=False):
     block_samples: Number
     block_leads: Number
     downloads: Number
-    slow_step_s: Annotated[float, Field(ge=0)]
 
 
 RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")

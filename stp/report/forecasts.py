@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from stp.collect.stored import stored_cells, titles
 from stp.core.errors import StpError
@@ -344,16 +343,9 @@ def _leads(
     cell: StoredCell, convention: str, variable: str, samples: list[int]
 ) -> list[list[float | str] | None]:
     for folder in cell.folders(("scores", "perceptual")):
-        if not (path := folder / "sample_scores.parquet").is_file():
+        if not (folder / "sample_scores.parquet").is_file():
             continue
-        try:
-            found = read_samples(folder, convention, variable or None)
-        except (OSError, pa.ArrowException, KeyError) as error:
-            raise StpError(
-                f"{path}: {error}",
-                expected="the scores of each sample",
-                remedy="run the table command again: it scores what is missing",
-            ) from error
+        found = read_samples(folder, convention, variable or None)
         if found is not None:
             values = [found[1][i] if i < len(found[1]) else None for i in samples]
             return [None if one is None else [plain(value) for value in one] for one in values]

@@ -482,15 +482,3 @@ def open_log(path: Path | None) -> Iterator[IO[str] | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         yield file
-
-
-def restore_receipts(plan: Plan) -> int:
-    """Put back the receipts of finished artefacts that Snakemake has deleted.
-
-    It deletes all outputs of a submission of several jobs when one of them fails.
-
-    Returns:
-        how many there were.
-    """
-    missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
-    return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from small_store import SmallStore, convention_facts, score_rows, write_receipt
 
-from stp.collect.layout import SAMPLE_COLUMNS
+from stp.collect.sample_files import COLUMNS
 from stp.collect.scores import COLLECTED, SCORES, collect
 from stp.core.errors import StpError
 from stp.score import tables
@@ -29,7 +29,7 @@ def collected(store: SmallStore) -> pa.Table:
 
 def test_collect_demands_the_schemas_that_score_writes() -> None:
     assert tables.SCORES.equals(SCORES)
-    assert tables.SAMPLES.names == list(SAMPLE_COLUMNS)
+    assert tables.SAMPLES.names == list(COLUMNS)
 
 
 def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
@@ -163,7 +163,7 @@ def test_file_that_never_was_parquet_is_named(store: SmallStore) -> None:
     folder = Path(cell["scores"])
     (folder / "scores.parquet").write_bytes(b"not parquet")
     write_receipt(folder, "score")
-    with pytest.raises(StpError, match=r"scores\.parquet: not readable as parquet"):
+    with pytest.raises(StpError, match=r"scores\.parquet: cannot be read"):
         collected(store)
 
 

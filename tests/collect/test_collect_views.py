@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from small_store import SmallStore, convention_facts
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect import layout, rows
 from stp.collect.database import build
 from stp.collect.questions import QUESTIONS
 from stp.collect.scores import collect
@@ -346,23 +344,6 @@ def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStor
         before = values[model, variant, "other", setting.replace("interval-3", "interval-1")]
         after = values[model, variant, "other", setting]
         assert [base, value, decline] == pytest.approx([before, after, (before - after) / before])
-
-
-@pytest.mark.parametrize(
-    ("kind", "table"),
-    [
-        (rows.CellRow, layout.CELLS),
-        (rows.MissingRow, layout.MISSING),
-        (rows.ArtefactRow, layout.ARTEFACTS),
-        (rows.AttemptRow, layout.ATTEMPTS),
-        (rows.RawFileRow, layout.RAW_FILES),
-        (rows.ModelRow, layout.MODELS),
-        (rows.ConventionRow, layout.CONVENTIONS),
-    ],
-    ids=lambda one: getattr(one, "name", ""),
-)
-def test_rows_have_the_columns_of_their_table(kind: type[Any], table: layout.Table) -> None:
-    assert [field.name for field in fields(kind)] == [name for name, *_ in table.columns]
 
 
 def test_the_verb_explains_a_table(store: SmallStore) -> None:

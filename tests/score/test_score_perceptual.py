@@ -244,7 +244,7 @@ def test_features_serve_comparisons_at_equal_numbers(
     with pytest.raises(StpError, match="21 clips of 20"):
         at_n(pair, frechet.distance, 21)
     (folder / "features.parquet").write_bytes(b"no table")
-    with pytest.raises(StpError, match=r"features\.parquet: no features"):
+    with pytest.raises(StpError, match=r"features\.parquet: cannot be read"):
         table.read(folder)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stp.collect.contest import Entrant, Pair, Rank, contest, ranks_of
-from stp.collect.layout import ALIKE, EVALUATION
+from stp.collect.schema import ALIKE, EVALUATION
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction
