@@ -239,6 +239,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
+    assert raw.declared.generator is not None
     code = plan.code(leaves.generator(raw.declared.generator))
     audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
