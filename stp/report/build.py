@@ -28,6 +28,7 @@ from stp.report import (
     significance,
     spectra,
     trajectories,
+    units,
     values,
 )
 from stp.report.columns import as_json
@@ -45,6 +46,7 @@ DATA: tuple[ModuleType, ...] = (
     conventions,
     ask,
     values,
+    units,
     leads,
     spectra,
     significance,

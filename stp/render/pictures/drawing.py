@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stp.core.disk import beside, writing
+from stp.page.units import with_unit
 from stp.render.pictures.maps import coastline, latitude, longitude, ticks
 from stp.render.pictures.sheet import Group, Scale, Sheet
 
@@ -227,7 +228,7 @@ def colour_bar(
     way: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
     bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=way)
     bar.ax.tick_params(labelsize=size)
-    bar.set_label(f"{group.name} [{group.units or '?'}]", fontsize=size, parse_math=False)
+    bar.set_label(with_unit(group.name, group.units), fontsize=size, parse_math=False)
 
 
 def aspect_of(sheet: Sheet) -> float:

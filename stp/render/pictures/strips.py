@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save
+from stp.page.units import with_unit
 from stp.render.pictures import drawing
 from stp.render.pictures.forecasts import Forecast, SampleForecasts, Variable
 from stp.render.pictures.sheet import Group, Panel, Scale, Sheet
@@ -187,7 +188,7 @@ def draw(shown: SampleForecasts) -> Figure:
         values, errors = scales(shown, variable)
         x = left + number * division.blocks * block
         if variable.name:
-            heading = f"{variable.name} [{variable.units or '?'}]"
+            heading = with_unit(variable.name, variable.units)
             page.text(x + NAMES, top + 0.04, heading, size=7.5, weight="bold")
         for part in range(division.blocks):
             first = part * division.per_block
@@ -356,7 +357,7 @@ class _Page:
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
         # Units are in the heading of the variable too.
-        has_room = len(f"{group.name} [{group.units}]") * 0.05 < half + 0.15
+        has_room = len(with_unit(group.name, group.units)) * 0.05 < half + 0.15
         places = [x] if group.is_picture else [x, x + half + 0.25]
         if not group.is_picture:
             bar = self.axes(places[0], y, half, 0.07)

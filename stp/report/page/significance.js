@@ -289,13 +289,10 @@
   stp.section({
     id: "significance",
     title: "Significance",
-    about: "Paired tests of every two models on the same test samples, and how sure ranks are.",
+    about: "Paired tests of all pairs of models on the same test samples, and the uncertainty of ranks.",
+    has: () => evaluations.list().some((one) => ranksOf(one).length || comparisonsOf(one).length),
     draw(root) {
       const wanted = evaluations.list().filter((one) => ranksOf(one).length || comparisonsOf(one).length);
-      if (!wanted.length) {
-        return evaluations.absent(root, "Nothing was compared: this store holds no evaluation of two models. "
-          + "A second model among the models of the scale file fills this.");
-      }
       const chosen = stp.filters(root, [
         ...evaluations.choices(wanted, (one) => comparisonsOf(one).some((row) => row.difference !== null)),
         {key: "metric", label: "Metric", options: (so) => {
