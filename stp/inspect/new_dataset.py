@@ -20,7 +20,7 @@ from PIL import Image
 from stp.core.disk import require_regular, write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.inspect import guess_tracks
+from stp.inspect import guess_tracks, more_clusters
 from stp.inspect import new_tracks as inspect_tracks
 from stp.plan import config
 from stp.plan.model import Size
@@ -96,6 +96,7 @@ class Draft:
         context: frames.
         horizon: frames.
         units: of the values.
+        more_clusters: the edit that gives the test ten clusters, where it has fewer.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Draft:
     context: int = 10
     horizon: int = 10
     units: str = "1"
+    more_clusters: str | None = None
 
 
 def inspect(path: Path, name: str | None = None) -> Draft:
@@ -400,6 +402,9 @@ def _try(draft: Draft, raw: Files) -> None:
     draft.units = str(found.attrs.get("units", draft.units))
     draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
     _count(draft, clips)
+    if not _are_enough(clips):
+        options = {"kind": draft.kind, **draft.options}
+        draft.more_clusters = more_clusters.edit(found, options, draft.context + draft.horizon)
 
 
 def _look_at_values(draft: Draft, raw: Files, found: RawContents) -> None:
@@ -590,6 +595,7 @@ def dataset_text(draft: Draft) -> str:
     lines = [
         f"# Drafted by `stp new-dataset` from {draft.root}. docs/own_data.md explains every key.",
         f"# With these settings: {counted}.",
+        *(f"# {line}" for line in _interval_lines(draft)),
         f"title: {_flow(draft.name.replace('_', ' ').capitalize())}",
         f"shape: {_flow(draft.shape)}{_note(draft, 'shape')}",
         f"context: {draft.context} # frames that a model sees",
@@ -601,7 +607,7 @@ def dataset_text(draft: Draft) -> str:
         "prepare:",
         f"  kind: {draft.kind}{_note(draft, 'kind')}",
         *(f"  {key}: {_flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
-        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of time only",
+        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of `stp plan`",
         "release: own # other files of yours are another release",
         "releases:",
         "  own:",
@@ -610,6 +616,19 @@ def dataset_text(draft: Draft) -> str:
         *(f"      - {_flow(entry)}" for entry in draft.files),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _interval_lines(draft: Draft) -> Iterator[str]:
+    """That there will be no confidence interval, and the edit that gives one."""
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield (
+            f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
+            f"{FEWEST_CLUSTERS} are needed."
+        )
+        if draft.more_clusters:
+            yield f"To get them, change: {draft.more_clusters}"
+        else:
+            yield "More or longer recordings have more."
 
 
 def _note(draft: Draft, key: str) -> str:
@@ -711,8 +730,7 @@ def new_dataset(
     yield from _written(folder, draft.name, dataset_text(draft), scale_text(draft))
     for split in SPLITS:
         yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
-    if draft.clusters["test"] < FEWEST_CLUSTERS:
-        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
+    yield from (f"  {line}" for line in _interval_lines(draft))
     yield from _how_to_go_on(folder, draft.name, draft.root, "short_term")
 
 

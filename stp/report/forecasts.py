@@ -41,7 +41,7 @@ from stp.report.shown import (
 from stp.score.tables import read_samples
 
 SAMPLES = len(RULES)
-MEGABYTES = 25.0
+MEGABYTES = 4.0
 Pieces = dict[str, object]
 """What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
 
@@ -211,7 +211,7 @@ def _evaluation(
         wanted = list(shown.values())
         scores = _scores(evaluation, case, [one.number for one in wanted])
     except StpError as error:
-        return replace(entry, gap=str(error).replace(root, "")), []
+        return replace(entry, gap=error.what.replace(root, "")), []
     scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
     fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
     if fitting is None:

@@ -281,4 +281,4 @@ def test_the_same_scores_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
     for suffix in ("png", "svg"):
         one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
-    assert "synthetic bytes, demo protocol" in (tmp_path / "one.svg").read_text()
+    assert "synthetic data, demo protocol" in (tmp_path / "one.svg").read_text()

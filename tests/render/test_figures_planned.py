@@ -53,7 +53,9 @@ def test_a_figure_that_could_only_say_why_it_is_empty_is_not_planned(paper: list
     assert drawn == ["figures/short_term/critical_difference.png"]
     one = {"models": ["persistence"], "cells": [{"trained_on": "kth"}]}
     content = {"scale": "try", "suite": "predbench", "dimensions": {"short_term": one}}
-    kinds = {path.split("/")[2].removesuffix(".png") for path in figures(Plan(config.load(content)))}
+    kinds = {
+        path.split("/")[2].removesuffix(".png") for path in figures(Plan(config.load(content)))
+    }
     assert not kinds & {"ranks", "overview", "critical_difference", "speed"}
 
 

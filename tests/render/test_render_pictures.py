@@ -272,7 +272,7 @@ def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: 
     with strips.paper_size():
         text = texts(strips.draw(shown))
     assert "+3 +18 h" in text and "z500 [m² s⁻²]" in text
-    assert "Synthetic bytes, demo protocol: not comparable with published values." in text
+    assert "Synthetic data, demo protocol: not comparable with published values." in text
     only = compare(store.manifest(columns), "kth", "4", variable="z500")
     assert [v.name for v in only.variables] == ["z500"]
 

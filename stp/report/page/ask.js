@@ -47,7 +47,7 @@
   function answer(root, one) {
     root.append(h("h3", {}, one.question));
     if (one.more) root.append(h("p", {class: "note"}, one.more));
-    answered(root, one.i, one.count, one.answer);
+    answered(root, one);
     const place = places[one.i];
     if (place && stp.hasSection(place[0])) {
       const [id, title, filters, more] = place;
@@ -61,7 +61,12 @@
     root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
   }
 
-  function answered(root, i, count, answer) {
+  function answered(root, {i, count, answer, same}) {
+    const equal = Object.entries(same);
+    if (equal.length) {
+      root.append(h("p", {class: "note"}, `The same in all ${count} rows: ${
+        equal.map(([name, value]) => `${name} ${value}`).join(", ")}.`));
+    }
     const rows = stp.rows(answer);
     const names = Object.keys(answer.columns);
     const numeric = (name) => rows.every((row) => row[name] === null || typeof row[name] === "number");

@@ -159,6 +159,12 @@ const stp = (() => {
       + (cell.lacking ? ", incomplete" : ""));
   }
 
+  /** The badges of some cells, each once. */
+  function badges(cells) {
+    const made = new Map(cells.map((cell) => badge(cell)).map((element) => [element.textContent, element]));
+    return [...made.values()].flatMap((element) => [element, " "]);
+  }
+
   /** The same of many cells, as text: each kind once, with its share where there are several; most first. */
   function origin(cells) {
     const kinds = new Map();
@@ -488,7 +494,7 @@ const stp = (() => {
     const titles = [...core().dimensions.values()].filter((row) => made.has(row.dimension)).map((row) => row.title);
     const day = core().finished ? new Date(`${core().finished}T00:00Z`).toLocaleDateString("en-GB",
       {day: "numeric", month: "long", year: "numeric", timeZone: "UTC"}) : "";
-    return [titles.join(", "), day].filter((text) => text).join("; ");
+    return [titles.length > 3 ? count(titles.length, "table") : titles.join(", "), day].filter((text) => text).join(", ");
   }
 
   /** Begin: called by the page's last script. */
@@ -505,7 +511,8 @@ const stp = (() => {
       sections.splice(sections.indexOf(one), 1);
     }
     document.getElementById("heading").textContent = heading();
-    document.getElementById("origin").textContent = `${about()}: ${origin(core().cells)}`;
+    document.getElementById("made").textContent = about();
+    document.getElementById("origin").textContent = origin(core().cells);
     document.getElementById("sections").append(...sections.map((s) =>
       h("li", {}, h("a", {href: `#${s.id}`}, s.title))));
     document.getElementById("sections").addEventListener("focusin", ({target}) => {
@@ -518,7 +525,7 @@ const stp = (() => {
 
   return {data, rows, core, modelTitle, datasetTitle, isBaseline, unitOf, direction, empty, h, number, command, maker, scaleOf, asking,
     count, signed, duration,
-    badge, origin, papersFiles, get, set,
+    badge, badges, origin, papersFiles, get, set,
     remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};
 })();

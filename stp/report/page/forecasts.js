@@ -73,7 +73,7 @@ stp.section((() => {
     const evaluation = report.evaluations.find(
       (e) => e.dimension === chosen.dimension && e.case === chosen.case);
     const heading = h("h3", {}, `${evaluation.tested} `,
-      evaluation.origin.map((cell) => [stp.badge(cell), " "]).flat());
+      stp.badges(evaluation.origin));
     root.append(heading);
     if (evaluation.gap) {
       root.append(h("p", {class: "gap"}, `No pictures: ${evaluation.gap}`));
@@ -103,7 +103,7 @@ stp.section((() => {
     const seeds = unique(evaluation.models.map((m) => m.seed).filter((seed) => seed !== null));
     const [width, height] = evaluation.full;
     return h("div", {class: "note"},
-      h("p", {}, `${evaluation.origin.map((cell) => stp.origin([cell])).join("; ")}. Frames of ${width} × ${height}, stored: `
+      h("p", {}, `${unique(evaluation.origin.map((cell) => stp.origin([cell]))).join("; ")}. Frames of ${width} × ${height}, stored: `
         + `${evaluation.look}.`
         + (seeds.length ? ` Trained models: seed ${seeds.join(", ")}.` : "")),
       h("p", {}, "Samples are chosen by rule, from an error averaged over all models, never by eye. "

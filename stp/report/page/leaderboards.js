@@ -38,7 +38,8 @@
       }
     }
     for (const alike of Map.groupBy(evaluations, (one) => `${one.dimension}|${one.tested}`).values()) {
-      for (const one of alike.length > 1 ? alike : []) one.tested += `, ${settingOf(one, alike)}`;
+      const settings = alike.map((one) => settingOf(one, alike));
+      alike.forEach((one, i) => { one.tested += settings[i] ? `, ${settings[i]}` : ""; });
     }
     const rows = new Map();  // evaluation -> part -> rows
     for (const row of stp.rows(raw.board)) {
@@ -65,8 +66,7 @@
     const settings = stp.core().settings;
     const keys = Object.keys(settings.get(one.setting) ?? {}).filter((key) => key !== "setting"
       && new Set(others.map((other) => settings.get(other.setting)?.[key])).size > 1);
-    return keys.map((key) => `${named(key)} ${settings.get(one.setting)[key] ?? "of the dataset"}`).join(", ")
-      || one.setting;
+    return keys.map((key) => `${named(key)} ${settings.get(one.setting)[key] ?? "of the dataset"}`).join(", ");
   }
 
   const alikeKeys = ["suite", "trained_on", "train_subset", "tested_on", "subset", "setting", "source",

@@ -53,7 +53,7 @@
     const figure = h("figure", {class: "strips"},
       h("figcaption", {}, h("b", {}, h("a", {href: stp.link("forecasts", {dimension: evaluation.dimension,
         case: evaluation.case})}, evaluation.tested)), what.length ? ` ${what.join(" ")}` : "",
-      `: sample ${sample.number}, ${sample.why} `, evaluation.origin.map((cell) => [stp.badge(cell), " "]).flat()));
+      `: sample ${sample.number}, ${sample.why} `, stp.badges(evaluation.origin)));
     const columns = `--tiles: ${leads.length + 1}`;
     for (const [i, [name, uri]] of rows.entries()) {
       const line = h("div", {class: "strip-row", style: columns});
