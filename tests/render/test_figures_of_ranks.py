@@ -113,7 +113,7 @@ def test_the_overview_has_a_dot_for_each_model_and_a_line_for_each_baseline(
     assert set(line_of(rmse, "c").get_xdata()) == {2.5}
     # What is far away does not compress the dots, and is said.
     assert "d" not in [line.get_label() for line in (*ssim.lines, *rmse.lines)]
-    assert notes[-1] == "d lies outside of kth SSIM, kth RMSE"
+    assert notes[-1] == "d lies outside kth SSIM, kth RMSE"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["c", "d"]
     assert ssim.get_title(loc="left") == "kth\nSSIM ↑" and rmse.get_title(loc="left") == "RMSE ↓"
 

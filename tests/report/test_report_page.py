@@ -463,7 +463,7 @@ def test_ten_questions_have_a_query_and_an_answer(browser: Browser) -> None:
         "return [...document.querySelectorAll('summary')].map((e) => e.textContent)"
     )
     assert answered == folded.count("The query") and len(folded) == 10
-    assert not browser.run("return [...document.querySelectorAll('pre')].length")
+    assert not browser.run("return [...document.querySelectorAll('main pre')].length")
     links = browser.run(
         "return [...document.querySelectorAll('main p a')].map((a) => a.hash.slice(1))"
     )

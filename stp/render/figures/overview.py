@@ -73,7 +73,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         _legend(figure, scores, lines)
     notes = ["dots: models, the best mean rank on top" + (", with 95 % intervals" * with_intervals)]
     notes += [
-        f"{model} lies outside of {', '.join(where) if len(where) < 4 else f'{len(where)} panels'}"
+        f"{model} lies outside {', '.join(where) if len(where) < 4 else f'{len(where)} panels'}"
         for model, where in outside.items()
     ]
     return figure, notes

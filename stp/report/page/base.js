@@ -396,7 +396,7 @@ const stp = (() => {
     });
     openMarks(place, traces.map((trace) => trace.marks ?? []));
     if (numbers) {
-      fold(root, `${name}-numbers`, "The points of this chart as a table: each number opens where it comes from",
+      fold(root, `${name}-numbers`, "The points of this chart as a table; click a number to see where it comes from",
         (details) => table(details, {name: `${name}-numbers`, caption: title, ...numbers()}));
     }
     return place;
@@ -497,8 +497,16 @@ const stp = (() => {
     return [titles.length > 3 ? count(titles.length, "table") : titles.join(", "), day].filter((text) => text).join(", ");
   }
 
+  /** Unpack Plotly, which the page holds compressed. */
+  async function unpack() {
+    const packed = Uint8Array.from(atob(document.getElementById("charts").textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    document.head.append(h("script", {}, await new Response(stream).text()));
+  }
+
   /** Begin: called by the page's last script. */
-  function start() {
+  async function start() {
+    await unpack();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     theme(dark.matches ? "dark" : "light");
     dark.addEventListener("change", () => { theme(dark.matches ? "dark" : "light"); draw(); });

@@ -172,8 +172,8 @@
   /** What a metric can be trusted for: marks of a study of distortions, and where its card is. */
   function trust(convention) {
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
-    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes}) it gets worse with `
-      + `${row.worse} of ${row.known} distortions${row.blind ? `, and does not see ${named(row.blind)}` : ""}. `);
+    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes.replace(" bytes", " data")}) it gets `
+      + `worse with ${row.worse} of ${row.known} distortions${row.blind ? `, and does not notice ${named(row.blind)}` : ""}. `);
     const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
       && cell.tested_on === marks[0]?.tested_on);
     return study ? h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {},
@@ -239,7 +239,7 @@
     if (row === winner) return "the best";
     if (row.value === null) return "–";
     if (row.p === null) return h("span", {class: "note"}, "no test");
-    return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "no significant difference", ` (p ${number(row.p, 2)})`);
   }
 
   /** An interval as text, and where it lies among those of all models; it opens where it comes from. */
@@ -265,7 +265,7 @@
       .filter((part) => columnOf(ofTable, parts[part]) || saysWhatHappens(parts[part]))
       .map((part) => ({title: headingOf(evaluation, parts[part]), part}));
     if (!columns.some(({part}) => columnOf(ofTable, parts[part]))) {
-      root.append(h("p", {class: "note"}, "No table has columns for this; all measures are shown."));
+      root.append(h("p", {class: "note"}, "No table has columns for this evaluation; all conventions are shown."));
       columns = [...here.keys()].map((part) => ({title: stp.partTitle(parts[part]), part}));
     }
     const models = new Map();
@@ -297,7 +297,7 @@
     });
     root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `No value: ${reason}`))));
     if (rows.some((row) => columns.some(({part}) => (row[`part-${part}`]?.published ?? null) !== null))) {
-      root.append(h("p", {class: "note"}, "Small, in a second line: the value that the paper prints."));
+      root.append(h("p", {class: "note"}, "Small, below: the value printed in the paper."));
     }
   }
 
@@ -354,10 +354,10 @@
     });
     root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `No value: ${reason}`))),
       h("p", {class: "note links"}, h("a", {href: stp.link("leaderboards", {dimension})},
-        "All measures, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
+        "All metrics, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
         + `${rated.length} columns, those in which every model has a rank. ` : null,
       columns.some(({of}) => [...of.values()].some((row) => row.published !== null))
-        ? "Small, in a second line: the value that the paper prints." : null));
+        ? "Small, below: the value printed in the paper." : null));
   };
 
   const metricOf = ({convention}) => convention.split(".")[0];

@@ -170,7 +170,7 @@
       const why = [...new Set(printed.map((r) => r.why_none).filter((text) => text))];
       if (why.length && drawn === "value") {
         root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they do not `
-          + `compare with ours: ${why.join("; ")}.`));
+          + `compare with ours: ${why.join("; ").replace(/ bytes/g, " data")}.`));
       }
       const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
         .map((p) => [`${line.label} at ${words(one.key)} ${p.level}`,
