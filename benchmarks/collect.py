@@ -364,7 +364,7 @@ def manifest(store: Path, dimension: str, cells: list[dict[str, Any]]) -> dict[s
         "reproduction": {},
         "published_sha256": None,
         "published_clips": {},
-        "published": str(ROOT / "config" / "published" / "predbench.csv"),
+        "published": str(ROOT / "config" / "suites" / "predbench" / "published.csv"),
         "published_names": {"models": {}, "datasets": {}},
     }
 

@@ -13,9 +13,9 @@ from itertools import islice
 import numpy as np
 from scipy import ndimage
 
-from stp.data.scv_look import Thing, draw
-from stp.fetch.generators.scv_scenarios import SCENARIOS, Scenario
-from stp.metrics import scv_partial_success, scv_success
+from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.scenarios import SCENARIOS, Scenario
+from stp.suites.scv.metrics import scv_partial_success, scv_success
 
 OF_RULES = {
     "move_unit_to_border": "move_unit",

@@ -448,7 +448,7 @@ def test_a_metric_reaches_the_scores_that_use_it_and_no_training(checkout):
 
 
 def test_a_reader_reaches_all_that_is_made_from_its_dataset(checkout):
-    edit(checkout, "prepare/kth.py")
+    edit(checkout, "datasets/kth/reader.py")
     trained = ["climatology", "convlstm", "simvpv2"]
     assert changed(checkout) == (
         {("prepare", "kth")}

@@ -15,6 +15,7 @@ from stp.cli import app
 from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.datasets.chaosbench.reader import SEASONS, ChaosbenchOptions, count
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
@@ -22,7 +23,6 @@ from stp.plan.cells import Plan, Raw
 from stp.plan.dataset import Release
 from stp.plan.manifests import manifest
 from stp.plan.strict import in_order
-from stp.prepare.chaosbench import SEASONS, ChaosbenchOptions, count
 from stp.prepare.planned import Lists
 from stp.render.figures.planned import figures
 from stp.run import runner

@@ -13,7 +13,7 @@ from stp.plan import config, strict
 from stp.plan.dataset import Counts
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
-from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, entries, merge, read_yaml
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
@@ -244,8 +244,12 @@ def test_a_dataset_of_the_scale_file_has_a_plain_name(name):
 def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
     folder = tmp_path / "config"
     shutil.copytree(CONFIG_FOLDER, folder)
+    first = next(iter(entries(what, folder).values()))
     path = folder / what / "a$(id)b.yaml"
-    shutil.copy(sorted((folder / what).glob("*.yaml"))[0], path)
+    if what == "suites":
+        path = path.with_suffix("") / first.name
+        path.parent.mkdir()
+    shutil.copy(first, path)
     with pytest.raises(StpError) as caught:
         config.load(demo(), folder)
     assert f"{path}: 'a$(id)b' is the name of a" in str(caught.value)
@@ -261,7 +265,7 @@ def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
         ("datasets/kth.yaml", ("reader",)),
         ("datasets/kth.yaml", ("releases", "synthetic", "generator")),
         ("conventions/mse.yaml", ("conventions",)),
-        ("suites/predbench.yaml", ("dimensions",)),
+        ("suites/predbench/suite.yaml", ("dimensions",)),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
 )

@@ -76,7 +76,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Path]
 
 
 def test_the_intensities_are_those_of_the_paper() -> None:
-    with (ROOT / "config" / "published" / "fvd_study.csv").open(newline="") as file:
+    with (ROOT / "config" / "suites" / "fvd_study" / "published.csv").open(newline="") as file:
         printed = [row for row in csv.DictReader(file) if row["dimension"] == "intensities"]
     ours = {}
     for path in (ROOT / "config" / "models").glob("*.yaml"):

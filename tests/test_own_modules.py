@@ -243,7 +243,7 @@ def test_an_extension_that_cannot_be_found_is_named_and_left_out(tmp_path, value
     ("text", "line"),
     [("x = 1\ndef f(:\n", ", line 2"), ("x = 1\n  y = 2\n", ", line 2"), ("x\0", "")],
 )
-@pytest.mark.parametrize("kind", ["models", "metrics", "prepare"])
+@pytest.mark.parametrize("kind", ["models", "metrics", "datasets"])
 def test_a_module_that_is_no_python_is_named_with_its_line(tmp_path, monkeypatch, kind, text, line):
     path = written(tmp_path, {f"{kind}/broken.py": text}) / kind / "broken.py"
     monkeypatch.setattr(fingerprint, "own_modules", lambda: (tmp_path,))

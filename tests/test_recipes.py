@@ -11,13 +11,13 @@ import yaml
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.data.prepared import Prepared
+from stp.datasets.chaosbench.reader import ChaosbenchOptions
+from stp.datasets.weatherbench.reader import WeatherbenchOptions
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.plan.manifests import _protocol
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER, check, in_order, merge, read_yaml
-from stp.prepare.chaosbench import ChaosbenchOptions
-from stp.prepare.weatherbench import WeatherbenchOptions
 from stp.run import runner, workflow_files
 from stp.score.checkpoint import Checkpoint as ScoreCheckpoint
 from stp.train.checkpoint import recipe_hash

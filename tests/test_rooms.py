@@ -12,7 +12,9 @@ ROOMS = [
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
     *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],
-    *["forecast", "verbs", "cli", "job_client", "job_server", "__main__"],
+    *["forecast", "verbs"],
+    *["datasets", "suites"],
+    *["cli", "job_client", "job_server", "__main__"],
 ]
 """docs/development.md says what each is for. The last are the doors: modules outside all folders,
 which a command starts with."""
@@ -24,7 +26,7 @@ LONG_FOR_A_REASON = {
     "stp/models/mcvd.py": "a model is one file",
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/layout.py": "one column after another",
-    "stp/prepare/weatherbench.py": "one reader, from its files to the prepared arrays",
+    "stp/datasets/weatherbench/reader.py": "one reader, from its files to the prepared arrays",
 }
 """docs/development.md gives the same reasons."""
 

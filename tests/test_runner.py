@@ -188,7 +188,7 @@ class Model(Persistence):
         return FACTOR * super().forward(frames, horizon)
 """
 READER = """
-from stp.prepare.enso import run
+from stp.datasets.enso.reader import run
 """
 METRIC = """
 from stp.metrics.metric import Metric
@@ -197,7 +197,7 @@ from stp.metrics.pixels import squared_errors
 mean = Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
 """
 GENERATOR = """
-from stp.fetch.generators.enso import generate
+from stp.datasets.enso.generator import generate
 """
 MAKE = """
 import sys
@@ -221,17 +221,18 @@ except StpError as error:
     [
         ("predict", "models.beside", MODEL, "models/beside.yaml", {}),
         pytest.param(
-            "prepare", "prepare.beside", READER, "datasets/enso.yaml",
+            "prepare", "datasets.beside.reader", READER, "datasets/enso.yaml",
             {"datasets/enso.yaml": ("prepare: {span", "reader: beside\nprepare: {span")},
             marks=IN_PROCESSES,
         ),
         pytest.param(
             "score", "metrics.beside", METRIC, "conventions/beside.yaml",
-            {"suites/predbench.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")},
+            {"suites/predbench/suite.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")},
             marks=IN_PROCESSES,
         ),
         pytest.param(
-            "fetch", "fetch.generators.beside", GENERATOR, "datasets/enso.yaml: releases.synthetic",
+            "fetch", "datasets.beside.generator", GENERATOR,
+            "datasets/enso.yaml: releases.synthetic",
             {"datasets/enso.yaml": ("generator: enso", "generator: beside")},
             marks=IN_PROCESSES,
         ),
@@ -244,6 +245,7 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
     for name in ("stp", "config"):
         shutil.copytree(ROOT / name, checkout / name)
     path = checkout / "stp" / f"{module.replace('.', '/')}.py"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(READ + code)
     path.with_suffix(".json").write_text('{"factor": 2}')
     for file, (old, new) in edits.items():

@@ -18,7 +18,7 @@ def test_each_model_has_one_printed_value_of_each_dataset() -> None:
     """Table 2; all values of SCV have a note, so none gets a difference."""
     plan = Plan.load(ROOT / "config" / "scv.yaml")
     made = manifest(plan, "scv_benchmark")
-    values = read_published(ROOT / "config" / "published" / "scv.csv")
+    values = read_published(ROOT / "config" / "suites" / "scv" / "published.csv")
     assert len(values) == 40
     found = {}
     for cell in made.cells:

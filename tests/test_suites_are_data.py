@@ -14,13 +14,11 @@ SUITES = read_suites()
 NAMES = {*SUITES, *(name for suite in SUITES.values() for name in suite.dimensions)}
 SUBSETS = {
     "plan/setting.py",
-    "prepare/bridge.py",
-    "prepare/nuscenes.py",
-    "prepare/weatherbench.py",
+    "datasets/bridge/reader.py",
+    "datasets/nuscenes/reader.py",
+    "datasets/weatherbench/reader.py",
 }
 """Where a part of a test dataset, too, is called robustness."""
-# The suite of scale files that name none, and drafts of scale files.
-DEFAULTS = {"inspect/new_dataset.py", "plan/scale.py"}
 
 
 def named() -> Iterator[tuple[str, int, str]]:
@@ -42,12 +40,12 @@ def named() -> Iterator[tuple[str, int, str]]:
 
 
 def test_no_module_names_a_suite_or_a_dimension() -> None:
-    found = [(file, *rest) for file, *rest in named() if file not in SUBSETS | DEFAULTS]
+    found = [(file, *rest) for file, *rest in named() if file not in SUBSETS]
     assert found == [], "ask stp.plan.suite, the manifest's `suite`, or the table `dimensions`"
 
 
 def test_the_exceptions_are_still_needed() -> None:
-    assert {file for file, *_ in named()} == SUBSETS | DEFAULTS
+    assert {file for file, *_ in named()} == SUBSETS
 
 
 def test_no_query_of_the_package_reads_a_setting_by_a_pattern() -> None:

@@ -54,6 +54,17 @@ READERS = {
 }
 
 
+@pytest.mark.parametrize("content", [lambda trap: {"AlexNet_0": trap}, lambda trap: trap])
+def test_a_pickle_of_arrays_builds_arrays_only(content, tmp_path):
+    path, ran = tmp_path / "a.ckpt", tmp_path / "ran"
+    path.write_bytes(pickle.dumps(content(Hostile(ran)), protocol=3))
+    pickle.loads(path.read_bytes())
+    ran.rmdir()  # made by a reader that runs what it reads
+    with pytest.raises(StpError, match=r"a\.ckpt"):
+        state.read_state(path)
+    assert not ran.exists()
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_a_pickle_in_a_file_of_weights_is_not_run(reader, tmp_path):
     folder, ran = tmp_path / "old", tmp_path / "ran"

@@ -178,7 +178,7 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
         raise NothingFoundError(
             f"no cell of {database} is {what!r}",
             expected="words of its key with / between them, such as "
-            f"{names(cells)[0] if cells else 'simvpv2/kth'}; or {FEWEST_LETTERS} letters or more "
+            f"{names(cells)[0] if cells else 'MODEL/DATASET'}; or {FEWEST_LETTERS} letters or more "
             "of a fingerprint",
             remedy=nearest(unknown[0], known) if unknown else "`stp query 'FROM cells'` lists all",
         )

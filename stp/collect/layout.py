@@ -367,7 +367,7 @@ DIMENSIONS = Table(
 
 PUBLISHED = Table(
     "published",
-    "Values printed in the papers, to compare with; see config/published/README.md. Keys of a "
+    "Values printed in the papers, to compare with; see config/suites/README.md. Keys of a "
     "setting are NULL where the paper says nothing: as the dataset has it.",
     (
         ("suite", "VARCHAR", "Suite of the paper."),

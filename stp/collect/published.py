@@ -1,4 +1,4 @@
-"""Values printed in papers (config/published), and the ones that belong to a cell."""
+"""Values printed in papers (`published.csv` of a suite), and the ones that belong to a cell."""
 
 import csv
 import re
@@ -57,7 +57,7 @@ class PublishedValue:
 
 
 def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
-    """Read a file of published values; columns as in config/published/README.md.
+    """Read a file of published values; columns as in config/suites/README.md.
 
     Args:
         path: None or empty: nothing is published.

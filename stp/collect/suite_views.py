@@ -1,4 +1,4 @@
-"""Views of results.duckdb that one suite has: SQL of its own, in config/suites/<suite>/.
+"""Views of results.duckdb that one suite has: SQL of its own, in config/suites/<suite>/views/.
 
 A file begins with comments, YAML behind ``-- ``: ``comment``, what a row is, and ``columns``, what
 each column means that no table has.
@@ -45,7 +45,7 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
                     f"view {name} of the suite {suite}: "
                     + ("another suite has one" if name in found else "its comments are not right"),
                     expected="a name of its own, and first comments with comment and columns",
-                    remedy=f"mend config/suites/{suite}/{name}.sql",
+                    remedy=f"mend config/suites/{suite}/views/{name}.sql",
                 )
             found[name] = View(name, about["comment"], sql.rstrip().rstrip(";"), about["columns"])
     return list(found.values())

@@ -6,6 +6,7 @@ resumed request (``If-Range``, RFC 9110 section 13.1.5), so that halves of two v
 are never joined.
 """
 
+import base64
 import email.utils
 import fcntl
 import http.client
@@ -16,13 +17,14 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from io import FileIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from stp.core.disk import writing
 from stp.core.errors import StpError
@@ -30,6 +32,7 @@ from stp.core.errors import StpError
 _BLOCK = 1 << 20
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 _BUSY = {429, 503}
+LARGEST_PAGE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,9 @@ class Manners:
         backoff_s: seconds before the second try; doubled for every further one.
         timeout_s: seconds without a byte after which a connection is given up.
         most_wait_s: a host that wants to be left alone for longer (Retry-After) is given up.
+        credentials: ``name:password`` by host, for those that ask for them.
+        proxy: that all requests go through; that of the environment if empty.
+        certificates: file of those that are trusted; those of the system if empty.
     """
 
     connections: int = 3
@@ -49,6 +55,9 @@ class Manners:
     backoff_s: float = 1.0
     timeout_s: float = 60.0
     most_wait_s: float = 900.0
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    proxy: str = ""
+    certificates: str = ""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -82,19 +91,61 @@ def require_web(url: str, what: str, before: str = "http") -> None:
 
 
 @cache
-def _opener() -> urllib.request.OpenerDirector:
+def _opener(proxy: str, certificates: str) -> urllib.request.OpenerDirector:
     """Opens addresses of the web, and nothing else: neither files of this machine nor FTP."""
+    trusted = ssl.create_default_context(cafile=certificates) if certificates else None
     opener = urllib.request.OpenerDirector()
     for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPErrorProcessor,
-        _Redirects,
+        urllib.request.ProxyHandler({"http": proxy, "https": proxy} if proxy else None),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(context=trusted),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _Redirects(),
     ):
-        opener.add_handler(handler())
+        opener.add_handler(handler)
     return opener
+
+
+def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client.HTTPResponse:
+    """Ask for an address of the web.
+
+    Raises:
+        OSError: it cannot be reached, or refuses.
+    """
+    request = urllib.request.Request(url, headers={"User-Agent": "stp", **headers})
+    secret = manners.credentials.get(urlsplit(url).netloc)
+    if secret:  # not for the host that this one may redirect to
+        token = base64.b64encode(secret.encode()).decode()
+        request.add_unredirected_header("Authorization", f"Basic {token}")
+    opened: http.client.HTTPResponse = _opener(manners.proxy, manners.certificates).open(
+        request, timeout=manners.timeout_s
+    )
+    return opened
+
+
+def read_page(url: str, accept: str, manners: Manners) -> tuple[bytes, str, str]:
+    """Read a small page at once, without a second try.
+
+    Args:
+        accept: the types of content that are understood.
+
+    Returns:
+        its content, its type, and the address where it was in the end.
+
+    Raises:
+        StpError: it cannot be reached, or is larger than `LARGEST_PAGE`.
+    """
+    require_web(url, f"{url} is no address of a page")
+    try:
+        with _open(url, {"Accept": accept}, manners) as response:
+            content = response.read(LARGEST_PAGE + 1)
+            kind, address = response.headers.get_content_type(), response.url
+    except (OSError, http.client.HTTPException) as error:
+        raise StpError(f"{url} could not be read: {error}") from error
+    if len(content) > LARGEST_PAGE:
+        raise StpError(f"{url} could not be read: it has more than {LARGEST_PAGE} bytes")
+    return content, kind, address
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -271,15 +322,13 @@ def _attempt(
         return  # complete; the last run ended between the last byte and the rename
     if have and (not (version or checked) or (size is not None and have > size)):
         have = _restart(target, file)
-    headers = {"User-Agent": "stp", "Accept-Encoding": "identity"}
+    headers = {"Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
         if version:
             headers["If-Range"] = version
     try:
-        response = _opener().open(
-            urllib.request.Request(url, headers=headers), timeout=host.manners.timeout_s
-        )
+        response = _open(url, headers, host.manners)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and have:  # nothing lies beyond what is there: complete, or too long

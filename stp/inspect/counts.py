@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from stp.core import store
+from stp.core import leaves, store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
@@ -114,11 +114,11 @@ def promise(plan: Plan, name: str) -> Planned:
         StpError: there is no reader, it cannot tell, or a list is missing or damaged.
     """
     recipe = plan.recipes.prepare(name)
-    module = f"stp.prepare.{recipe['reader']}"
+    module = leaves.reader(recipe["reader"])
     try:
         reader = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if not module.startswith(error.name or module):
             raise
         raise StpError("there is no reader for it yet", expected=module) from None
     if not hasattr(reader, "count"):

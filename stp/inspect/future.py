@@ -10,6 +10,7 @@ from typing import Any
 from stp.core import store
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.options.protocols import PROTOCOLS
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
 from stp.plan.strict import check_known
@@ -83,7 +84,7 @@ def measure(
     predicts, parameters = _predictors(plan, name, place, lengths[1])
     have: list[str] = []
     without: dict[str, str] = {}
-    for protocol in prepared.PROTOCOLS:
+    for protocol in PROTOCOLS:
         try:
             place.scenarios("test", protocol, *lengths)
             have.append(protocol)

@@ -16,7 +16,7 @@ download them, publish results made from them or pass them on. Where a licence i
 the authors.
 
 The coastline of the maps (`stp/render/pictures/coastline.npz`) is from Natural Earth, public
-domain. Published values in `config/published/` are quoted from the papers named beside them.
+domain. Published values in `config/suites/` are quoted from the papers named beside them.
 Installed packages keep their licences; a report contains Plotly.js (MIT).
 
 This page is written by `stp list datasets --licences docs/licences.md` from `config/`: change it

@@ -6,9 +6,10 @@ that. Here it is scored as published, and with the mean of the month before inst
 could have been known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from stp.metrics.globe import Area
 from stp.metrics.latitude import coordinate, weights_of
 from stp.page.plain_table import table
 from stp.plan.cells import Plan
-from stp.prepare.chaosbench_surface import OCEAN
 
 THIRDS = {"1-10": range(1, 11), "11-20": range(11, 21), "21-31": range(21, 32)}
 ALL = "all"
@@ -90,13 +90,14 @@ def measure(plan: Plan, name: str) -> ShownMonths:
             remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
             "--configfile, or snakemake",
         )
-    return measure_prepared(Prepared(folder), name, artefact.recipe["source"])
+    ocean = getattr(import_module(artefact.core), "OCEAN", ())
+    return measure_prepared(Prepared(folder), name, artefact.recipe["source"], ocean)
 
 
-def measure_prepared(data: Prepared, name: str, source: str) -> ShownMonths:
-    """As `measure`, of prepared data."""
+def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
+    """As `measure`, of prepared data whose variables of the ocean are named."""
     names = data.attrs["variables"]
-    channels = [c for c, variable in enumerate(names) if variable in OCEAN]
+    channels = [c for c, variable in enumerate(names) if variable in ocean]
     shown = data.attrs.get("conventions", {}).get("month of the ocean")
     hours, weights = coordinate(data, "time"), weights_of(data)
     if not channels or shown != "published" or hours is None or weights is None:

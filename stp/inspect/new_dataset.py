@@ -26,6 +26,7 @@ from stp.plan import config
 from stp.plan.model import Size
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, in_order
+from stp.plan.suite import draft_for
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.calendar import DAY
@@ -643,12 +644,12 @@ def _flow(value: object) -> str:
 
 def scale_text(draft: Draft) -> str:
     """A scale file that trains a few small models on the dataset."""
-    away = draft.root not in _raw_folders()
+    away, dimension = draft.root not in _raw_folders(), draft_for("frames")[1]
     lines = [
         f"# The dataset {draft.name}, with small models: a start.",
         "#",
         f"#     snakemake --profile local --configfile config/{draft.name}.yaml"
-        " -- results/tables/short_term.csv",
+        f" -- results/tables/{dimension}.csv",
         f"scale: {draft.name.replace('_', '-')}",
         "seeds: [0]",
         *(
@@ -657,7 +658,7 @@ def scale_text(draft: Draft) -> str:
             else []
         ),
         "dimensions:",
-        f"  short_term: {{datasets: [{draft.name}], models: {_flow(MODELS)}}}",
+        f"  {dimension}: {{datasets: [{draft.name}], models: {_flow(MODELS)}}}",
         "models:",
         "  convlstm:",
         f"    options: {_flow(NETWORKS['convlstm'])}",
@@ -731,7 +732,7 @@ def new_dataset(
     for split in SPLITS:
         yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
     yield from (f"  {line}" for line in _interval_lines(draft))
-    yield from _how_to_go_on(folder, draft.name, draft.root, "short_term")
+    yield from _how_to_go_on(folder, draft.name, draft.root, draft_for("frames")[1])
 
 
 def _is_tracks(path: Path) -> bool:
@@ -758,7 +759,7 @@ def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -
     text = inspect_tracks.dataset_text(name, root, [*names, *others], found)
     yield from _written(folder, name, text, inspect_tracks.scale_text(name, mirror, found))
     yield from inspect_tracks.count_lines(found)
-    yield from _how_to_go_on(folder, name, root, "atlas_transfer")
+    yield from _how_to_go_on(folder, name, root, draft_for("tracks")[1])
 
 
 def _written(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:

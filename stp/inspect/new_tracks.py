@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from stp.inspect.guess_tracks import NONE, PROTOCOLS, Looked
+from stp.plan.suite import draft_for
 from stp.prepare import track_maps as maps
 from stp.score.jackknife import FEWEST_CLUSTERS
 
@@ -63,18 +64,18 @@ def dataset_text(name: str, root: Path, names: Sequence[str], found: Looked) -> 
 def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
     """A scale file that predicts it, and calibrates where there is something to calibrate on."""
     calibrates = found.scenarios.get("calibration", NONE)["scenarios"] > 0
-    protocol = found.protocol
+    protocol, (suite, dimension) = found.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
     lines = [
         f"# The dataset {name}, with simple predictors: a start.",
         "#",
         f"#     snakemake --profile local --configfile config/{name}.yaml"
-        " -- results/tables/atlas_transfer.csv",
+        f" -- results/tables/{dimension}.csv",
         f"scale: {name.replace('_', '-')}",
-        "suite: atlas",
+        f"suite: {suite}",
         *([f"paths: {{mirror: {_flow(str(mirror))}}} # where the raw files are"] if mirror else []),
         "dimensions:",
-        "  atlas_transfer:",
+        f"  {dimension}:",
         f"    models: {_flow(models)}",
         "    cells:",
         f"      - {{trained_on: {name}, subset: {protocol}, models: [constant_velocity]}}",

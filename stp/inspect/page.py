@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from urllib.parse import urlsplit
 
+from stp.core import leaves
 from stp.core.errors import StpError
 from stp.core.fingerprint import SOURCE_FOLDER
 from stp.core.units import size_text
@@ -94,7 +95,7 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
     what = f"{dataset.context} -> {dataset.horizon} {about.protocol_text(dataset)}"
     yield (
         f"**Protocol.** {what}; units: {dataset.units}. "
-        f"{dataset.protocol_source}. Reader: `stp/prepare/{dataset.reader or name}.py`."
+        f"{dataset.protocol_source}. Reader: `{_file_of(leaves.reader(dataset.reader or name))}`."
     )
     yield from about.section(dataset)
     for label, release in dataset.releases.items():
@@ -113,7 +114,7 @@ def _release(label: str, release: Release, is_default: bool) -> Iterator[str]:
     if release.leaky:
         about.append("training and test share videos, persons or periods")
     if release.generator:
-        about.append(f"made by `stp/fetch/generators/{release.generator}.py`")
+        about.append(f"made by `{_file_of(leaves.generator(release.generator))}`")
     else:
         about += [f"access: {_access(release)}", f"size: {_size(release)}"]
     yield from ("", f"{title}: {'; '.join(about)}.")
@@ -158,9 +159,13 @@ def _checksum(file: RawFile) -> str:
     return "SHA-256" if file.sha256 else "MD5, unpacked" if file.md5_uncompressed else "not known"
 
 
+def _file_of(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"
+
+
 def _generator(name: str) -> list[str]:
     """What a generator says that it makes: its docstring."""
-    path = SOURCE_FOLDER / "stp" / "fetch" / "generators" / f"{name}.py"
+    path = SOURCE_FOLDER / _file_of(leaves.generator(name))
     try:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

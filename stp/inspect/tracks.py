@@ -7,6 +7,7 @@ from stp.core import store
 from stp.core.receipts import require_receipt
 from stp.inspect.about import Leakage
 from stp.inspect.counts import Row
+from stp.options.protocols import RELEASED
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
@@ -144,7 +145,7 @@ def shared_people(found: dict[str, Any]) -> str:
         found[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
     return (
-        "calibration and test follow each other in the same recordings: under atlas-paper "
+        f"calibration and test follow each other in the same recordings: under {RELEASED} "
         f"{share(both, people)} people are in both, under the other protocols nobody: "
         f"{share(lacking, people)}, who are there at the cut, are left out of the calibration"
     )

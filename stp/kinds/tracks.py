@@ -3,6 +3,7 @@
 from stp.kinds.kind import Kind
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.options.predict_tracks import MotionOptions
+from stp.options.protocols import PROTOCOLS
 
 KIND = Kind(
     name="tracks",
@@ -31,9 +32,5 @@ KIND = Kind(
     has_runtime=True,
     model_title="predictor of people",
     network_title="predictor of people",
-    protocols=(
-        ("atlas-paper", "scenarios as the released code of Atlas cuts them"),
-        ("strict", "scenarios whose observation holds no future"),
-        ("strict-relaxed", "as strict, and others may come and go"),
-    ),
+    protocols=tuple((name, protocol.title) for name, protocol in PROTOCOLS.items()),
 )

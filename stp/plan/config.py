@@ -13,6 +13,7 @@ from stp.plan.model import Model
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
+    SUITE_FILE,
     Json,
     S,
     Strict,
@@ -24,7 +25,7 @@ from stp.plan.strict import (
     read_yaml,
     remember,
 )
-from stp.plan.suite import Suite, read_suites
+from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
@@ -214,8 +215,10 @@ def load(
         check_known(name, datasets, "dataset", f"{where}: prepared")
     check_own_modules()
     suites = read_suites(folder / "suites")
+    if not wanted.suite:
+        wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
-    suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"
+    suite = suites[wanted.suite]
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(
@@ -229,7 +232,7 @@ def load(
         if dataset.metrics and name in suite.datasets:
             raise StpError(
                 f"{declared[name]}: metrics",
-                expected=f"none: {table} says what is scored on {name}",
+                expected=f"none: {suite.folder / SUITE_FILE} says what is scored on {name}",
                 remedy="take them out, or give your own data another name",
             )
     for dimension, cells in wanted.dimensions.items():

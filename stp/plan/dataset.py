@@ -80,7 +80,8 @@ class Release(Strict):
             does not change them, so archives do not belong to the identity of a release.
         source: whose bytes these are; every number made from them says so.
         files: that it consists of.
-        generator: module of stp.fetch.generators that makes the files up.
+        generator: folder of stp.datasets whose ``generator.py`` makes the files up, or another
+            module there, such as ``atlas.crowd``.
         options: of the generator.
         note: what else is to be known about it.
         prepare: options of the reader that this release needs.
@@ -214,7 +215,8 @@ class Dataset(Strict):
             positions.
         metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
             the suite has none for it: your own data.
-        reader: module of stp.prepare; the dataset's name unless set.
+        reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
+            stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: files and folders that these two read or import, besides what their imports name:
             paths in the checkout. Their content is part of the fingerprints.

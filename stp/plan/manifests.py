@@ -7,7 +7,6 @@ the code of collecting changes, or the published values do.
 import hashlib
 import json
 from dataclasses import fields, replace
-from pathlib import Path
 
 from stp.kinds import kind as kinds
 from stp.kinds.kind import Kind
@@ -39,7 +38,7 @@ from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
 from stp.plan.strict import Json, config_file
-from stp.plan.suite import Reproduction, Suite, read_suite
+from stp.plan.suite import Reproduction, Suite, read_suite, suite_file
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -115,15 +114,13 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     )
 
 
-def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFacts:
+def suite_facts(name: str, suite: Suite) -> SuiteFacts:
     """What tables, the results store and reports know of a suite.
 
     Args:
         name: of the suite.
         suite: its configuration.
-        folder: of all suites; config/suites unless given.
     """
-    own = folder / name if folder else config_file(configuration.CONFIG_FOLDER, "suites", name)
     return SuiteFacts(
         name=name,
         title=suite.title,
@@ -141,7 +138,10 @@ def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFac
             )
             for place, (dimension, of) in enumerate(suite.dimensions.items(), start=1)
         },
-        views={view: (own / f"{view}.sql").read_text(encoding="utf-8") for view in suite.views},
+        views={
+            view: (suite.folder / "views" / f"{view}.sql").read_text(encoding="utf-8")
+            for view in suite.views
+        },
     )
 
 
@@ -172,7 +172,7 @@ class Paper:
     """
 
     def __init__(self, name: str) -> None:
-        self.suite = read_suite(config_file(configuration.CONFIG_FOLDER, "suites", f"{name}.yaml"))
+        self.suite = read_suite(suite_file(name))
         self.recipes: Recipes | None = None
         self.evaluations: set[tuple[str, ...]] = set()
         if self.suite.protocol is not None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from stp.core import leaves
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.lock import WEIGHTS
@@ -52,7 +53,7 @@ class Raws:
         """
         reads: dict[str, str] = {}
         if release.generator:
-            code = self.code.of(f"stp.fetch.generators.{release.generator}")
+            code = self.code.of(leaves.generator(release.generator))
             reads = self.code.checksums(release.reads, f"{where}.reads")
             made_by = [name, title, code.fingerprint, release.options]
             given = {file.path: file.sha256 for file in release.files}

@@ -120,7 +120,7 @@ class Scale(Strict):
 
     Attributes:
         scale: its name; results lie in ``results/<scale>/``.
-        suite: the suite, a name in ``suites/``.
+        suite: the suite, a name in ``suites/``; that of its dimensions unless given.
         seeds: of training.
         paths: folders.
         dimensions: for each dimension of the suite, its evaluations.
@@ -137,7 +137,7 @@ class Scale(Strict):
     """
 
     scale: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_unreserved)]
-    suite: str = "predbench"
+    suite: str = ""
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
     dimensions: dict[str, DimensionCells]

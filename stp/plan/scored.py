@@ -38,7 +38,7 @@ class ScoredConventions:
             return self._conventions[dataset, samples > 1]
         row = self.config.suite.datasets.get(dataset, "")
         where = (
-            f"config/suites/{self.config.scale.suite}.yaml"
+            f"config/suites/{self.config.scale.suite}/suite.yaml"
             if row
             else f"{self.config.declared[dataset]}: metrics"
         )

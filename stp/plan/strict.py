@@ -89,6 +89,10 @@ def in_order(options: Json) -> Json:
     return {**options, "variables": records}
 
 
+SUITE_FILE = "suite.yaml"
+"""Of a suite, which is a folder with other files beside."""
+
+
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
     """The files of a kind by their names: of the configuration, and of installed extensions.
 
@@ -97,19 +101,32 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
         folder: the configuration.
 
     Raises:
-        StpError: two files have one name.
+        StpError: two files have one name, or a suite is no folder.
     """
     found: dict[str, Path] = {}
     for config in (folder, *(root / "config" for root in extensions())):
         for path in sorted((config / kind).glob("*.yaml")):
-            if path.stem in found:
+            if kind == "suites":
                 raise StpError(
-                    f"{path} has the name of {found[path.stem]}",
-                    expected="names that are unique over the configuration and all extensions",
-                    remedy="rename one of the two",
+                    f"{path}: a suite is a folder",
+                    expected=f"{path.with_suffix('') / SUITE_FILE}",
+                    remedy="move the file there, its views into views/ beside it, its findings "
+                    "into findings/, and what its paper prints to published.csv",
                 )
-            found[path.stem] = path
+            _add(found, path.stem, path)
+        for path in sorted((config / kind).glob(f"*/{SUITE_FILE}")):
+            _add(found, path.parent.name, path)
     return found
+
+
+def _add(found: dict[str, Path], name: str, path: Path) -> None:
+    if name in found:
+        raise StpError(
+            f"{path} has the name of {found[name]}",
+            expected="names that are unique over the configuration and all extensions",
+            remedy="rename one of the two",
+        )
+    found[name] = path
 
 
 def config_file(folder: Path, *parts: str) -> Path:

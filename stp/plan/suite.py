@@ -1,14 +1,16 @@
-"""A suite of experiments, named after its paper: config/suites/<name>.yaml."""
+"""A suite of experiments, named after its paper: config/suites/<name>/suite.yaml."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, PrivateAttr
 
 from stp.core.errors import StpError, nearest
 from stp.plan.setting import read_shown
 from stp.plan.strict import (
     CONFIG_FOLDER,
+    SUITE_FILE,
     Json,
     Module,
     Name,
@@ -19,6 +21,8 @@ from stp.plan.strict import (
     entries,
     read_yaml,
 )
+
+PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
 def _readable(shown: str) -> str:
@@ -100,7 +104,7 @@ class FactSource(Strict):
 
     Attributes:
         source: module of stp.inspect.facts that knows ours.
-        file: of what is printed, in config/published/.
+        file: of what is printed, beside this file.
         key: columns that name a row.
         prepared: whether prepared data are counted.
         networks: whether networks are built, so that their code makes the table.
@@ -170,6 +174,8 @@ class Dimension(Strict):
             with at equal numbers of clips; itself, where its own tests are compared.
         controls: the dimension of the single forecasts of what has ensembles here; a pair has one
             name in the paper.
+        own_data: the kind of sample, such as frames, of which data of one's own are drafted into
+            this dimension; a scale file without dimensions belongs to the suite of frames.
         tables: further tables that are made from its rows, by name.
     """
 
@@ -181,20 +187,23 @@ class Dimension(Strict):
     by_lead: bool = False
     changes_from: str | None = None
     controls: str | None = None
+    own_data: str | None = None
     tables: dict[str, FurtherTable] = {}
 
 
 class Suite(Strict):
-    """All that is particular to a suite (config/suites/<name>.yaml).
+    """All that is particular to a suite (config/suites/<name>/suite.yaml).
+
+    What its paper prints is in ``published.csv`` beside this file, if it is there.
 
     Attributes:
         title: of the suite.
         protocol: the scale file of the paper's protocol, in config/.
-        published: the file of the paper's values, in config/published/.
-        findings: the folder of its findings, in config/, and their table; None if it has none.
+        findings: the table of its findings, whose queries lie in ``findings/`` beside this file;
+            None if it has none.
         not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
         views: views of the results store that are the suite's own, in the order in which they are
-            made: files of SQL in config/suites/<name>/.
+            made: files of SQL in ``views/`` beside this file.
         tables: further tables that the suite has, whatever its dimensions, by name.
         view_tables: views that are tables of the suite besides, by name.
         dimensions: in the order in which reports show them.
@@ -217,7 +226,6 @@ class Suite(Strict):
 
     title: str
     protocol: str | None = None
-    published: str | None = None
     findings: str | None = None
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
@@ -233,11 +241,22 @@ class Suite(Strict):
     sampled: dict[str, dict[str, ShownText]] = {}
     absent: dict[str, str] = {}
     deviations: tuple[Deviation, ...] = ()
+    _folder: Path = PrivateAttr(default=CONFIG_FOLDER)
 
     @property
     def published_file(self) -> Path | None:
-        """The file of the paper's values."""
-        return config_file(CONFIG_FOLDER, "published", self.published) if self.published else None
+        """The file of the paper's values; None if there is none."""
+        return file if (file := self.folder / PUBLISHED).is_file() else None
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are: config/suites/<name>."""
+        return self._folder
+
+    @property
+    def queries(self) -> list[Path]:
+        """The files of its findings, in their order."""
+        return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, FurtherTable]:
         """All tables, those of the dimensions first: what is in each, and where it is printed."""
@@ -270,16 +289,50 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
             first = owner.setdefault(table, name)
             if first != name:
                 raise StpError(
-                    f"{folder / name}.yaml: the table {table} is one of {first}, too",
+                    f"{paths[name]}: the table {table} is one of {first}, too",
                     expected="names of tables that are unique over suites",
                     remedy="rename one of the two",
                 )
     return suites
 
 
+def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
+    """Name the suite of a scale file that names none: that of its dimensions."""
+    owners = (
+        name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
+    )
+    return next(owners, None) or draft_for("frames", suites)[0]
+
+
+def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
+    """Name the suite and its dimension that data of one's own are drafted into.
+
+    Args:
+        kind: of sample, such as frames.
+        suites: all, unless given.
+
+    Raises:
+        StpError: there is none.
+    """
+    for name, suite in (read_suites() if suites is None else suites).items():
+        for dimension, of in suite.dimensions.items():
+            if of.own_data == kind:
+                return name, dimension
+    raise StpError(
+        f"no suite takes data of one's own of the kind {kind}",
+        expected=f"a dimension with `own_data: {kind}` in config/suites",
+        remedy="name the suite in the scale file",
+    )
+
+
 def suites_with(table: str) -> dict[str, Suite]:
     """The suite that has a further table of its own, by its name; empty if a project has none."""
     return {name: suite for name, suite in read_suites().items() if table in suite.tables}
+
+
+def suite_file(name: str) -> Path:
+    """The file of a suite, which need not exist."""
+    return config_file(CONFIG_FOLDER, "suites", name, SUITE_FILE)
 
 
 def read_suite(path: Path) -> Suite:
@@ -289,6 +342,8 @@ def read_suite(path: Path) -> Suite:
         StpError: there is no such suite, or its file is wrong.
     """
     if not path.is_file():
-        known = sorted(other.stem for other in path.parent.glob("*.yaml"))
-        raise StpError(f"unknown suite {path.stem!r}", remedy=nearest(path.stem, known))
-    return check(Suite, read_yaml(path), str(path))
+        name, known = path.parent.name, list(entries("suites"))
+        raise StpError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, known))
+    suite = check(Suite, read_yaml(path), str(path))
+    suite._folder = path.parent
+    return suite

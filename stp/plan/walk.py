@@ -5,7 +5,7 @@ Every path of an artefact is built here and nowhere else.
 
 from collections.abc import Mapping
 
-from stp.core import provenance
+from stp.core import leaves, provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
@@ -120,7 +120,8 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core, inputs = f"stp.prepare.{recipe['reader']}", {"raw": self.raws.of_dataset(name)}
+            core = leaves.reader(recipe["reader"], self.code.source)
+            inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
                 "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
                 entries=entries_of("datasets", name),
@@ -296,7 +297,7 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = [f"stp.metrics.{name}" for name in metrics]
+            computing = [leaves.module_of("stp.metrics", m, self.code.source) for m in metrics]
             roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}

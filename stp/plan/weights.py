@@ -20,12 +20,31 @@ FOLDER = Path("results/weights")
 """Where weights lie unless STP_WEIGHTS_DIR or paths.weights says otherwise."""
 
 
+class PackagedFile(Strict):
+    """A file in an archive of a package index, from which it can be taken without installing it.
+
+    Attributes:
+        package: what the index calls the package.
+        archive: the archive's file name.
+        member: path of the file in the archive, below its one folder.
+        bytes: size of the archive.
+        sha256: checksum of the archive.
+    """
+
+    package: str
+    archive: str
+    member: str
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class WeightFile(Strict):
     """One file that holds the weights of a network; one checksum at least identifies it.
 
     Attributes:
         file: its name below the folder of weights.
         url: where it can be downloaded.
+        packaged: the archive on a package index that has it.
         bytes: its size.
         sha256: its checksum.
         git_blob_sha1: what ``git hash-object`` prints.
@@ -35,6 +54,7 @@ class WeightFile(Strict):
 
     file: str
     url: str | None = None
+    packaged: PackagedFile | None = None
     bytes: int | None = Field(default=None, ge=0)
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     git_blob_sha1: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
@@ -55,7 +75,14 @@ class WeightFile(Strict):
     @property
     def is_fetched(self) -> bool:
         """Can it be downloaded, and its bytes compared?"""
-        return self.url is not None and self.sha256 is not None
+        return bool(self.url or self.packaged) and self.sha256 is not None
+
+    @property
+    def source(self) -> str:
+        """Where it is downloaded from."""
+        if self.packaged is not None:
+            return f"{self.packaged.archive} on pip's package index"
+        return self.url or ""
 
 
 class Network(Strict):
@@ -125,7 +152,7 @@ def how(folder: Path, network: Network) -> str:
     if not network.files:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
-    if network.files[0].is_fetched:
+    if any(file.is_fetched for file in network.files):
         ways.insert(0, "`stp list weights --fetch`")
     ways += [f"or {file.file}" for file in network.files[1:]]
     return ", ".join([" or ".join(ways[:2]), *ways[2:]]) if len(ways) > 1 else ways[0]
@@ -146,12 +173,12 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
                 remedy=how(folder, network),
             )
         names = " or ".join(one.file for one in network.files)
-        urls = [one.url for one in network.files[:1] if one.url]
+        sources = [one.source for one in network.files if one.is_fetched]
         raise StpError(
             f"the weights of {network.title} are not in {folder}",
             expected=f"one of the files {names}",
             remedy=f"`stp list weights --fetch {name}` downloads them"
-            + (f" from {urls[0]}" if urls else "")
+            + (f" from {' or '.join(sources)}" if sources else "")
             + "; another folder: STP_WEIGHTS_DIR",
         )
     return folder / file.file, file

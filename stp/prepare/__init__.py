@@ -1,4 +1,4 @@
-"""Raw bytes -> prepared data: one reader for each dataset.
+"""Raw bytes -> prepared data: what the readers of raw layouts (`stp.datasets`) share.
 
 Own files of users have readers in `own`, tracks of people in `track_readers`.
 """

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from stp.options.protocols import PROTOCOLS
 from stp.tracks.gaps import filled
-from stp.tracks.prepared import PROTOCOLS, Place
-from stp.tracks.scenarios import Protocol, extract
+from stp.tracks.prepared import Place
+from stp.tracks.scenarios import extract
 from stp.tracks.tracks import Tracks
 
 NOBODY = "nobody is there"
@@ -38,16 +39,14 @@ def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
     }
 
 
-def _part(
-    place: Place, part: str, protocol: Protocol, observe: int, predict: int
-) -> dict[str, Any]:
+def _part(place: Place, part: str, protocol: str, observe: int, predict: int) -> dict[str, Any]:
     tracks, rules = place.part(part, protocol), place.rules(protocol)
     found = extract(tracks, observe=observe, predict=predict, **rules)
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
     kept = tracks.decimated(rules["decimate"])
     starts = np.arange(first, last, kept.step)
     why = _reasons(kept, starts, observe, predict, rules["fewest"])
-    if protocol == "strict-relaxed":  # others may come and go
+    if PROTOCOLS[protocol].may_come_and_go:
         why = np.where(why == REASONS.index(NOBODY), why, REASONS.index(FEW))
     why = why[~np.isin(starts, found.start)]
     counts = {reason: int((why == number).sum()) for number, reason in enumerate(REASONS)}

@@ -31,7 +31,7 @@ from stp.tracks.tracks import (
 )
 
 RECORDINGS = ("file", "folder", "all")
-FORMATS = ("trajnetpp", "ewap", "columns", "atc", "thor", "qualisys")
+FORMATS = ("trajnetpp", "ewap", "columns", "qualisys")
 MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0, "ft": 0.3048, "in": 0.0254}
 """Metres in one of them."""
@@ -55,7 +55,7 @@ class TracksOptions:
         time_unit: of times that are numbers: s, ms, us, ns, or the seconds in another unit.
         recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
             Those of one recording share a clock and the numbers of people.
-        units: of x and y, for ``columns``, ``atc`` and ``thor``; or
+        units: of x and y, for ``columns``; or
         metres: in one of their units.
         variant: {rows, people, step} of all files together; others of the same name are refused.
         map: {picture, homography}, {grid}, {grid, classes} or {discs}: raw names; null for none.
@@ -278,10 +278,7 @@ def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
     if options.format in readers:
         tracks = together([readers[options.format](path) for path in paths])
         return Recording(tracks, len(tracks))
-    known = {"atc": detections.ATC, "thor": detections.THOR}
-    columns = known.get(options.format)
-    if columns is None:
-        columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
+    columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
     unit = options.time_unit
     return detections.read(
         paths, columns, metres=options.scale, step=step, dt=dt,

@@ -16,7 +16,7 @@ from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size
 from stp.profiling.table19 import as_published
 
-NOTES = CONFIG_FOLDER / "published" / "model_notes.yaml"
+NOTES = CONFIG_FOLDER / "model_notes.yaml"
 FITS = {
     "none": "nothing to learn",
     "closed_form": "one pass over the training data",
@@ -49,7 +49,7 @@ stp list models --page docs/models.md --configfile config/paper.yaml
 
 
 class Notes(Strict):
-    """What is known of a model besides its configuration (config/published/model_notes.yaml).
+    """What is known of a model besides its configuration (config/model_notes.yaml).
 
     Attributes:
         kind: of network.

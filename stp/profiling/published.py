@@ -6,9 +6,7 @@ from pathlib import Path
 from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.plan.config import Config
-from stp.plan.strict import CONFIG_FOLDER
 
-FILE = CONFIG_FOLDER / "published" / "predbench.csv"
 TABLE = "T19_complexity"
 COLUMNS = ("params", "FLOPs", "FPS")
 CLIPS_PER_S = (
@@ -34,12 +32,15 @@ class PublishedComplexity:
     clips_per_s: float
 
 
-def published(config: Config, file: Path = FILE) -> dict[str, PublishedComplexity]:
+def published(config: Config, file: Path | None = None) -> dict[str, PublishedComplexity]:
     """The table, by the name of the model, in the order of the paper.
 
     Raises:
         StpError: a value is missing, or no model is called what the table calls it.
     """
+    file = file or config.suite.published_file
+    if file is None:
+        return {}
     values: dict[str, dict[str, float]] = {}
     for value in read_published(file):
         if value.table == TABLE:

@@ -236,8 +236,8 @@ class ReadAudit:
 
     def _remedy(self, reader: str) -> str:
         """How to declare a file: in the entry that is called like its reader, if there is one."""
-        module = reader.rpartition(".")[2]
-        named = [one for one in self.entries if one.endswith(f"/{module}.yaml")] or self.entries
+        files = tuple(f"/{part}.yaml" for part in reader.split("."))
+        named = [entry for entry in self.entries if entry.endswith(files)] or self.entries
         if not named:
             return "make it part of the code, by an import that names it, or of the configuration"
         places = " or ".join(map(str, [SOURCE_FOLDER, *(root.parent for root in own_modules())]))

@@ -15,7 +15,8 @@ from stp.core.project import own_modules
 
 PACKAGE = Path(__file__).parents[1]
 OPEN = (
-    *("models", "tracks/predictors", "metrics", "prepare", "features/networks"),
+    *("models", "tracks/predictors", "metrics", "prepare", "datasets", "suites"),
+    "features/networks",
     *("train/losses", "train/schedules", "train/callbacks"),
 )
 """Folders of the package that have a file for each thing of a kind: places for further ones."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from stp.core import bytecode, provenance, store
+from stp.core import bytecode, leaves, provenance, store
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
@@ -237,7 +237,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
-    code = plan.code(f"stp.fetch.generators.{raw.declared.generator}")
+    code = plan.code(leaves.generator(raw.declared.generator))
     audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
         modules=list(code.modules),

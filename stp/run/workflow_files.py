@@ -35,8 +35,8 @@ NOT_MADE = ("logs",)
 """Folders of results whose times say nothing to Snakemake."""
 DRAWN = ("dimension", "cells", "names", "tables")
 """What pictures read of a manifest."""
-FACTS = ("datasets", "models", "published")
-"""Folders of the configuration that tables of facts are made from."""
+FACTS = ("datasets", "models")
+"""Folders of the configuration that tables of facts are made from, besides the suite's own."""
 
 
 @cache
@@ -359,8 +359,9 @@ def write_table_input(
     path = (results or results_of(plan)) / "plan" / f"{name}.json"
     if write:
         facts = hashlib.sha256()
-        for folder in FACTS:
-            for file in sorted((configuration.CONFIG_FOLDER / folder).iterdir()):
+        folders = [configuration.CONFIG_FOLDER / folder for folder in FACTS]
+        for folder in (*folders, plan.config.suite.folder):
+            for file in sorted(path for path in folder.iterdir() if path.is_file()):
                 facts.update(f"{file.name}\n".encode() + file.read_bytes())
         scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         described = {

@@ -1,15 +1,18 @@
-"""From the name of a convention to its code: ``ssim.range2`` is ``stp.metrics.ssim.range2``."""
+"""From the name of a convention to its code: ``ssim.range2`` is ``range2`` of stp.metrics.ssim.
+
+Metrics that one suite alone needs lie in its folder of `stp.suites`.
+"""
 
 import difflib
 import importlib
-import pkgutil
 
-from stp import metrics
+from stp.core import leaves
 from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 
 Convention = Metric | LearnedMetric | SetDistance
+ROOM = "stp.metrics"
 EVERY = "every"
 """The metric of all conventions of a module whose YAML alone tells them apart."""
 
@@ -22,7 +25,7 @@ def find(name: str) -> Convention:
     """
     module, _, choice = name.partition(".")
     if module in _modules():
-        attributes = vars(importlib.import_module(f"stp.metrics.{module}"))
+        attributes = vars(importlib.import_module(leaves.module_of(ROOM, module)))
         metric = attributes.get(choice, attributes.get(EVERY))
         if isinstance(metric, Convention):
             return metric
@@ -37,10 +40,10 @@ def find(name: str) -> Convention:
 
 
 def choices(module: str) -> list[str]:
-    """Names of the conventions in one module of ``stp.metrics``, sorted."""
-    attributes = vars(importlib.import_module(f"stp.metrics.{module}"))
+    """Names of the conventions in one module of metrics, sorted."""
+    attributes = vars(importlib.import_module(leaves.module_of(ROOM, module)))
     return sorted(name for name, value in attributes.items() if isinstance(value, Convention))
 
 
 def _modules() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(metrics.__path__))
+    return leaves.names_in(ROOM)

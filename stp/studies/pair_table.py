@@ -59,7 +59,7 @@ def render_agreement(
         key: of the questionnaire.
         key_path: its path, for messages.
         out: path of the CSV file.
-        published: the printed values (config/published/fvd_study.csv); none unless given.
+        published: the printed values of the suite; none unless given.
 
     Returns:
         what was read.

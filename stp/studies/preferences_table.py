@@ -11,7 +11,7 @@ from stp.page.safe_text import csv_text
 from stp.plan.manifest import load_manifest
 from stp.studies.answers import Answers, read_answers
 from stp.studies.key import BestOfKey, Source, load_key
-from stp.studies.options import LETTERS
+from stp.studies.options import BEST_OF_FILE, LETTERS, BestOf, load_item
 from stp.studies.preferences import (
     CANNOT_TELL,
     FEWEST_RATERS,
@@ -35,14 +35,9 @@ AGREEMENT_HEADER = (*ABOUT, "metric", "convention", *SHARE, "agreed", *ENDS, "no
 INTERVALS = ("95 % interval", "Wilson")
 
 PUBLISHED = (
-    "the shares that the paper prints (appendix F) are lost in the text that config/published was "
+    "the shares that the paper prints (appendix F) are lost in the text that config/suites was "
     "made from: it says only that MCVD comes first, then Earthformer, PredRNN++, TAU"
 )
-PAPERS_STUDY = (
-    {"bair": 15, "robonet": 15, "human36m": 5},
-    ["earthformer", "mcvd", "predrnnpp", "tau"],
-)
-"""Clips of each dataset, and models (appendix F)."""
 
 
 def render_preferences(
@@ -142,8 +137,10 @@ def _is_papers(key: BestOfKey) -> bool:
     clips = dict.fromkeys(key.datasets, 0)
     for asked in key.questions:
         clips[asked.dataset] += 1
-    is_official = all(source.official_paper_protocol for source in key.sources)
-    return is_official and (clips, sorted(key.models)) == PAPERS_STUDY
+    if not all(source.official_paper_protocol for source in key.sources):
+        return False
+    papers = load_item(BestOf, BEST_OF_FILE)
+    return clips == papers.clips and sorted(key.models) == sorted(papers.models)
 
 
 def _notes(key: BestOfKey, dataset: str) -> list[str]:

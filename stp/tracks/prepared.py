@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
+from stp.options.protocols import PROTOCOLS, RELEASED
 from stp.tracks import tables
 from stp.tracks.obstacles import Obstacles
-from stp.tracks.scenarios import Protocol, Scenarios, extract
+from stp.tracks.scenarios import Scenarios, extract
 from stp.tracks.surface import Surface
 from stp.tracks.tracks import Tracks, released_clock, split_in_time
 
@@ -21,8 +22,6 @@ TRACKS, OBSTACLES = "tracks.parquet", "obstacles.parquet"
 GOALS, SURFACE = "goals.parquet", "surface.parquet"
 T = TypeVar("T")
 PARTS = ("calibration", "test")
-PROTOCOLS: tuple[Protocol, ...] = ("atlas-paper", "strict", "strict-relaxed")
-"""Names of subsets: how scenarios are cut is the protocol of a test, and of a calibration."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Place:
 
         Args:
             part: ``calibration``: the first detections; ``test``: the others.
-            protocol: one of `PROTOCOLS`.
+            protocol: name of one of `PROTOCOLS`.
             observe, predict: numbers of positions.
             noise: metres, see `stp.tracks.scenarios.extract`.
             seed: of the noise.
@@ -108,7 +107,7 @@ class Place:
             raise StpError(
                 f"{self.about['dataset']}: no detections are for {part}",
                 expected=f"a share of them, that for calibration is {self.about['calibration']:g}"
-                "; under other protocols than atlas-paper, of people who are not in the test",
+                f"; under other protocols than {RELEASED}, of people who are not in the test",
                 remedy="calibrate on another dataset, or set `calibration` in its configuration",
             )
         return chosen
@@ -117,7 +116,7 @@ class Place:
         """Both parts, which may be empty."""
         share = self.about["calibration"]
         recordings = self.about.get("recordings", [len(self.tracks)])
-        if protocol == "atlas-paper":
+        if PROTOCOLS[protocol].is_released:
             moved = released_clock(self.tracks, recordings)
             return dict(zip(PARTS, (moved.part(0, share), moved.part(share, 1)), strict=True))
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
@@ -129,7 +128,7 @@ class Place:
     def shared_people(self) -> tuple[int, int]:
         """People who are in both parts under ``atlas-paper``, and those whom the calibration lacks
         under the other protocols since they are in the test."""
-        before, after = self._parts("atlas-paper").values()
+        before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
         lacking = split_in_time(self.tracks, self.about["calibration"], recordings)[2]
         return len(np.intersect1d(before.person, after.person)), lacking

@@ -21,17 +21,15 @@ in a part of the observation only, of whom no predictor is told.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 from zlib import crc32
 
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.options.protocols import PROTOCOLS
 from stp.tracks.gaps import LONGEST_GAP, filled
 from stp.tracks.smoothing import box, whole_tracks
 from stp.tracks.tracks import Tracks
-
-Protocol = Literal["atlas-paper", "strict", "strict-relaxed"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def extract(
     *,
     observe: int,
     predict: int,
-    protocol: Protocol,
+    protocol: str,
     smooth: int = 5,
     fewest: int = 2,
     noise: float = 0.0,
@@ -136,7 +134,7 @@ def extract(
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
     if decimate > 1:
         tracks = tracks.decimated(decimate)
-    released = protocol == "atlas-paper"
+    released = PROTOCOLS[protocol].is_released
     if released:
         tracks = whole_tracks(filled(tracks), smooth)
     starts = np.arange(first, last, tracks.step)
@@ -162,7 +160,7 @@ def extract(
     episode = np.cumsum(np.diff(start, prepend=start[:1]) >= span)
     return Scenarios(
         start, person, observed, future, episode, tracks.dt, looked_at=len(starts),
-        left_out=left_out if protocol == "strict-relaxed" else None,
+        left_out=left_out if PROTOCOLS[protocol].may_come_and_go else None,
     )  # fmt: skip
 
 
@@ -176,7 +174,7 @@ class _Demands:
 
     observe: int
     predict: int
-    protocol: Protocol
+    protocol: str
     fewest: int
 
 
@@ -196,7 +194,7 @@ def _cut(
         demands: of a scenario.
     """
     observe, length = demands.observe, demands.observe + demands.predict
-    released = demands.protocol == "atlas-paper"
+    released = PROTOCOLS[demands.protocol].is_released
     pieces = [_Piece(tracks, rows, starts, observe, demands.predict) for _, rows in people]
     parts = [piece.detected() if released else piece.filled() for piece in pieces]
     table = np.array(parts, bool).reshape(len(pieces), 2, len(starts))
@@ -204,7 +202,7 @@ def _cut(
     counts = np.array([piece.seen for piece in pieces]).reshape(seen.shape)
     partly = (counts > 0) & ~seen
     good = (seen & followed).sum(axis=0) >= demands.fewest
-    if demands.protocol != "strict-relaxed":
+    if not PROTOCOLS[demands.protocol].may_come_and_go:
         good &= ~(partly | (seen & ~followed)).any(axis=0)
     kept = np.flatnonzero(good)
     most = int(seen[:, kept].sum(axis=0).max(initial=0))

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
-from stp.tracks.scenarios import Protocol, Scenarios
+from stp.options.protocols import PROTOCOLS
+from stp.tracks.scenarios import Scenarios
 from stp.tracks.tracks import Tracks
 
 ABOUT = b"stp.tracks"
@@ -79,7 +80,7 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
     return tracks, about
 
 
-def scenario_table(scenarios: Scenarios, step: int, protocol: Protocol, fewest: int) -> pa.Table:
+def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) -> pa.Table:
     """Who is in each scenario, from when to when, and by which rule.
 
     Args:
@@ -95,7 +96,7 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: Protocol, fewest: 
     start = scenarios.start[scene]
     observed, future = scenarios.observed.shape[2], scenarios.future.shape[2]
     rule = f"{protocol}: all people seen are there throughout, {fewest} at least"
-    if protocol == "strict-relaxed":
+    if PROTOCOLS[protocol].may_come_and_go:
         rule = f"{protocol}: at least {fewest} people are there throughout"
     return pa.table(
         {

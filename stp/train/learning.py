@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Recipe, Report, never, silent
 from stp.options.calibrate import FittingOptions
+from stp.options.protocols import PROTOCOLS
 from stp.options.train import LOW_RATE
 from stp.tracks.scenarios import Scenarios
 from stp.train.checkpoint import Checkpoint
@@ -80,7 +81,7 @@ def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
     kept = max(1, round(len(episodes) / 5)) if len(episodes) > 1 else 0
     last = np.isin(scenarios.episode, episodes[len(episodes) - kept :])
     learnt = ~last
-    if protocol != "atlas-paper":
+    if not PROTOCOLS[protocol].is_released:
         shared = np.isin(scenarios.person, scenarios.person[last]) & scenarios.present
         learnt &= ~shared.any(axis=1)
     if not learnt.any():

@@ -51,7 +51,7 @@ KINDS = {
     "dataset": Kind(Dataset, "datasets/*.yaml", "Datasets"),
     "model": Kind(Model, "models/*.yaml", "Models"),
     "convention": Kind(Metric, "conventions/*.yaml", "Conventions of metrics"),
-    "suite": Kind(Suite, "suites/*.yaml", "Suites"),
+    "suite": Kind(Suite, "suites/*/suite.yaml", "Suites"),
     "site": Kind(Site, "site.yaml", "The site"),
     "weights": Kind(Network, "weights.yaml", "Weights of metrics"),
     "costs": Kind(Constants, "costs.yaml", "Constants of estimates"),

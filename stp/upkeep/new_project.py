@@ -17,8 +17,8 @@ OWN = """\
 # Code of your own
 
 `models/mine.py` in this folder is the module `stp.models.mine`; its entry is
-`config/models/mine.yaml`. Metrics go into `metrics/`, readers of files into `prepare/`, models of
-people into `tracks/predictors/`. docs/projects.md of stp says more.
+`config/models/mine.yaml`. Metrics go into `metrics/`, readers of files into `datasets/<name>/`,
+models of people into `tracks/predictors/`. docs/projects.md of stp says more.
 """
 IGNORED = """\
 .snakemake/

@@ -47,10 +47,10 @@ def check(
     from stp.core import exits
     from stp.core.errors import StpError
     from stp.inspect.facts import table as facts
-    from stp.plan.strict import CONFIG_FOLDER, config_file
-    from stp.plan.suite import read_suite
+    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.suite import read_suite, suite_file
 
-    declared = read_suite(config_file(CONFIG_FOLDER, "suites", f"{suite}.yaml"))
+    declared = read_suite(suite_file(suite))
     names = facts.tables_of(declared)
     if not names or declared.protocol is None:
         raise StpError(f"{declared.title} has no tables of printed facts")

@@ -2,12 +2,15 @@
 
 import functools
 import json
+import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from stp.core.errors import StpError
 from stp.verbs import output
@@ -19,6 +22,87 @@ if TYPE_CHECKING:
     from stp.run.cluster.driver import Driver
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
+PASSED = "stp.passed"
+
+
+class PassesOn(TyperCommand):
+    """Keeps the words after ``--``, which are another program's, in ``context.meta[PASSED]``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words before it."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[PASSED] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+
+@command(
+    cls=PassesOn,
+    epilog=examples(
+        "stp run short_term",
+        "stp run all --scale atlas-demo",
+        "stp run short_term long_term --cluster slurm",
+        "stp run short_term --scale sample --dry-run",
+        "stp run figures --scale demo -- --cores 4 --rerun-incomplete",
+    ),
+)
+def run(
+    context: typer.Context,
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            help="What to make: tables by their names, such as [cyan]short_term[/cyan]; "
+            "[cyan]tables[/cyan], [cyan]figures[/cyan], [cyan]report[/cyan] or "
+            "[cyan]data[/cyan] for all of a kind; [cyan]all[/cyan] for tables, figures and report."
+        ),
+    ],
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="A scale: the name of a file in config/, or a path.",
+            show_default="demo; on a cluster, paper",
+        ),
+    ] = None,
+    cluster: Annotated[
+        Literal["slurm"] | None, typer.Option(help="Submit jobs there (default: this machine).")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Count the jobs, and run none.")
+    ] = False,
+) -> None:
+    """Run the workflow: from raw files to tables, figures or the report.
+
+    Prints the command of Snakemake that it runs. Words after [cyan]--[/cyan] are passed to
+    Snakemake. A second run goes on where the first one ended.
+    """
+    from stp.run.cluster.resume import SNAKEMAKE
+    from stp.run.snakemake_call import arguments
+
+    passed = [*(["--dry-run"] if dry_run else []), *context.meta[PASSED]]
+    given = arguments(targets, scale, cluster, passed)
+    print(shlex.join(["snakemake", *given]), file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    os.execv(sys.executable, [*SNAKEMAKE, *given])
+
+
+@command(epilog=examples("stp doctor", "stp doctor --configfile config/paper.yaml"))
+def doctor(
+    configfile: ConfigFile = DEMO,
+    format: output.TableOrJson = "table",
+) -> None:
+    """Check what a run needs on this machine: packages, weights, disk, GPU, Slurm, mirror.
+
+    Each line says what is wrong and what to do. Exit codes: 0 a run can start, 1 it cannot. What
+    is only absent, such as a GPU, is no error.
+    """
+    from stp.upkeep import doctor as checks
+
+    found = checks.examine(configfile)
+    if format == "json":
+        print(json.dumps([check._asdict() for check in found], indent=1))
+    else:
+        print_lines(checks.lines(found))
+    if any(check.state == checks.WRONG for check in found):
+        raise typer.Exit(1)
 
 
 @command(

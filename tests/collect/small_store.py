@@ -15,7 +15,7 @@ from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "predbench.csv"
+PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "predbench" / "published.csv"
 
 Statistic = dict[str, Any]
 

@@ -12,7 +12,7 @@ NEEDS = {
     "ParquetFile": "page_checksum_verification",
 }
 OF_OTHERS = (
-    "fetch/generators",  # imitate the files of others
+    "datasets",  # imitate the files of others
     "inspect/track_columns.py",
     "prepare/track_readers/detections.py",
     "export/checking.py",  # of a bundle whose members have checksums

@@ -236,9 +236,9 @@ OPENERS = {"open", "open_array", "open_group", "open_consolidated", "open_zarr",
 OPEN_ELSEWHERE = {
     "data/zarr_read.py": "the way to open an array of ours",
     "prepare/frames.py": "opens what it is writing",
-    "fetch/generators/chaosbench.py": "writes",
+    "datasets/chaosbench/generator.py": "writes",
     "data/daily_fields.py": "raw files, which the lock verifies",
-    "prepare/chaosbench_levels.py": "raw files, which the lock verifies",
+    "datasets/chaosbench/levels.py": "raw files, which the lock verifies",
     "prepare/own/field_files.py": "files of others: raw ones, which the lock verifies; forecasts",
     "external/submitted.py": "a store of somebody else, without checksums",
 }

@@ -32,6 +32,7 @@ class FileServer:
     faults_of: dict[str, list[tuple]] = field(default_factory=dict)
     ranges: list[str | None] = field(default_factory=list)  # the Range header of every request
     asked: list[str] = field(default_factory=list)  # the path of every request
+    authorizations: list[str | None] = field(default_factory=list)  # the header of every request
     most: int = 0  # requests that were answered at the same time
     over: threading.Event = field(default_factory=threading.Event)
     _open: int = 0
@@ -56,6 +57,7 @@ class FileServer:
 def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            server.authorizations.append(self.headers.get("Authorization"))
             fault = server.begin(self.path, self.headers.get("Range"))
             self.is_open = True
             try:

@@ -19,6 +19,9 @@ from stp.prepare.tracks import TracksOptions, read_recording
 from stp.tracks.prepared import Place
 from stp.tracks.tracks import check_detections, check_speed, joined
 
+TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
+"""Of the files of ATC, and of resampled ones of THÖR."""
+
 CROWD = {"format": "ewap", "files": ["a.txt"], "goals": [[0, 2], [20, 9]], "waves": 2, "seed": 1}
 CHASING = {"situation": "chasing", "path": "a.ndjson", "times": 2}
 
@@ -71,7 +74,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
 
 
 def test_people_walk_as_people_do_and_keep_apart(tmp_path):
-    run_generator("atlas_crowd", {**CROWD, "waves": 4}, tmp_path / "raw")
+    run_generator("atlas.crowd", {**CROWD, "waves": 4}, tmp_path / "raw")
     tracks = ewap.read(tmp_path / "raw" / "a.txt", step=10, dt=0.4)
     speeds = [
         np.linalg.norm(tracks.position[rows][-1] - tracks.position[rows][0])
@@ -88,7 +91,7 @@ def test_people_walk_as_people_do_and_keep_apart(tmp_path):
 READERS = {
     "ewap": lambda path: ewap.read(path, step=10, dt=0.4),
     "trajnetpp": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-    "atc": lambda path: detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4).tracks,
+    "atc": lambda path: detections.read(path, TIME_FIRST, metres=0.001, step=1, dt=0.4).tracks,
     "qualisys": lambda path: qualisys.read(path).decimated(40),
 }
 
@@ -96,7 +99,7 @@ READERS = {
 def test_the_same_walk_in_every_format(tmp_path):
     found = {}
     for format, read in READERS.items():
-        run_generator("atlas_crowd", {**CROWD, "format": format}, tmp_path / format)
+        run_generator("atlas.crowd", {**CROWD, "format": format}, tmp_path / format)
         found[format] = read(tmp_path / format / "a.txt")
     seconds = {format: np.ptp(tracks.frame) / tracks.step for format, tracks in found.items()}
     assert max(seconds.values()) - min(seconds.values()) <= 2
@@ -106,7 +109,7 @@ def test_the_same_walk_in_every_format(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("generator", "options"), [("atlas_crowd", CROWD), ("atlas_situation", CHASING)]
+    ("generator", "options"), [("atlas.crowd", CROWD), ("atlas.situation", CHASING)]
 )
 def test_the_seed_alone_decides(generator, options, tmp_path):
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
@@ -118,7 +121,7 @@ def test_the_seed_alone_decides(generator, options, tmp_path):
 
 def test_parameters_are_drawn_between_their_bounds(tmp_path):
     options = {**CHASING, "times": 6, "noise": 0, "parameters": {"fast": [1.3, 1.6], "slow": 0.9}}
-    run_generator("atlas_situation", options, tmp_path / "raw")
+    run_generator("atlas.situation", options, tmp_path / "raw")
     tracks = trajnetpp.read(tmp_path / "raw" / "a.ndjson", step=1, dt=0.1)
     ways = [np.ptp(tracks.position[rows][:, 0]) / 9 for rows in tracks.people().values()]
     np.testing.assert_allclose(ways[1::2], 0.9, atol=0.01)
@@ -128,15 +131,15 @@ def test_parameters_are_drawn_between_their_bounds(tmp_path):
 @pytest.mark.parametrize(
     ("generator", "options", "says"),
     [
-        ("atlas_crowd", {**CROWD, "format": "csv"}, "format is 'csv'"),
-        ("atlas_crowd", {**CROWD, "goals": [[0, 1]]}, "goals is"),
-        ("atlas_crowd", {**CROWD, "walls": [[0, 1]]}, "walls is"),
-        ("atlas_crowd", {**CROWD, "map": {"picture": "map.png"}}, "map is"),
-        ("atlas_crowd", {**CROWD, "wave": 3}, "unknown key 'wave'"),
-        ("atlas_situation", {**CHASING, "situation": "dancing"}, "situation is 'dancing'"),
-        ("atlas_situation", {**CHASING, "parameters": {"quick": 2}}, "unknown key 'quick'"),
-        ("atlas_situation", {**CHASING, "parameters": {"fast": [2, 1]}}, "parameters.fast is"),
-        ("atlas_situation", {**CHASING, "situation": "around"}, "discs is None"),
+        ("atlas.crowd", {**CROWD, "format": "csv"}, "format is 'csv'"),
+        ("atlas.crowd", {**CROWD, "goals": [[0, 1]]}, "goals is"),
+        ("atlas.crowd", {**CROWD, "walls": [[0, 1]]}, "walls is"),
+        ("atlas.crowd", {**CROWD, "map": {"picture": "map.png"}}, "map is"),
+        ("atlas.crowd", {**CROWD, "wave": 3}, "unknown key 'wave'"),
+        ("atlas.situation", {**CHASING, "situation": "dancing"}, "situation is 'dancing'"),
+        ("atlas.situation", {**CHASING, "parameters": {"quick": 2}}, "unknown key 'quick'"),
+        ("atlas.situation", {**CHASING, "parameters": {"fast": [2, 1]}}, "parameters.fast is"),
+        ("atlas.situation", {**CHASING, "situation": "around"}, "discs is None"),
     ],
 )
 def test_options_that_make_no_sense(generator, options, says, tmp_path):

@@ -11,8 +11,10 @@ from stp.core.errors import StpError
 from stp.core.job import silent
 from stp.data.daily_fields import date_of, open_group
 from stp.data.tar_stream import folders
-from stp.fetch.generators import chaosbench, chaosbench_centre, chaosbench_learned
-from stp.fetch.generators.chaotic_waves import Atmosphere, days_from, truth
+from stp.datasets.chaosbench import centre as chaosbench_centre
+from stp.datasets.chaosbench import generator as chaosbench
+from stp.datasets.chaosbench import learned as chaosbench_learned
+from stp.datasets.chaosbench.chaotic_waves import Atmosphere, days_from, truth
 
 WORLD = {"degrees": 45, "levels": [500, 700], "first_year": 2020, "variables": ["z", "t", "w"]}
 CENTRE = {**WORLD, "centre": "ukmo", "starts": ["2020-01-01", "2020-01-03"], "missing": 0}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.enso import simulate
+from stp.datasets.enso.generator import simulate
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"cmip6_models": 2, "cmip6_years": 5, "cmip5_models": 1, "cmip5_years": 4}

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from stp.core.errors import StpError
-from stp.fetch.generators.human36m import Human36mOptions, film
+from stp.datasets.human36m.generator import Human36mOptions, film
 from stp.fetch.raw import run_generator
 
 OPTIONS = {

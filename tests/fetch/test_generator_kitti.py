@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from stp.core.errors import StpError
-from stp.fetch.generators.kitti import DRIVES
+from stp.datasets.kitti.generator import DRIVES
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"frames": {"train": [9, 4], "val": [5], "test": [12]}, "height": 24, "width": 80}

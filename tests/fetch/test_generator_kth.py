@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.kth import sequence_spans
+from stp.datasets.kth.generator import sequence_spans
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"persons": [2, 13], "scenarios": [1, 3], "frames": 130}

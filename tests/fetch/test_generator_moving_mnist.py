@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from stp.core.errors import StpError
-from stp.fetch.generators.moving_mnist import enlarge
+from stp.datasets.moving_mnist.generator import enlarge
 from stp.fetch.raw import run_generator
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.tabletop import simulate
 from stp.fetch.raw import run_generator
+from stp.fetch.tabletop import simulate
 
 OPTIONS = {"train": 5, "val": 1, "test": 1, "shrink": 8, "most_frames": 5}
 REAL = {  # of the generated ones: the recorded sample of the same robot

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.data.scv_look import DEPTH, GROUND, MEDIVAC, RADII
-from stp.fetch.generators.scv_scenarios import (
+from stp.datasets.scv.look import DEPTH, GROUND, MEDIVAC, RADII
+from stp.datasets.scv.scenarios import (
     LIMIT,
     MARINE_REACH,
     SCENARIOS,
@@ -16,8 +16,8 @@ from stp.fetch.generators.scv_scenarios import (
     play,
 )
 from stp.fetch.raw import run_generator
-from stp.metrics.scv_rules import ARMY_STEP, MARINE_STEP, MEDIVAC_STEP
 from stp.prepare.tfrecord import read_record, records, sequence_example
+from stp.suites.scv.rules import ARMY_STEP, MARINE_STEP, MEDIVAC_STEP
 
 VIDEOS = 4
 
@@ -190,7 +190,7 @@ def test_files_have_the_official_layout_and_one_state_at_both_sizes(tmp_path):
 
 
 def test_what_is_drawn_is_where_the_state_says():
-    from stp.data.scv_look import COLOURS, Thing, draw
+    from stp.datasets.scv.look import COLOURS, Thing, draw
 
     for size in (64, 128):
         for kind, radius in enumerate(RADII):

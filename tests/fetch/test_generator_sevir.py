@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.sevir import movie
+from stp.datasets.sevir.generator import movie
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"years": [2018, 2019], "events": 3, "size": 16}

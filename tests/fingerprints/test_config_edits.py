@@ -146,14 +146,14 @@ def test_an_edit_of_the_configuration_reaches_what_is_expected(settings: Setting
 def test_a_comment_and_another_order_of_keys_reach_nothing(settings: Settings):
     for path in settings.folder.rglob("*.yaml"):
         content = yaml.safe_load(path.read_text())
-        if path.parent.name != "suites":  # the order of columns is that of the table
+        if path.name != "suite.yaml":  # the order of columns is that of the table
             path.write_text("# another comment\n" + yaml.safe_dump(content, sort_keys=True))
     after = settings.look()
     assert differences(changed(settings.before.paths, after.paths), set()) == ""
 
 
 def test_a_published_value_reaches_the_tables_only(settings: Settings):
-    with (settings.folder / "published" / "predbench.csv").open("a") as file:
+    with (settings.folder / "suites" / "predbench" / "published.csv").open("a") as file:
         file.write("motion,short_term,ConvLSTM,KTH,KTH,,,,,,SSIM,0.5,0.5,\n")
     after = settings.look()
     assert changed(settings.before.paths, after.paths) == {Thing("tables")}

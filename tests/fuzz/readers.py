@@ -33,30 +33,23 @@ from stp.collect.scores import COLLECTED, read_collected
 from stp.core.lock import header_of, lock_text, read_lock
 from stp.core.receipts import require_receipt
 from stp.data.raw_files import RawFiles
+from stp.datasets.caltech import generator as caltech
+from stp.datasets.caltech import norpix
+from stp.datasets.kitti import reader as kitti
+from stp.datasets.kth import reader as kth
+from stp.datasets.moving_mnist import idx
+from stp.datasets.nuscenes import reader as nuscenes
+from stp.datasets.scv import reader as scv
+from stp.datasets.sevir import reader as sevir
 from stp.external.submitted import open_source
+from stp.fetch import tfrecord_write
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import Checksum
-from stp.fetch.generators import caltech, tfrecord_write
 from stp.metrics.networks.state import read_state
 from stp.plan import config
 from stp.plan.scale import Scale
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
-from stp.prepare import (
-    hdf5,
-    idx,
-    kitti,
-    kth,
-    members,
-    netcdf,
-    norpix,
-    nuscenes,
-    pictures,
-    scv,
-    sevir,
-    tfrecord,
-    track_maps,
-    zip_index,
-)
+from stp.prepare import hdf5, members, netcdf, pictures, tfrecord, track_maps, zip_index
 from stp.prepare.own import arrays, grids, videos
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.video import decode_grey
@@ -376,7 +369,7 @@ def read_film(path: Path) -> None:
 
 
 def write_published(path: Path) -> None:
-    text = (CONFIG_FOLDER / "published" / "predbench.csv").read_text()
+    text = (CONFIG_FOLDER / "suites" / "predbench" / "published.csv").read_text()
     path.write_text("\n".join(text.splitlines()[:12]) + "\n")
 
 

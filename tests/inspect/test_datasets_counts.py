@@ -22,7 +22,7 @@ def by_split(plan, name):
 def test_counts_of_lists_beside_the_published_ones(make_plan, monkeypatch):
     clips = [Clip("test", str(i), i, 1, 20, "v") for i in range(4047)]
     promised = Planned(clips, {"val": 1628, "strict": 5}, {"hard": "its list was never released"})
-    monkeypatch.setattr("stp.prepare.kth.count", lambda recipe, raw: promised)
+    monkeypatch.setattr("stp.datasets.kth.reader.count", lambda recipe, raw: promised)
     found = by_split(make_plan(), "kth")
     assert list(found) == ["train", "val", "test", "strict", "hard"]
     assert (found["test"].counted, found["test"].published, found["test"].difference) == (
@@ -39,7 +39,7 @@ def test_counts_of_lists_beside_the_published_ones(make_plan, monkeypatch):
 
 def test_a_difference_without_an_explanation_is_marked(make_plan, monkeypatch):
     promised = Planned(numbers={"train": 10000, "val": 9999, "test": 10000})
-    monkeypatch.setattr("stp.prepare.moving_mnist.count", lambda recipe, raw: promised)
+    monkeypatch.setattr("stp.datasets.moving_mnist.reader.count", lambda recipe, raw: promised)
     found = by_split(make_plan(), "moving_mnist")
     assert found["val"].unexplained and found["val"].note.startswith("UNEXPLAINED")
     assert found["val"].difference == -1
@@ -50,14 +50,16 @@ def test_a_difference_without_an_explanation_is_marked(make_plan, monkeypatch):
 
 def test_an_explained_difference_says_why(make_plan, monkeypatch):
     promised = Planned(numbers={"train": 7381, "val": 1801, "test": 4043})
-    monkeypatch.setattr("stp.prepare.kth.count", lambda recipe, raw: promised)
+    monkeypatch.setattr("stp.datasets.kth.reader.count", lambda recipe, raw: promised)
     found = by_split(make_plan(), "kth")
     assert found["val"].difference == 173 and not found["val"].unexplained
     assert "1,628" in found["val"].note and "says" not in found["val"].note
 
 
 def test_a_dataset_for_tests_only_has_no_other_splits(make_plan, monkeypatch):
-    monkeypatch.setattr("stp.prepare.kth.count", lambda recipe, raw: Planned(numbers={"test": 7}))
+    monkeypatch.setattr(
+        "stp.datasets.kth.reader.count", lambda recipe, raw: Planned(numbers={"test": 7})
+    )
     plan = make_plan(datasets={"kth": {"counts": {"train": None, "val": None, "test": 7}}})
     assert list(by_split(plan, "kth")) == ["test"]
 
@@ -73,7 +75,7 @@ def test_a_reader_that_does_not_exist_or_cannot_count(make_plan, monkeypatch):
     with pytest.raises(StpError, match="no reader"):
         promise(plan, "kth")
     assert "no reader" in by_split(plan, "kth")["test"].note
-    monkeypatch.delattr("stp.prepare.moving_mnist.count")
+    monkeypatch.delattr("stp.datasets.moving_mnist.reader.count")
     with pytest.raises(StpError, match="when it is prepared"):
         promise(plan, "moving_mnist")
 

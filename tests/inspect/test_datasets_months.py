@@ -40,7 +40,7 @@ def prepared(folder: Path, shown: str = "published") -> Prepared:
 
 
 def test_errors_of_persistence_from_the_own_month_and_the_one_before(tmp_path: Path) -> None:
-    found = months.measure_prepared(prepared(tmp_path), "d", "synthetic")
+    found = months.measure_prepared(prepared(tmp_path), "d", "synthetic", ["sosstsst"])
     effects = {effect.days: effect for effect in found.effects}
     assert {effect.variable for effect in found.effects} == {"sosstsst"}
     # Starts in February and on 1 to 28 March; January has no month before it.
@@ -59,4 +59,4 @@ def test_errors_of_persistence_from_the_own_month_and_the_one_before(tmp_path: P
 
 def test_months_that_are_lagged_already_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StpError, match="1 channels of the ocean, lagged"):
-        months.measure_prepared(prepared(tmp_path, "lagged"), "d", "synthetic")
+        months.measure_prepared(prepared(tmp_path, "lagged"), "d", "synthetic", ["sosstsst"])

@@ -25,7 +25,7 @@ LEAKY = Planned(
 
 @pytest.fixture
 def leaky(make_plan, monkeypatch):
-    monkeypatch.setattr("stp.prepare.kth.count", lambda recipe, raw: LEAKY)
+    monkeypatch.setattr("stp.datasets.kth.reader.count", lambda recipe, raw: LEAKY)
     strict = {"strict": {"title": "test clips of new videos"}}
     return make_plan(datasets={"kth": {"subsets": strict}})
 

@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core import exits
 from stp.core.errors import StpError
-from stp.inspect.facts import fact, table, trainings
+from stp.inspect.facts import table, trainings
 from stp.inspect.facts.fact import Facts
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
-from stp.plan.suite import read_suites
+from stp.plan.suite import Suite, read_suites
 
-PUBLISHED = CONFIG_FOLDER / "published"
+SUITES = CONFIG_FOLDER / "suites"
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,13 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """edited(file, old, new): what is printed, with an error in it."""
 
     def edit(name: str, old: str, new: str) -> Path:
-        shutil.copytree(PUBLISHED, tmp_path / "published")
-        file = tmp_path / "published" / name
+        shutil.copytree(SUITES, tmp_path / "suites")
+        file = tmp_path / "suites" / name
         text = file.read_text()
         assert old in text
         file.write_text(text.replace(old, new, 1))
-        monkeypatch.setattr(fact, "CONFIG_FOLDER", tmp_path)
+        copied = property(lambda suite: tmp_path / "suites" / suite._folder.name)
+        monkeypatch.setattr(Suite, "folder", copied)
         return file
 
     return edit
@@ -60,12 +61,13 @@ def written(plan: Plan, out: Path) -> list[dict[str, str]]:
 
 
 def test_every_table_of_facts_has_its_source_and_file():
-    declared = {
-        name: source for suite in read_suites().values()
-        for name, source in table.tables_of(suite).items()
-    }  # fmt: skip
+    declared = [
+        (suite, source)
+        for suite in read_suites().values()
+        for source in table.tables_of(suite).values()
+    ]
     assert len(declared) == 8
-    assert all((PUBLISHED / source.file).is_file() for source in declared.values())
+    assert all((suite.folder / source.file).is_file() for suite, source in declared)
 
 
 def test_an_unknown_table_is_named(predbench: Plan):
@@ -130,7 +132,7 @@ def test_the_scale_says_what_it_has_otherwise(make_plan):
 
 
 def test_a_difference_is_marked_in_every_format(predbench: Plan, tmp_path: Path, edited):
-    edited("training_protocol.csv", "TAU,KTH,16,1e-3,", "TAU,KTH,16,2e-3,")
+    edited("predbench/training_protocol.csv", "TAU,KTH,16,1e-3,", "TAU,KTH,16,2e-3,")
     out = tmp_path / "tables" / "training_protocol.csv"
     marked = [row for row in written(predbench, out) if row["differs"] == "yes"]
     assert [[row[key] for key in ("setting", "ours", "published")] for row in marked] == [
@@ -146,7 +148,7 @@ def test_a_difference_is_marked_in_every_format(predbench: Plan, tmp_path: Path,
     [("TAU,KTH", "TAO,KTH", "TAO"), ("L2+DDR,0.1", "L2+DDR,x", "TAU"), (",lr,", ",rate,", "lr")],
 )
 def test_a_damaged_file_is_named(predbench: Plan, edited, old: str, new: str, told: str):
-    file = edited("training_protocol.csv", old, new)
+    file = edited("predbench/training_protocol.csv", old, new)
     with pytest.raises(StpError, match=told) as error:
         table.read(predbench, "training_protocol")
     assert str(file) in str(error.value)
@@ -167,7 +169,7 @@ def test_networks_are_those_that_the_paper_prints(chaosbench: Plan, tmp_path: Pa
 
 
 def test_a_network_that_is_not_as_printed_is_marked(chaosbench: Plan, edited):
-    edited("s2s_networks.csv", "S6,FNO,Activation,GeLU", "S6,FNO,Activation,ReLU")
+    edited("chaosbench/networks.csv", "S6,FNO,Activation,GeLU", "S6,FNO,Activation,ReLU")
     compared = table.read(chaosbench, "s2s_networks")
     (row,) = (row for row in compared.rows if row.differences)
     assert row.values["ours"] == "GELU" and row.differences == {"ours": "ReLU"}
@@ -202,7 +204,7 @@ def test_variables_of_land_and_ocean(chaosbench: Plan, tmp_path: Path):
 
 
 def test_printed_names_are_those_of_the_reader(chaosbench: Plan, edited):
-    edited("chaosbench_variables.csv", "S1,asn,", "S1,asnow,")
+    edited("chaosbench/variables.csv", "S1,asn,", "S1,asnow,")
     with pytest.raises(StpError, match="differ in asn, asnow"):
         table.read(chaosbench, "s2s_land_variables")
 
@@ -255,7 +257,7 @@ def test_what_the_scale_prepared_stands_beside_it(make_plan, write_prepared, tmp
 
 
 def test_a_size_that_is_not_as_printed_is_marked(make_plan, tmp_path: Path, edited):
-    edited("datasets.csv", "TaxiBJ,2,32,32,4,4,", "TaxiBJ,2,32,32,4,6,")
+    edited("predbench/datasets.csv", "TaxiBJ,2,32,32,4,4,", "TaxiBJ,2,32,32,4,6,")
     out = tmp_path / "dataset_statistics.csv"
     written(make_plan(), out)
     assert "| TaxiBJ | 2 x 32 x 32 | 4 | 4≠ (6) |" in out.with_suffix(".md").read_text()
@@ -263,7 +265,7 @@ def test_a_size_that_is_not_as_printed_is_marked(make_plan, tmp_path: Path, edit
 
 @pytest.mark.parametrize(("old", "new"), [("TaxiBJ,", "TaxiNY,"), ("height,", "hight,")])
 def test_an_unknown_dataset_or_column_is_named(make_plan, edited, old: str, new: str):
-    file = edited("datasets.csv", old, new)
+    file = edited("predbench/datasets.csv", old, new)
     with pytest.raises(StpError, match=r"TaxiNY|height") as error:
         table.read(make_plan(), "dataset_statistics")
     assert str(file) in str(error.value)
@@ -271,7 +273,7 @@ def test_an_unknown_dataset_or_column_is_named(make_plan, edited, old: str, new:
 
 def test_every_published_count_has_its_row(predbench: Plan):
     """config/datasets has the counts of Table 1, the file the sizes: of the suite's datasets."""
-    with (PUBLISHED / "datasets.csv").open(newline="") as lines:
+    with (SUITES / "predbench" / "datasets.csv").open(newline="") as lines:
         listed = [row["dataset"] for row in csv.DictReader(lines)]
     known = [predbench.config.datasets[name] for name in predbench.config.suite.datasets]
     counted = {one.published_name for one in known if one.counts.published.test is not None}
@@ -300,7 +302,7 @@ def test_the_verb_counts_rows_and_differences():
 
 
 def test_a_difference_that_nothing_explains_has_an_exit_code(edited):
-    edited("s2s_benchmarks.csv", "ChaosBench,124,124,44", "ChaosBench,124,125,44")
+    edited("chaosbench/benchmarks.csv", "ChaosBench,124,124,44", "ChaosBench,124,125,44")
     done = checked("chaosbench", "--format", "csv")
     assert done.exit_code == exits.NOTHING
     assert list(csv.reader(done.stdout.splitlines())) == [

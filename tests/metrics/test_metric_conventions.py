@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-import stp.metrics
+from stp.core import leaves
 from stp.core.errors import StpError
 from stp.score.conventions import EVERY, choices, find
 
 CONFIG = Path(__file__).parents[2] / "config" / "conventions"
-CODE = Path(stp.metrics.__file__).parent
 ENTRIES = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in CONFIG.glob("*.yaml")}
-MODULES = sorted(path.stem for path in CODE.glob("*.py") if choices(path.stem))
+MODULES = [name for name in leaves.names_in("stp.metrics") if choices(name)]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from stp.data.digit_scans import digit_scans
 from stp.data.moving_digits import render
-from stp.fetch.generators.moving_mnist import enlarge
+from stp.datasets.moving_mnist.generator import enlarge
 from stp.metrics import digit_identity
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric

@@ -1,13 +1,12 @@
 """Every convention says truly whether its lead times are independent of each other."""
 
-import pkgutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import stp.metrics
+from stp.core import leaves
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.score.conventions import choices, find
@@ -19,9 +18,9 @@ LEADS, MEMBERS, SAMPLES = 5, 4, 3
 # of lead times before (tests/score/test_score_weeks.py).
 CONVENTIONS = [
     name
-    for module in pkgutil.iter_modules(stp.metrics.__path__)
-    for choice in choices(module.name)
-    if isinstance(metric := find(name := f"{module.name}.{choice}"), Metric) and not metric.windows
+    for module in leaves.names_in("stp.metrics")
+    for choice in choices(module)
+    if isinstance(metric := find(name := f"{module}.{choice}"), Metric) and not metric.windows
 ]
 OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
 

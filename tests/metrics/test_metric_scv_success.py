@@ -6,9 +6,9 @@ import scv_faults
 from scipy import ndimage
 from scv_faults import OF_RULES, RULES, SIZES, change, empty, faults, faulty, film, games, without
 
-from stp.data.scv_look import Thing, draw
-from stp.metrics import scv_partial_success
-from stp.metrics.scv_blobs import alike, follow, see
+from stp.datasets.scv.look import Thing, draw
+from stp.suites.scv.blobs import alike, follow, see
+from stp.suites.scv.metrics import scv_partial_success
 
 VIDEOS = 3
 TRIED = [(name, what) for name in RULES for what in faults(name)]

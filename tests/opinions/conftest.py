@@ -9,7 +9,7 @@ import pytest
 from opinion_files import SMALL, prepare
 
 from stp.core.job import silent
-from stp.fetch.generators import pvqa as generator
+from stp.datasets.pvqa import generator
 
 sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("collect", "metrics")]
 

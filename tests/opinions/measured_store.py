@@ -57,7 +57,7 @@ def measured(
         "names": {"models": planned.names.models, "datasets": planned.names.datasets},
         "kinds": {"opinions": kind_facts("opinions")},
         "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
-        "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "pvqa" / "published.csv"),
         # As if sharpness were a measure of the paper's Table 4.
         "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
     }

@@ -11,7 +11,7 @@ import zarr
 from opinion_files import prepare
 
 from stp.core.job import Job
-from stp.fetch.generators.pvqa import SIZES, write_video
+from stp.datasets.pvqa.generator import SIZES, write_video
 from stp.opinions import prepared, quality
 from stp.opinions.measures import Unavailable, gradient_difference, resolution, video_mse
 from stp.opinions.prepared import Database, Video

@@ -7,7 +7,7 @@ import pytest
 
 from stp.opinions.moments import Moments, joined, p_value
 
-PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "pvqa.csv"
+PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "pvqa" / "published.csv"
 
 
 def rows(table: str) -> list[dict[str, str]]:

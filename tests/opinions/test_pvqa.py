@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.data.zarr_rows import seal_arrays
-from stp.fetch.generators.pvqa import COUNTS
+from stp.datasets.pvqa.generator import COUNTS
 from stp.opinions import prepared, quality
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
@@ -356,7 +356,7 @@ def test_damage_ends_in_one_clear_error(
 
 
 def test_videos_of_another_length_are_refused(raw: Path, tmp_path: Path):
-    from stp.fetch.generators.pvqa import write_video
+    from stp.datasets.pvqa.generator import write_video
 
     copy = tmp_path / "raw"
     shutil.copytree(raw, copy)

@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 from measured_store import measured
 
 from stp.opinions.prepared import open_database
-from stp.render.figures import opinions
 from stp.render.figures import reading as figures
+from stp.suites.pvqa.figures import opinions
 
 PLAIN = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
 LOOKING = (

@@ -26,7 +26,7 @@ from stp.predict import opinions as predict
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.score import opinions as score
 
-QUESTIONS = read_questions(CONFIG_FOLDER / "pvqa_findings")
+QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "pvqa" / "findings")
 MODELS = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
 NEW_MODEL = "INSERT INTO models BY NAME SELECT * REPLACE ({}) FROM models WHERE model = '{}'"
 EDIT = "UPDATE predicted_opinions SET"

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
+from stp.datasets.pvqa.generator import PvqaOptions, video
 from stp.external import quality
 from stp.features.videos import features_of
-from stp.fetch.generators.pvqa import PvqaOptions, video
 from stp.metrics.fitted_quality import pooled
 from stp.metrics.frame_features import PARTS
 from stp.metrics.networks.maps import Looker

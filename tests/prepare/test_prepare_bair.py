@@ -11,9 +11,9 @@ from damage import check_damage, content
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.fetch.generators.tfrecord_write import sequence_example, write_records
+from stp.datasets.bair.reader import BairOptions, count, decode_trajectory, run, trajectories_of
+from stp.fetch.tfrecord_write import sequence_example, write_records
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.bair import BairOptions, count, decode_trajectory, run, trajectories_of
 from stp.prepare.planned import Lists
 from stp.prepare.trajectories import centre
 

@@ -12,9 +12,18 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.fetch.generators.tfrecord_write import example, write_records
+from stp.datasets.bridge.reader import (
+    FOLDER,
+    LISTS,
+    BridgeOptions,
+    count,
+    cut,
+    read_lists,
+    run,
+    views,
+)
+from stp.fetch.tfrecord_write import example, write_records
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.bridge import FOLDER, LISTS, BridgeOptions, count, cut, read_lists, run, views
 from stp.prepare.planned import Lists
 
 SHAPE = [3, 8, 8]

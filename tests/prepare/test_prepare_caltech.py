@@ -13,8 +13,8 @@ from test_prepare_norpix import jpeg, seq
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.datasets.caltech.reader import count, run
 from stp.fetch.raw import run_generator
-from stp.prepare.caltech import count, run
 from stp.prepare.planned import Lists
 
 SHAPE = [3, 4, 5]

@@ -18,14 +18,14 @@ from stp.data.daily_fields import Grid, check_units, read_surface
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
-from stp.fetch.generators import chaosbench as generator
-from stp.fetch.generators.chaosbench import Field
-from stp.fetch.generators.chaosbench_surface import surface as surface_fields
-from stp.fetch.generators.chaotic_waves import Atmosphere, truth
+from stp.datasets.chaosbench import generator
+from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
+from stp.datasets.chaosbench.generated_surface import surface as surface_fields
+from stp.datasets.chaosbench.generator import Field
+from stp.datasets.chaosbench.levels import DaysOfStore
+from stp.datasets.chaosbench.reader import ChaosbenchOptions, cut, run
+from stp.datasets.chaosbench.surface import BETWEEN, LAND, OCEAN
 from stp.metrics.climatology import Climatology
-from stp.prepare.chaosbench import ChaosbenchOptions, cut, run
-from stp.prepare.chaosbench_levels import DaysOfStore
-from stp.prepare.chaosbench_surface import BETWEEN, LAND, OCEAN
 from stp.prepare.climatology import Means, Window, write_climatology
 from stp.score.blocks import Blocks
 

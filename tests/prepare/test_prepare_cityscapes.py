@@ -12,8 +12,8 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.datasets.cityscapes.reader import count, find_snippets, run
 from stp.fetch.raw import run_generator
-from stp.prepare.cityscapes import count, find_snippets, run
 from stp.prepare.members import Member
 from stp.prepare.planned import Lists
 

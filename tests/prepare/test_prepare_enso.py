@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.prepare.enso import (
+from stp.datasets.enso.reader import (
     LATITUDES,
     LONGITUDES,
     RAW_BYTES,

@@ -12,8 +12,16 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.prepare import human36m
-from stp.prepare.human36m import Human36mOptions, Listed, count, cut, needed, read_lists, run
+from stp.datasets.human36m import reader as human36m
+from stp.datasets.human36m.reader import (
+    Human36mOptions,
+    Listed,
+    count,
+    cut,
+    needed,
+    read_lists,
+    run,
+)
 from stp.prepare.planned import Lists
 
 SHAPE = [3, 6, 5]

@@ -14,9 +14,9 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.datasets.kitti.reader import count, read_timestamps, run
 from stp.fetch.raw import run_generator
 from stp.prepare import driving
-from stp.prepare.kitti import count, read_timestamps, run
 from stp.prepare.planned import Lists
 
 DRIVES = {"train": "2011_09_26_drive_0002", "val": "2011_09_30_drive_0016"}

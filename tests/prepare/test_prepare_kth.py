@@ -11,7 +11,7 @@ from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.prepare.kth import KthOptions, cut, deal, read_sequences, run
+from stp.datasets.kth.reader import KthOptions, cut, deal, read_sequences, run
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
 

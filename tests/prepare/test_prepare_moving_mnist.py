@@ -14,8 +14,8 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.moving_digits import render
 from stp.data.prepared import Prepared
-from stp.prepare.idx import read_pictures
-from stp.prepare.moving_mnist import run
+from stp.datasets.moving_mnist.idx import read_pictures
+from stp.datasets.moving_mnist.reader import run
 
 PICTURES = np.random.default_rng(0).integers(0, 256, (12, 6, 6), np.uint8)
 NAME = "mnist/digits.gz"

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from stp.core.errors import StpError
-from stp.prepare.norpix import find_frames, read_header, read_jpeg
+from stp.datasets.caltech.norpix import find_frames, read_header, read_jpeg
 
 
 def jpeg(grey, height=8, width=16):

@@ -14,9 +14,9 @@ from PIL import Image
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
+from stp.datasets.nuscenes.reader import NuscenesOptions, count, decode_pictures, read_table, run
 from stp.fetch.raw import run_generator
 from stp.prepare.members import Member
-from stp.prepare.nuscenes import NuscenesOptions, count, decode_pictures, read_table, run
 from stp.prepare.planned import Lists
 
 LOGS = {
@@ -144,8 +144,8 @@ def test_the_table_is_read_in_blocks(raw, tmp_path, monkeypatch):
     entries = [{"filename": f"{n}", "text": "é" * (n % 50)} for n in range(3000)]
     for indent in (None, 0, 2):
         path.write_text(json.dumps(entries, indent=indent, ensure_ascii=False), encoding="utf-8")
-        monkeypatch.setattr("stp.prepare.nuscenes._BLOCK", 1000)
-        monkeypatch.setattr("stp.prepare.nuscenes._MOST_ENTRY", 500)
+        monkeypatch.setattr("stp.datasets.nuscenes.reader._BLOCK", 1000)
+        monkeypatch.setattr("stp.datasets.nuscenes.reader._MOST_ENTRY", 500)
         assert list(read_table(path)) == entries
     for length in (1, 500, 100_000):
         path.write_text(json.dumps(entries)[:length])
@@ -157,8 +157,8 @@ def test_the_table_is_read_in_blocks(raw, tmp_path, monkeypatch):
 
 
 def test_the_table_is_not_held_as_a_whole(monkeypatch):
-    monkeypatch.setattr("stp.prepare.nuscenes._BLOCK", 1000)
-    monkeypatch.setattr("stp.prepare.nuscenes._MOST_ENTRY", 500)
+    monkeypatch.setattr("stp.datasets.nuscenes.reader._BLOCK", 1000)
+    monkeypatch.setattr("stp.datasets.nuscenes.reader._MOST_ENTRY", 500)
     entries = [{"filename": f"{n:080d}"} for n in range(200)]  # 100 characters each
     file = io.StringIO(json.dumps(entries))
     table = read_table(SimpleNamespace(open=lambda encoding: file))

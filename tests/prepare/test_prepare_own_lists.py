@@ -16,8 +16,8 @@ from stp.prepare.own.published_lists import draw
 from stp.prepare.own.reader import run
 from stp.prepare.own.splits import check_splits
 
-HMDB51 = {"by": "hmdb51", "lists": "splits/*_test_split1.txt", "share": 0.75}
-KINETICS = {"by": "kinetics", "lists": "k/*.csv", "share": 0.5, "missing": "skip"}
+HMDB51 = {"by": "action_lists", "lists": "splits/*_test_split1.txt", "share": 0.75}
+KINETICS = {"by": "clip_table", "lists": "k/*.csv", "share": 0.5, "missing": "skip"}
 
 
 Written = Callable[..., RawFiles]

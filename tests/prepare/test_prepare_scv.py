@@ -10,10 +10,10 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.fetch.generators.tfrecord_write import sequence_example, write_records
+from stp.datasets.scv.reader import ScvOptions, count, run
+from stp.fetch.tfrecord_write import sequence_example, write_records
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned import Lists
-from stp.prepare.scv import ScvOptions, count, run
 
 SIZE = 4
 OPTIONS = {

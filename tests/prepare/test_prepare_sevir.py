@@ -11,9 +11,17 @@ from damage import check_damage, content
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.datasets.sevir.reader import (
+    COLUMNS,
+    SevirOptions,
+    count,
+    cut,
+    events_of,
+    read_catalog,
+    run,
+)
 from stp.fetch.raw import run_generator
 from stp.prepare.planned import Lists
-from stp.prepare.sevir import COLUMNS, SevirOptions, count, cut, events_of, read_catalog, run
 
 SHAPE = [1, 6, 6]
 OFFSETS = ":".join(str(m) for m in range(-120, 121, 5))
@@ -159,7 +167,7 @@ def test_published_counts_are_three_windows_of_each_event():
     published = {"train": 35718, "val": 9060, "test": 12159}
     days = {"train": "2018-05-01", "val": "2019-03-01", "test": "2019-09-01"}
     seconds = {s: int(pd.Timestamp(d).timestamp()) for s, d in days.items()}
-    from stp.prepare.sevir import Event
+    from stp.datasets.sevir.reader import Event
 
     offsets = tuple(range(-120, 121, 5))
     events = [

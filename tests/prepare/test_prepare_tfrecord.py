@@ -9,7 +9,7 @@ from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.crc32c import masked_crc32c
-from stp.fetch.generators import tfrecord_write
+from stp.fetch import tfrecord_write
 from stp.prepare.tfrecord import (
     Record,
     example,

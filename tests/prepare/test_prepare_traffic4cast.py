@@ -14,10 +14,17 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.prepare import traffic4cast
+from stp.datasets.traffic4cast import reader as traffic4cast
+from stp.datasets.traffic4cast.reader import (
+    Traffic4CastOptions,
+    count,
+    cut,
+    decode_day,
+    read_days,
+    run,
+)
+from stp.datasets.traffic4cast.reader import shared as in_common
 from stp.prepare.planned import Lists
-from stp.prepare.traffic4cast import Traffic4CastOptions, count, cut, decode_day, read_days, run
-from stp.prepare.traffic4cast import shared as in_common
 
 GRID = (9, 7)
 SHAPE = [8, 4, 4]

@@ -15,12 +15,12 @@ from parts import long_except
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.data.prepared import Prepared
+from stp.datasets.weatherbench import reader as weatherbench
+from stp.datasets.weatherbench.reader import WeatherbenchOptions, count, cut, run, seasons_of
 from stp.fetch.raw import run_generator
 from stp.plan.strict import CONFIG_FOLDER
-from stp.prepare import weatherbench
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.planned import Lists
-from stp.prepare.weatherbench import WeatherbenchOptions, count, cut, run, seasons_of
 
 LAT, LON = np.array([-67.5, -22.5, 22.5, 67.5]), np.arange(0.0, 360.0, 45.0)
 LEVELS = [500, 850, 1000]

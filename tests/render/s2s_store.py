@@ -26,7 +26,7 @@ def s2s_store(folder: Path) -> SmallStore:
         "suite": suite("chaosbench"),
         "dimension": "s2s_control",
         "tables": {"s2s_control": {"columns": {"chaosbench": {"t850 RMSE": "wrmse.pooled"}}}},
-        "published": str(CONFIG_FOLDER / "published" / "chaosbench.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "chaosbench" / "published.csv"),
         "published_names": {
             "models": {name: m.published_name or m.title for name, m in models.items()},
             "datasets": {"chaosbench": "ChaosBench"},

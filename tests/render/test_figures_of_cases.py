@@ -10,20 +10,12 @@ from small_store import dataset_facts
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.render.figures import (
-    front,
-    gain,
-    lead_means,
-    leads,
-    rank_histogram,
-    slopes,
-    spectra,
-    waves,
-)
+from stp.render.figures import gain, leads, rank_histogram, slopes, spectra
 from stp.render.figures.kinds import KINDS, render
 from stp.render.figures.panels import beside
 from stp.render.figures.reading import Value, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
+from stp.suites.chaosbench.figures import front, lead_means, waves
 
 SSIM = {"higher_is_better": True}
 

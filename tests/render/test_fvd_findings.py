@@ -18,7 +18,7 @@ from stp.report import core
 from stp.report.columns import Columnar
 from stp.report.core import TRUST
 
-QUESTIONS = read_questions(CONFIG_FOLDER / "fvd_findings")
+QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "fvd_study" / "findings")
 FVD = [30.0, 10.0, 30.0, 50.0]
 PSNR = [30.0, 20.0, 20.0, 10.0]
 ABSENT = "weights of i3d are not there"
@@ -41,7 +41,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "dimension": "video_distortions",
         "conventions": conventions,
         "tables": {"video_distortions": {"columns": columns}},
-        "published": str(CONFIG_FOLDER / "published" / "fvd_study.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "fvd_study" / "published.csv"),
         "published_names": {"models": {}, "datasets": {"bair": "BAIR"}},
     }
     key = {"suite": "fvd_study", "dimension": "video_distortions"}

@@ -26,7 +26,7 @@ from stp.render.tables import findings
 from stp.render.tables.findings import judge, pick, read_questions, render_findings
 from stp.render.tables.findings_page import page
 
-FOLDER = CONFIG_FOLDER / "findings"
+FOLDER = CONFIG_FOLDER / "suites" / "predbench" / "findings"
 QUESTIONS = read_questions(FOLDER)
 LOADED = config.load(Path(__file__).parents[2] / "config" / "paper.yaml")
 MODELS = {name: m.published_name or m.title for name, m in LOADED.models.items()}
@@ -446,7 +446,7 @@ def test_a_store_without_any_dataset_of_the_paper_has_nothing_to_compare(tmp_pat
 
 
 def test_there_are_eleven_and_each_runs_alone(base: Path) -> None:
-    """As in the shell: ``duckdb results.duckdb < config/findings/08_....sql``."""
+    """As in the shell: ``duckdb results.duckdb < config/suites/predbench/findings/08_....sql``."""
     files = sorted(FOLDER.glob("*.sql"))
     assert [int(path.name[:2]) for path in files] == list(QUESTIONS) == list(range(1, 12))
     judgements = judge(base, QUESTIONS.values())

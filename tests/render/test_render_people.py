@@ -34,7 +34,7 @@ def plan() -> Plan:
 
 
 def published() -> tuple[PublishedValue, ...]:
-    return read_published(ROOT / "config" / "published" / "atlas.csv")
+    return read_published(ROOT / "config" / "suites" / "atlas" / "published.csv")
 
 
 def rows(plan: Plan, dimension: str) -> list[Row]:

@@ -27,12 +27,12 @@ from stp.page.figure_style import Style
 from stp.plan.manifest import load_manifest
 from stp.plan.manifest_types import ConventionFacts
 from stp.prepare.output import write_coordinate
-from stp.render.figures import detail
 from stp.render.pictures import movie_files as movie
 from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
 from stp.render.pictures.forecasts import Kept, SampleForecasts, compare
 from stp.render.pictures.ranked import ranked
+from stp.suites.chaosbench.figures import detail
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
 LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])

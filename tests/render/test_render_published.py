@@ -73,7 +73,7 @@ def test_every_value_of_chaosbench_is_found_once(chaosbench):
 
 def test_every_hyperparameter_of_chaosbench_is_found_once(chaosbench):
     """Tables S3 to S6, each beside what ours is."""
-    with (ROOT / "config" / "published" / "s2s_networks.csv").open(newline="") as file:
+    with (ROOT / "config" / "suites" / "chaosbench" / "networks.csv").open(newline="") as file:
         printed = Counter(tuple(row.values()) for row in csv.DictReader(file))
     keys = ("table", "model", "hyperparameter", "published")
     compared = facts.read(chaosbench, "s2s_networks").rows

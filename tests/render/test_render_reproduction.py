@@ -154,7 +154,7 @@ def test_the_factors_of_enso_are_those_of_its_published_scaling():
 
 def test_every_column_is_printed_and_scored():
     recipes = Recipes(PAPER)
-    file = CONFIG_FOLDER / "published" / "predbench.csv"
+    file = CONFIG_FOLDER / "suites" / "predbench" / "published.csv"
     for dataset, table in TABLES.items():
         printed = read_printed(file, table.table)
         assert all(set(table.columns) == set(row) for row in printed.values())
@@ -165,7 +165,7 @@ def test_every_column_is_printed_and_scored():
 
 def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     """A pooled root mean square error is at least the mean of those of frames (Table 6)."""
-    printed = read_published(CONFIG_FOLDER / "published" / "predbench.csv")
+    printed = read_published(CONFIG_FOLDER / "suites" / "predbench" / "published.csv")
 
     def value(table, dataset, metric, run):
         (found,) = (
@@ -216,7 +216,9 @@ def test_which_cells_are_of_these_tables():
     def of(model: str, dataset: str, subset: str = "test", variant: str = "default") -> bool:
         cell = ("predbench", "short_term", model, variant, dataset, "all", dataset, subset)
         key = CellKey(*cell, "horizon-10", None)
-        return has_cells([key], tables, names, CONFIG_FOLDER / "published" / "predbench.csv")
+        return has_cells(
+            [key], tables, names, CONFIG_FOLDER / "suites" / "predbench" / "published.csv"
+        )
 
     assert of("tau", "moving_mnist") and of("earthformer", "sevir") and of("predrnnpp", "human36m")
     assert not of("tau", "sevir") and not of("persistence", "moving_mnist")

@@ -10,11 +10,11 @@ from scored_rivals import cell_of, forecasts, scored, value_of
 from small_store import bare_manifest, convention_facts
 from toy_scored import Scored
 
-from stp.collect.contest import OTHER_CLUSTERS
+from stp.collect.contest import OTHER_CLUSTERS, Pair
 from stp.plan.manifest_types import Cell, Manifest
 from stp.plan.setting import Part
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import standings
+from stp.render.tables.standing import Standing, _tested, standings
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,19 @@ def test_what_is_printed_alike_is_equally_good() -> None:
 def test_the_worse_of_two_is_not_distinguished() -> None:
     rows = [row(m, {"MSE": entry("mse.pixel_mean", v)}) for m, v in {"a": 0.5, "b": 0.6}.items()]
     assert [by["MSE"].place for by in standings(MANIFEST, rows, tested=False)] == [1, 0]
+
+
+def test_nothing_is_marked_where_all_values_print_the_same() -> None:
+    rows = [row(m, {"MSE": entry("mse.pixel_mean", 0.0)}) for m in ("a", "b", "c")]
+    assert [by["MSE"].place for by in standings(MANIFEST, rows, tested=False)] == [0, 0, 0]
+
+
+def test_a_value_that_is_significantly_worse_is_never_marked_as_the_best() -> None:
+    """It may still print the same as the best."""
+    worse = Pair(0, 1, difference=1e-6, p=0.001, corrected=0.003, better=0)
+    assert _tested(Standing(3, 2, place=1), worse, best=0).place == 0
+    assert _tested(Standing(3, 2, place=2), worse, best=0).place == 2
+    assert _tested(Standing(3, 2, place=1), worse._replace(better=None), best=0).place == 1
 
 
 def test_only_what_may_be_compared_is_ranked_together() -> None:

@@ -22,7 +22,7 @@ from stp.render.tables.findings import (
 )
 from stp.render.tables.known import check_name, of_findings, tables
 
-QUESTIONS = read_questions(CONFIG_FOLDER / "s2s_findings")
+QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "chaosbench" / "findings")
 EMPTY = "CREATE TABLE {0} AS FROM {1} LIMIT 0; ALTER TABLE {0} ALTER train_subset SET DEFAULT 'all'"
 """Makes a table like a view; what is put in it is trained on all of the data."""
 

@@ -23,7 +23,7 @@ from stp.render.tables.findings import (
     render_findings,
 )
 
-FOLDER = CONFIG_FOLDER / "s2s_findings"
+FOLDER = CONFIG_FOLDER / "suites" / "chaosbench" / "findings"
 QUESTIONS = read_questions(FOLDER)
 EASY, HARD = ([f"day{n:02}" for n in some] for some in (range(6), range(6, 12)))
 GROWING = np.arange(1, LEADS + 1) / 8

@@ -19,7 +19,7 @@ from stp.plan.manifest import load_manifest
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, judge, read_questions
 
-QUESTIONS = read_questions(CONFIG_FOLDER / "scv_findings")
+QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "scv" / "findings")
 GAMES = {"mutb": "move_unit", "cms": "collect_shards", "brawl": "brawl", "rtwm": "road_trip"}
 MODELS = ("cdna", "sv2p", "svg", "savp")
 FVD = "fvd.with_context"
@@ -44,7 +44,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "unavailable": {},
         "conventions": {FVD: convention_facts(False, compares_sets=True)},
         "tables": {"scv_benchmark": {"columns": {}}},
-        "published": str(CONFIG_FOLDER / "published" / "scv.csv"),
+        "published": str(CONFIG_FOLDER / "suites" / "scv" / "published.csv"),
         "published_names": {"models": {}, "datasets": {}},
     }
     for game, rule in GAMES.items():

@@ -20,7 +20,7 @@ SSIM = {
     "simvpv2": [BASE + RNG.normal(0, 0.01, CLUSTERS)],  # no better, no worse
 }
 PUBLISHED_SSIM = 0.929
-"""Of ConvLSTM on MovingMNIST, in config/published/predbench.csv."""
+"""Of ConvLSTM on MovingMNIST, in config/suites/predbench/published.csv."""
 
 
 def make_store(folder: Path) -> Path:

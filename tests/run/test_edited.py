@@ -58,7 +58,7 @@ def test_an_edit_of_other_code_is_no_reason(begun):
     path = begun.source / "stp/models/convlstm.py"
     path.write_text(path.read_text() + "\n# Longer.\n")
     edit(begun, "stp.models.simvpv2")
-    edit(begun, "stp.prepare.moving_mnist")
+    edit(begun, "stp.datasets.moving_mnist.reader")
     refuse_if_changed(begun, artefact(begun, "train"))
     with pytest.raises(StpError, match=r"stp\.models\.simvpv2"):
         refuse_if_changed(begun, artefact(begun, "train", "simvpv2"))

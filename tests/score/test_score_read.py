@@ -19,12 +19,14 @@ from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job, silent
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.fetch.generators import chaosbench, chaosbench_centre, chaosbench_centres
-from stp.fetch.generators.chaosbench import Field
+from stp.datasets.chaosbench import centre as chaosbench_centre
+from stp.datasets.chaosbench import centres as chaosbench_centres
+from stp.datasets.chaosbench import generator as chaosbench
+from stp.datasets.chaosbench import reader
+from stp.datasets.chaosbench.generator import Field
 from stp.plan.strict import in_order
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
-from stp.prepare import chaosbench as reader
 from stp.score.predictions import spread, wanted_samples
 from stp.score.read import kept_of, run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.fetch.generators.pvqa import write_video
+from stp.datasets.pvqa.generator import write_video
 from stp.studies.key import RatingKey, load_key
 from stp.studies.questionnaire import write_questionnaire
 

@@ -135,7 +135,7 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     """The design of Table 1, end to end; all raters are simulated."""
     out = answered.folder / "tables" / "agreement_with_people.csv"
     key = answered.key
-    printed = CONFIG_FOLDER / "published" / "fvd_study.csv"
+    printed = CONFIG_FOLDER / "suites" / "fvd_study" / "published.csv"
     read = render_agreement([answered.answers], key, answered.key_path, out, published=printed)
     found = {(row.scenario, row.metric, row.counting): row for row in read_agreements(out)}
     taste = Taste(key, "FVD", noise=NOISE, similar=SIMILAR, lapse=LAPSE)

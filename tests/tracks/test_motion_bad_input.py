@@ -25,6 +25,9 @@ from stp.tracks import prepared
 from stp.tracks.obstacles import cells, discs
 from stp.tracks.tracks import check, check_detections, jumps
 
+TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
+"""Of the files of ATC, and of resampled ones of THÖR."""
+
 CROWD = {
     "goals": [[0, 2], [12, 9]], "waves": 1, "people": [2, 2], "goals_file": "goals.txt",
     "pillars": [[6, 5, 1]], "area": [-1, 0, 13, 10], "cell": 0.5,
@@ -45,7 +48,7 @@ def good(tmp_path_factory):
     ]
     for format, file, around in made:
         options = {**CROWD, "format": format, "files": [file], "map": around}
-        run_generator("atlas_crowd", options, folder / format)
+        run_generator("atlas.crowd", options, folder / format)
         for path in (folder / format).iterdir():
             path.replace(folder / path.name)
     table = pd.DataFrame({"frame": [0, 0, 1, 1], "id": list("abab"), "x": [0, 1, 0.1, 1.1], "y": 2})
@@ -56,9 +59,7 @@ def good(tmp_path_factory):
     readers = {
         "obsmat.txt": lambda path: ewap.read(path, step=10, dt=0.4),
         "eth.ndjson": lambda path: trajnetpp.read(path, step=10, dt=0.4),
-        "atc.csv": lambda path: (
-            detections.read(path, detections.ATC, metres=1, step=1, dt=0.4).tracks
-        ),
+        "atc.csv": lambda path: detections.read(path, TIME_FIRST, metres=1, step=1, dt=0.4).tracks,
         "thor.tsv": qualisys.read,
         "hall.csv": lambda path: detections.read(path, NAMED, **own).tracks,
         "hall.parquet": lambda path: detections.read(path, NAMED, **own).tracks,

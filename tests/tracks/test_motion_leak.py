@@ -11,8 +11,9 @@ import pytest
 import torch
 from crowds import line, tracks
 
+from stp.options.protocols import PROTOCOLS
 from stp.tracks import leak, predictors
-from stp.tracks.prepared import PROTOCOLS, Place
+from stp.tracks.prepared import Place
 
 EVERY = sorted(module.name for module in pkgutil.iter_modules(predictors.__path__))
 """All that there are: one that is added is tested too."""

@@ -14,6 +14,9 @@ from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.tracks import UNITS
 from stp.tracks.scenarios import extract
 
+TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
+"""Of the files of ATC, and of resampled ones of THÖR."""
+
 
 def test_trajnetpp_leaves_out_what_is_no_detection(tmp_path):
     path = tmp_path / "eth.ndjson"
@@ -89,7 +92,7 @@ def test_atc_in_millimetres_and_with_a_clock_of_each_person(tmp_path):
         for t in np.arange(40) / 10 + shift
     ]
     np.savetxt(path, rows, delimiter=",", fmt="%.3f")
-    tracks = detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4).tracks
+    tracks = detections.read(path, TIME_FIRST, metres=0.001, step=1, dt=0.4).tracks
     seconds = 0.4 * tracks.frame
     np.testing.assert_allclose(tracks.position[:, 0], seconds, atol=1e-5)
     assert set(tracks.person) == {9, 10}
@@ -197,7 +200,7 @@ def test_discs(tmp_path):
 def test_the_real_fragments_of_thor(raw_mirror: Path):
     folder = raw_mirror / "atlas"
     path = folder / "cliff_lhmp/dataset/thor1/exp-1-run-2.csv"
-    tracks = detections.read(path, detections.THOR, metres=1, step=1, dt=0.4).tracks
+    tracks = detections.read(path, TIME_FIRST, metres=1, step=1, dt=0.4).tracks
     assert len(extract(tracks, observe=4, predict=4, protocol="strict", fewest=1)) > 0
     path = folder / "atlas_dataset/thor_data/thor_Ex_1-f_s.ndjson"
     grid = maps.of_surface(maps.read_surface(path), path)

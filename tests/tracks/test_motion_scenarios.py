@@ -5,9 +5,9 @@ import pytest
 from crowds import line, tracks
 
 from stp.core.errors import StpError
+from stp.options.protocols import PROTOCOLS
 from stp.tracks import scenarios
 from stp.tracks.predictors import constant_velocity, karamouzas, social_force, zanlungo
-from stp.tracks.prepared import PROTOCOLS
 from stp.tracks.scenarios import extract
 from stp.tracks.tracks import check, joined
 

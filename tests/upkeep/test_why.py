@@ -147,7 +147,7 @@ def test_a_change_of_the_data_is_told_at_everything_that_is_made_of_them(plan):
 
 
 def test_raw_files_that_are_declared_otherwise_are_told(plan, copy):
-    now = edited(copy, "stp.fetch.generators.enso", "def ", "CHANGED = 1\n\n\ndef ")
+    now = edited(copy, "stp.datasets.enso.generator", "def ", "CHANGED = 1\n\n\ndef ")
     (why,) = reasons(now, "prepare")
     assert why.startswith("the raw files of enso changed: synthetic-")
     releases = {"official": {"files": [{"path": "enso/a.nc", "bytes": 1}]}}

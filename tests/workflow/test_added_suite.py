@@ -9,7 +9,6 @@ from checkout import ROOT, Checkout
 
 SUITE = {
     "title": "Toys",
-    "published": "toys.csv",
     "tables": {},
     "dimensions": {
         "toy_forecasts": {
@@ -32,9 +31,10 @@ def added(tiny: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout with one more suite; the data of the tiny scale are there."""
     copy = Checkout.beside(tiny, tmp_path_factory.mktemp("added"))
     config = copy.folder / "config"
-    (config / "suites" / "toys.yaml").write_text(yaml.safe_dump(SUITE))
-    (config / "published" / "toys.csv").write_text(
-        (ROOT / "config" / "published" / "atlas.csv").read_text().splitlines()[0] + "\n"
+    (config / "suites" / "toys").mkdir()
+    (config / "suites" / "toys" / "suite.yaml").write_text(yaml.safe_dump(SUITE))
+    (config / "suites" / "toys" / "published.csv").write_text(
+        (ROOT / "config" / "suites" / "atlas" / "published.csv").read_text().splitlines()[0] + "\n"
     )
     scale = yaml.safe_load((ROOT / "tests" / "workflow" / "tiny.yaml").read_text())
     scale |= {

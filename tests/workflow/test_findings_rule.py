@@ -56,7 +56,7 @@ def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(ch
     before = table.stat().st_mtime_ns
     make(checkout)
     assert table.stat().st_mtime_ns == before
-    (path,) = (checkout.folder / "config/findings").glob("03_*.sql")
+    (path,) = (checkout.folder / "config/suites/predbench/findings").glob("03_*.sql")
     path.write_text(path.read_text().replace("-- title: Earthformer excels", "-- title: It excels"))
     make(checkout)
     assert "It excels" in table.read_text()

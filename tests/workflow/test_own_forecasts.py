@@ -13,7 +13,7 @@ import xarray as xr
 import yaml
 from checkout import ROOT, Checkout
 
-from stp.fetch.generators.chaotic_waves import Atmosphere, truth
+from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
 PAGE = (ROOT / "docs" / "chaosbench.md").read_text()

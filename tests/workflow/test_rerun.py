@@ -189,7 +189,7 @@ def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
         ("stp/render/tables/findings.py", ["render_findings"]),
         ("stp/render/tables/paper_table.py", ["render_short_term"]),
         ("stp/export/cite.py", ["cite"]),
-        ("config/published/predbench.csv", ["collect_short_term"]),
+        ("config/suites/predbench/published.csv", ["collect_short_term"]),
         ("stp/render/pictures/movie_files.py", ["render_movie"]),
     ):
         private.edit(name, new="\nCHANGED = 1\n" if name.endswith(".py") else PRINTED)

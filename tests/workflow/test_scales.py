@@ -46,7 +46,7 @@ def scores(checkout: Checkout, convention: str) -> pd.DataFrame:
 
 
 def test_a_network_beats_every_reference_line(demo):
-    """What the README says of the demo: ConvLSTM is ahead in every column that has values."""
+    """What the README says of the demo, whose LPIPS has no values without weights."""
     with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
         ahead = store.execute(
             "select l.tested_on, l.convention, l.model, l.rank from leaderboard l"

@@ -12,7 +12,7 @@ for name, source in facts.tables_of(PLAN.config.suite).items():
             workflow_files.write_table_input(
                 name, facts.modules(PLAN, name), PLAN, workflow.is_main_process
             ),
-            suite=str(SUITE_FILE),
+            suite=FILE_OF_SUITE,
             receipts=ancient(
                 [
                     f"{STORE}/{data.receipt}"

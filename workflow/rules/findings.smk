@@ -7,7 +7,7 @@ localrules:
 
 # The queries of the suite, and the table of their name; one that has none has no such table.
 FINDINGS = PLAN.config.suite.findings or "findings"
-QUERIES = sorted(map(str, (CONFIG_FOLDER / FINDINGS).glob("*.sql")))
+QUERIES = [str(path) for path in PLAN.config.suite.queries]
 if PLAN.config.suite.findings:
     TABLES.append(f"{RESULTS}/tables/{FINDINGS}.csv")
 

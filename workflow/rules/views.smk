@@ -1,8 +1,8 @@
 # results.duckdb -> views that are tables of the suite: whatever dimensions the scale has
-from stp.plan.strict import config_file
+from stp.plan.strict import SUITE_FILE
 
 VIEWS = PLAN.config.suite.view_tables
-SUITE_FILE = config_file(CONFIG_FOLDER, "suites", f"{PLAN.config.scale.suite}.yaml")
+FILE_OF_SUITE = str(PLAN.config.suite.folder / SUITE_FILE)
 TABLES += [f"{RESULTS}/tables/{name}.csv" for name in VIEWS]
 
 for name in VIEWS:
@@ -14,7 +14,7 @@ for name in VIEWS:
             # Their text, which has the query of the view, changes only together with the rows.
             ancient(list(MANIFESTS.values())),
             [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
-            suite=str(SUITE_FILE),
+            suite=FILE_OF_SUITE,
             code=CODE_OF["view"],
         output:
             **in_all_formats(name, caption="view"),

@@ -3,6 +3,7 @@
 import importlib
 from math import prod
 
+from stp.core import leaves
 from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
 from stp.plan.setting import read_shown
 from stp.plan.strict import Strict, check
@@ -13,7 +14,7 @@ class BenchmarkOptions(Strict):
     """What a suite declares of itself beside other benchmarks.
 
     Attributes:
-        reader: module of stp.prepare that reads its data.
+        reader: of its raw layout.
         counts: column -> constants of the reader: a sum of products of their lengths.
         dataset: column -> a field of the suite's first dataset.
         texts: column -> what stands there.
@@ -35,7 +36,7 @@ def facts(asked: Asked) -> Facts:
         StpError: the file of printed values is damaged.
     """
     options = check(BenchmarkOptions, asked.source.options, asked.source.file)
-    reader = importlib.import_module(f"stp.prepare.{options.reader}")
+    reader = importlib.import_module(leaves.reader(options.reader))
     dataset = asked.config.datasets[next(iter(asked.suite.datasets))]
     scored = _metrics(asked.suite)
     ours = {

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stp.core.errors import StpError
 from stp.plan.config import Config
-from stp.plan.strict import CONFIG_FOLDER
 from stp.plan.suite import FactSource, Suite
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Asked:
     @property
     def file(self) -> Path:
         """The file of printed values."""
-        return CONFIG_FOLDER / "published" / self.source.file
+        return self.suite.folder / self.source.file
 
 
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stp.core import leaves
 from stp.core.errors import StpError, nearest
 from stp.inspect.facts.fact import Asked, Fact, Facts
 from stp.page.commands import table_command
@@ -35,7 +36,7 @@ def modules(plan: "Plan", table: str) -> list[str]:
     models = [name for name, model in plan.config.models.items() if model.fit == "sgd"]
     return [
         *(__name__, f"stp.inspect.facts.{source.source}"),
-        *([f"stp.prepare.{reader}"] if reader else []),
+        *([leaves.reader(reader)] if reader else []),
         *([f"stp.models.{name}" for name in models] if source.networks else []),
     ]
 
@@ -102,7 +103,7 @@ def as_grid(compared: Facts, plan: "Plan", name: str) -> Grid:
             *page.legend,
         ],
         made_from=f"Made by `{table_command(scale, name)}` from `config/` and "
-        f"`config/published/{about.facts.file}`.",
+        f"`{about.facts.file}` of the suite.",
     )
 
 

@@ -158,7 +158,7 @@ def trainings(
         StpError: a row names a model, dataset or setting that is not known, or a number is none.
     """
     options = options_of(source)
-    file = file or CONFIG_FOLDER / "published" / source.file
+    file = file or suite.folder / source.file
     assert suite.protocol is not None
     protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
     models: dict[str | None, str] = {

@@ -2,6 +2,7 @@
 
 import importlib
 
+from stp.core import leaves
 from stp.core.errors import StpError
 from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
 from stp.plan.strict import Strict, check
@@ -11,7 +12,7 @@ class VariableOptions(Strict):
     """What a suite declares of a table of variables.
 
     Attributes:
-        reader: module of stp.prepare.
+        reader: of the raw layout.
         constant: its mapping of names to units, in the order of the channels.
         table: rows of the file that are this table.
         words: units as printed -> as CF writes them, exponents aside.
@@ -34,7 +35,7 @@ def facts(asked: Asked) -> Facts:
     """
     options = check(VariableOptions, asked.source.options, asked.source.file)
     units: dict[str, str] = getattr(
-        importlib.import_module(f"stp.prepare.{options.reader}"), options.constant
+        importlib.import_module(leaves.reader(options.reader)), options.constant
     )
     rows = printed_rows(asked.file, COLUMNS)
     printed = {row["name"]: row for row in rows if row["table"] == options.table}

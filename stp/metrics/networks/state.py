@@ -1,5 +1,5 @@
-"""Weights of a network as they lie in a file: a state dict of torch, a TorchScript archive, or a
-checkpoint of TensorFlow."""
+"""Weights of a network as they lie in a file: a state dict of torch, a TorchScript archive, a
+checkpoint of TensorFlow, or a pickle of arrays that flax made."""
 
 import zipfile
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from stp.core.errors import StpError
 from stp.core.file_identity import require
+from stp.metrics.networks.pickled_arrays import is_pickled_dict, read_pickled_arrays
 from stp.metrics.networks.tensor_bundle import is_bundle, read_bundle
 
 State = dict[str, Tensor]
@@ -36,10 +37,14 @@ def read_state(path: Path) -> State:
     if is_bundle(path):
         return {name: torch.from_numpy(array) for name, array in read_bundle(path).items()}
     try:
+        if is_pickled_dict(path):
+            return read_pickled_arrays(path)
         if _is_torchscript(path):
             found = torch.jit.load(str(path), map_location="cpu").state_dict()
         else:
             found = torch.load(path, map_location="cpu", weights_only=True)
+    except StpError:
+        raise
     except Exception as error:  # damage shows in many ways
         raise StpError(
             f"cannot read the weights in {path}: {[*str(error).splitlines(), repr(error)][0]}",

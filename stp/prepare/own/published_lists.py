@@ -1,17 +1,17 @@
 """Split lists in the formats of datasets of actions, from which one set of clips is drawn.
 
-    {by: hmdb51, lists: hmdb51/splits/*_test_split1.txt, share: 0.9}
-    {by: kinetics, lists: kinetics400/*.csv, share: 0.9, most: 5000, missing: skip}
+    {by: action_lists, lists: splits/*_test_split1.txt, share: 0.9}
+    {by: clip_table, lists: lists/*.csv, share: 0.9, most: 5000, missing: skip}
 
 The study of FVD (Unterthiner et al. 2018, appendix A) takes 90 % of all videos, training and test
 together. So all videos of the lists are put into an order that depends on the seed and their names;
 `share` of them, but no more than `most`, are the test, and half of the others each are for
 validation and training, a tenth of `most` each at most.
 
-hmdb51: a file for each action, ``<action>_test_split1.txt``, with a name and 0, 1 or 2 in each line
-(unused, training, test), of videos in a folder of that name. kinetics: a table with the columns
-youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six digits each),
-or ``<youtube_id>.mp4``, in whatever folder.
+action_lists: a file for each action, ``<action>_test_split1.txt``, with a name and 0, 1 or 2 in
+each line (unused, training, test), of videos in a folder of that name. clip_table: a table with
+the columns youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six
+digits each), or ``<youtube_id>.mp4``, in whatever folder.
 """
 
 import csv
@@ -28,7 +28,7 @@ from stp.core.options import check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.own.options import Recording
 
-FORMATS = ("hmdb51", "kinetics")
+FORMATS = ("action_lists", "clip_table")
 KEYS = {"by", "lists", "share", "most", "missing", "seed"}
 
 
@@ -75,7 +75,7 @@ def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any])
             expected=f"the lists of {splits['by']}",
             remedy="change splits.lists, or the files of the release",
         )
-    read = {"hmdb51": _hmdb51, "kinetics": _kinetics}[splits["by"]]
+    read = {"action_lists": _of_actions, "clip_table": _of_table}[splits["by"]]
     listed = dict.fromkeys(video for name in lists for video in read(raw, name))
     names = {key: one.name for one in recordings for key in _keys(one.name, splits["by"])}
     there: dict[str, None] = {}
@@ -120,10 +120,10 @@ def _dealt(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
 def _keys(name: str, by: str) -> list[str]:
     """What a video may be called in a list."""
     path = PurePosixPath(name)
-    return [f"{path.parent.name}/{path.name}"] if by == "hmdb51" else [path.stem]
+    return [f"{path.parent.name}/{path.name}"] if by == "action_lists" else [path.stem]
 
 
-def _hmdb51(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
+def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
     """The names of each video that a list of HMDB51 gives to training or test."""
     action = PurePosixPath(name).name.partition("_test_split")[0]
     for number, line in enumerate(_text(raw, name).splitlines(), 1):
@@ -136,7 +136,7 @@ def _hmdb51(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             yield (f"{action}/{video.strip()}",)
 
 
-def _kinetics(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
+def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
     """The names that each video of a table of Kinetics may have."""
     table = csv.DictReader(io.StringIO(_text(raw, name)))
     expected = "columns youtube_id, time_start and time_end, numbers of seconds in the last two"

@@ -6,7 +6,7 @@
     {by: time, train: 0.7, val: 0.15, test: 0.15, gap: 0}       first the early frames
     {by: time, train: ["1979", "2015"], val: ["2016", "2016"], test: ["2017", "2018-06"]}
 
-    {by: hmdb51, ...}, {by: kinetics, ...}   see stp.prepare.own.published_lists
+    {by: action_lists, ...}, {by: clip_table, ...}   see stp.prepare.own.published_lists
 
 Names in a list may end the path of a file, or name a folder; ``*`` stands for anything. A text file
 among the raw files may hold them, one a line. Dates include their last day, month or year. Between

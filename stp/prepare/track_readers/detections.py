@@ -1,4 +1,4 @@
-"""Detections in columns: your own, and files whose columns are known (ATC; THÖR, resampled).
+"""Detections in columns of tables.
 
     path: hall.csv
     columns: {frame: t, person: id, x: x_mm, y: y_mm}
@@ -45,12 +45,6 @@ class Columns:
     frame: str | int | None = None
     time: str | int | None = None
     lost: str | int | None = None
-
-
-ATC = Columns(time=0, person=1, x=2, y=3)
-"""Of ``atc-YYYYMMDD.csv``: seconds, person, and millimetres."""
-THOR = Columns(time=0, person=1, x=2, y=3)
-"""Of the resampled THÖR files of CLiFF-LHMP: seconds, person, and metres."""
 
 
 @dataclass(frozen=True)

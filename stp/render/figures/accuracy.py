@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.errors import StpError
+from stp.options.protocols import RELEASED
 from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
@@ -15,13 +16,20 @@ from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.tracks import prepared
 
+FIGURE = {
+    "of_case": False,
+    "about": "errors over observation, noise or horizon",
+    "caption": "Errors over the observation length, the added noise or the prediction horizon",
+    "of_scenarios": True,
+}
+
 AXES = {
     "observe": "observation [s]",
     "noise": "added noise, standard deviation [m]",
     "horizon": "prediction horizon [s]",
     "people": "people in a scenario, at least",
 }
-SCALED = "under atlas-paper noise is divided by the annotations per second, as in its released code"
+SCALED = f"under {RELEASED} noise is divided by the annotations per second, as in its released code"
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:

@@ -18,6 +18,12 @@ from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
+FIGURE = {
+    "of_case": False,
+    "about": "which mean ranks differ",
+    "caption": "Mean ranks of all models; those that a bar joins do not differ significantly",
+}
+
 STEP = 0.17  # inches from label to label
 TOP = 0.6
 SIDE = 1.35  # for labels

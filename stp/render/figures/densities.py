@@ -25,6 +25,14 @@ from stp.tracks.errors import displacement
 from stp.tracks.prepared import Place
 from stp.tracks.scenarios import Scenarios
 
+FIGURE = {
+    "of_case": True,
+    "about": "predicted densities on the map",
+    "caption": "Where predictors expect people, as densities on the map, beside where people went "
+    "(conventions position_nlp.mixture and position_nlp.grid score them)",
+    "of_scenarios": True,
+}
+
 MOST = 2
 """Predictors that are drawn."""
 CELL, MOST_CELLS = 0.1, 200

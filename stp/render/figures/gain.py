@@ -20,6 +20,13 @@ from stp.render.figures.reading import (
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 from stp.render.tables.rows import Entry
 
+FIGURE = {
+    "of_case": True,
+    "about": "ensembles over single forecasts, by lead time",
+    "caption": "Scores of ensembles divided by those of the single forecasts of the same model, "
+    "over the lead time",
+}
+
 
 @dataclass(frozen=True)
 class Pair:

@@ -10,6 +10,13 @@ from stp.render.figures.panels import curve, panels, write
 from stp.render.figures.reading import Scores
 from stp.render.figures.time_step import ticks
 
+FIGURE = {
+    "of_case": True,
+    "about": "errors over the lead time",
+    "caption": "ADE and FDE as if the forecast ended at each lead time",
+    "of_scenarios": True,
+}
+
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""

@@ -1,10 +1,13 @@
 """Which kinds of figures there are; light, since the plan asks before anything is drawn."""
 
+import ast
+import re
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stp.core import leaves
 from stp.core.errors import StpError, nearest
 from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
@@ -17,7 +20,7 @@ FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
 
 
 class Kind(NamedTuple):
-    """A kind of figure.
+    """A kind of figure: what its module says of it in ``FIGURE``, a mapping of literals.
 
     Attributes:
         module: has ``render(manifest, results, out, case)``: path of the manifest, folder of
@@ -36,146 +39,33 @@ class Kind(NamedTuple):
     of_scenarios: bool = False
 
 
-KINDS = {
-    "leads": Kind(
-        "stp.render.figures.leads",
-        True,
-        "scores over lead time",
-        "Scores over the lead time, one panel for each column of the paper. Bands are "
-        "95 % intervals over clusters of clips; right of the dashed line lies "
-        "extrapolation",
-    ),
-    "lead_means": Kind(
-        "stp.render.figures.lead_means",
-        True,
-        "means over lead times",
-        "Means of the scores over lead times, a point for each forecast: above the line those of "
-        "no trained network",
-    ),
-    "gain": Kind(
-        "stp.render.figures.gain",
-        True,
-        "ensembles over single forecasts, by lead time",
-        "Scores of ensembles divided by those of the single forecasts of the same model, "
-        "over the lead time",
-    ),
-    "detail": Kind(
-        "stp.render.figures.detail",
-        True,
-        "power spectra of one start by lead time",
-        "Radially averaged power spectra of truth and forecasts of the one start that maps show, "
-        "by lead time; below the truth is blur",
-    ),
-    "waves": Kind(
-        "stp.render.figures.waves",
-        True,
-        "coherence of waves by wavenumber and lead time",
-        "Coherence of waves along circles of latitude with the observation, by octave of zonal "
-        "wavenumbers and lead time: white lines are where a scale is lost",
-    ),
-    "front": Kind(
-        "stp.render.figures.front",
-        True,
-        "divergence of spectra against errors",
-        "SpecDiv against RMSE of trained networks and their variants, with 95 % intervals, and the "
-        "front of each network",
-    ),
-    "rank_histogram": Kind(
-        "stp.render.figures.rank_histogram",
-        True,
-        "rank of the observation among members",
-        "How often the observation has each rank among the members of an ensemble, at some lead "
-        "times: flat if members are like it",
-    ),
-    "spectra": Kind(
-        "stp.render.figures.spectra",
-        True,
-        "power spectra of truth and forecasts",
-        "Radially averaged power spectra of truth and forecasts (convention "
-        "spectral_divergence.mean_spectra), and their ratio: below 1 is blur, above 1 "
-        "noise",
-    ),
-    "ranks": Kind(
-        "stp.render.figures.ranks",
-        False,
-        "rank of every model everywhere",
-        "The rank of every model in every column of the paper",
-    ),
-    "overview": Kind(
-        "stp.render.figures.overview",
-        False,
-        "all scores of all models",
-        "All scores of all models, in the conventions of the paper's columns",
-    ),
-    "critical_difference": Kind(
-        "stp.render.figures.critical_difference",
-        False,
-        "which mean ranks differ",
-        "Mean ranks of all models; those that a bar joins do not differ significantly",
-    ),
-    "speed": Kind(
-        "stp.render.figures.speed",
-        False,
-        "speed against quality",
-        "Speed of the forecasts against their quality",
-    ),
-    "slopes": Kind(
-        "stp.render.figures.slopes",
-        False,
-        "scores over the frame interval, or another setting",
-        "Scores over the frame interval, the share of training or the number of components",
-    ),
-    "opinions": Kind(
-        "stp.render.figures.opinions",
-        False,
-        "opinions of raters, and what measures of quality say of them",
-        "Opinion scores and those of two halves of the raters; correlations of features, errors of "
-        "MCS and RFD, pairs of videos that measures rank the other way, and time",
-    ),
-    "accuracy": Kind(
-        "stp.render.figures.accuracy",
-        False,
-        "errors over observation, noise or horizon",
-        "Errors over the observation length, the added noise or the prediction horizon",
-        of_scenarios=True,
-    ),
-    "horizon": Kind(
-        "stp.render.figures.horizon",
-        True,
-        "errors over the lead time",
-        "ADE and FDE as if the forecast ended at each lead time",
-        of_scenarios=True,
-    ),
-    "people": Kind(
-        "stp.render.figures.people",
-        True,
-        "errors by the number of people",
-        "Errors by the number of people in the scenario",
-        of_scenarios=True,
-    ),
-    "runtime": Kind(
-        "stp.render.figures.runtime",
-        False,
-        "time by the number of people",
-        "Milliseconds of a prediction by the number of people",
-        of_scenarios=True,
-    ),
-    "paths": Kind(
-        "stp.render.figures.paths",
-        True,
-        "predicted paths on the map",
-        "Observed, true and predicted paths on the map",
-        of_scenarios=True,
-    ),
-    "densities": Kind(
-        "stp.render.figures.densities",
-        True,
-        "predicted densities on the map",
-        "Where predictors expect people, as densities on the map, beside where people "
-        "went (conventions position_nlp.mixture and position_nlp.grid score them)",
-        of_scenarios=True,
-    ),
-}
+ROOM = "stp.render.figures"
+_FIGURE = re.compile(r"^FIGURE = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
+
+
+def _kinds() -> dict[str, Kind]:
+    """All kinds: a figure is a module of this room or of a suite, found by its name.
+
+    Raises:
+        StpError: two modules have one name, or one says of itself what is no literal.
+    """
+    found = {}
+    for name in leaves.names_in(ROOM):
+        module = leaves.module_of(ROOM, name)
+        path = leaves.file_of(module)
+        said = _FIGURE.search(path.read_text(encoding="utf-8"))
+        if said is not None:
+            try:
+                found[name] = Kind(module, **ast.literal_eval(said[1]))
+            except (TypeError, ValueError) as error:
+                raise StpError(
+                    f"{path}: FIGURE ({error})",
+                    expected="of_case, about, caption and perhaps of_scenarios, as literals",
+                ) from None
+    return found
+
+
+KINDS = _kinds()
 """By the name in the path: ``figures/<dimension>/<kind>[/<case>].png``."""
 
 

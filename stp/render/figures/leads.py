@@ -18,6 +18,13 @@ from stp.render.figures.reading import (
 )
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
+FIGURE = {
+    "of_case": True,
+    "about": "scores over lead time",
+    "caption": "Scores over the lead time, one panel for each column of the paper. Bands are 95 % "
+    "intervals over clusters of clips; right of the dashed line lies extrapolation",
+}
+
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""

@@ -15,6 +15,12 @@ from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 from stp.render.tables.rows import Entry
 
+FIGURE = {
+    "of_case": False,
+    "about": "all scores of all models",
+    "caption": "All scores of all models, in the conventions of the paper's columns",
+}
+
 PER_ROW = 4
 """Panels beside each other; a case is not split unless it has more columns."""
 LETTERS = 24

@@ -22,6 +22,13 @@ from stp.tracks.errors import displacement
 from stp.tracks.prepared import Place
 from stp.tracks.scenarios import Scenarios
 
+FIGURE = {
+    "of_case": True,
+    "about": "predicted paths on the map",
+    "caption": "Observed, true and predicted paths on the map",
+    "of_scenarios": True,
+}
+
 CHOSEN = "scenarios chosen by the mean ADE of what is drawn: smallest, median, largest; most people"
 SAMPLES = 20
 """Of a prediction that are drawn at most."""

@@ -11,6 +11,13 @@ from stp.render.figures.panels import panels, write
 from stp.render.figures.reading import Scores
 from stp.score.jackknife import FEWEST_CLUSTERS
 
+FIGURE = {
+    "of_case": True,
+    "about": "errors by the number of people",
+    "caption": "Errors by the number of people in the scenario",
+    "of_scenarios": True,
+}
+
 MOST_TICKS = 12
 ONE = "no band where there is one scenario"
 

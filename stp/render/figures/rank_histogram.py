@@ -9,6 +9,13 @@ from stp.render.figures.panels import finish, in_words
 from stp.render.figures.reading import Scores, at_leads, read, variables_of
 from stp.render.pictures.strips import spread
 
+FIGURE = {
+    "of_case": True,
+    "about": "rank of the observation among members",
+    "caption": "How often the observation has each rank among the members of an ensemble, at some "
+    "lead times: flat if members are like it",
+}
+
 CONVENTION = "rank_histogram.weighted"
 """Its thresholds are ranks."""
 LEADS = 4

@@ -14,6 +14,12 @@ from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
+FIGURE = {
+    "of_case": False,
+    "about": "rank of every model everywhere",
+    "caption": "The rank of every model in every column of the paper",
+}
+
 ROW = 0.135  # inches
 COLUMN = 0.33
 

@@ -13,6 +13,13 @@ from stp.render.figures.panels import curve, in_words, panels, plain_ticks, writ
 from stp.render.figures.people import MOST_TICKS
 from stp.render.figures.reading import Scores
 
+FIGURE = {
+    "of_case": False,
+    "about": "time by the number of people",
+    "caption": "Milliseconds of a prediction by the number of people",
+    "of_scenarios": True,
+}
+
 NOTE = (
     "one scenario at a time, median and quartiles of warmed-up repetitions, beside other jobs; "
     "hollow: the least, nearest to a quiet machine; however a predictor "

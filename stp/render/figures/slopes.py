@@ -12,6 +12,12 @@ from stp.render.figures.kinds import SLOPES
 from stp.render.figures.panels import curve, in_words, legend, legend_height, write
 from stp.render.figures.reading import Scores
 
+FIGURE = {
+    "of_case": False,
+    "about": "scores over the frame interval, or another setting",
+    "caption": "Scores over the frame interval, the share of training or the number of components",
+}
+
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""

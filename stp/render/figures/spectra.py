@@ -21,6 +21,13 @@ from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
 from stp.render.figures.reading import Scores, read
 from stp.score.tables import CLUSTERS
 
+FIGURE = {
+    "of_case": True,
+    "about": "power spectra of truth and forecasts",
+    "caption": "Radially averaged power spectra of truth and forecasts (convention "
+    "spectral_divergence.mean_spectra), and their ratio: below 1 is blur, above 1 noise",
+}
+
 
 class Spectra(NamedTuple):
     """Mean spectra of a cell, float64 (wavenumbers, lead times), from wavenumber 1 on."""

@@ -21,6 +21,12 @@ from stp.render.figures.panels import (
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
+FIGURE = {
+    "of_case": False,
+    "about": "speed against quality",
+    "caption": "Speed of the forecasts against their quality",
+}
+
 NOTE = (
     "durations of whole jobs, which include start, reading and writing; in rings, joined by a line:"
     " models that no other one beats in both"

@@ -1,10 +1,10 @@
 """The paper's findings with their verdicts: each is a query over results.duckdb.
 
-A file of config/findings begins with comments, YAML behind ``-- ``: title, the paper's sentences,
-the criterion in words and numbers, how vague words are read. Its query is the evidence: a row for
-each comparison that the criterion needs, on our data and on the published numbers. The verdict
-follows from it in the same way for every finding (`stp.render.tables.verdict`).
-"""
+A file of config/suites/<suite>/findings begins with comments, YAML behind ``-- ``: title, the
+paper's sentences, the criterion in words and numbers, how vague words are read. Its query is the
+evidence: a row for each comparison that the criterion needs, on our data and on the published
+numbers. The verdict follows from it in the same way for every finding
+(`stp.render.tables.verdict`)."""
 
 import textwrap
 from collections.abc import Iterable
@@ -142,7 +142,7 @@ def read_questions(folder: Path) -> dict[int, Question]:
     """Read the saved findings by number.
 
     Args:
-        folder: config/findings.
+        folder: of the findings of a suite.
 
     Raises:
         StpError: a file is not named ``<number>_<name>.sql``, or its comments are no such YAML.

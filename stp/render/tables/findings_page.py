@@ -12,7 +12,8 @@ The PredBench paper draws eleven findings from its tables (sections 4.1 to 4.4).
 the project has a query with a criterion in words and numbers. It is judged twice: on your
 results, and on the numbers that the paper prints. The second verdict shows whether the paper's
 own tables support the sentence. This page lists the second verdicts.
-`stp table findings --page docs/findings.md` writes it from `config/findings/`; a test compares.
+`stp table findings --page docs/findings.md` writes it from `config/suites/predbench/findings/`; a
+test compares.
 
 ```sh
 stp table findings                                     # all verdicts
@@ -22,8 +23,8 @@ snakemake --profile local results/tables/findings.csv  # and .md, .tex, .html
 ```
 
 The table is part of `results/tables/all` at every scale. It waits for all dimensions of the
-scale, and says "not enough data" for findings about other dimensions. A query is plain SQL: in
-the shell of DuckDB, `.read config/findings/08_caltech_is_too_easy.sql` gives the same
+scale, and says "not enough data" for findings about other dimensions. A query is plain SQL: in the
+shell of DuckDB, `.read config/suites/predbench/findings/08_caltech_is_too_easy.sql` gives the same
 comparisons. The verdict follows from them in the same way for every finding.
 
 ## Verdicts
@@ -68,9 +69,9 @@ unbiased.
 ## Our values beside the published ones
 
 Two views of the suite have our values and the published ones in one form
-(`config/suites/predbench/*.sql`; a store with results of the suite has them). `paper_values` has
-a row for every entry of the paper's results tables, with ranks. `paper_changes` compares a model
-on two test sets.
+(`config/suites/predbench/views/*.sql`; a store with results of the suite has them). `paper_values`
+has a row for every entry of the paper's results tables, with ranks. `paper_changes` compares a
+model on two test sets.
 """
 
 
@@ -101,7 +102,8 @@ def _one(finding: Finding) -> Iterator[str]:
     ):
         yield from textwrap.wrap(f"**{name}.** {words}", 100, break_on_hyphens=False)
         yield ""
-    yield f"Query: [{question.path.name}](../config/findings/{question.path.name})"
+    file = "/".join(question.path.parts[-4:])  # suites/<suite>/findings/<name>
+    yield f"Query: [{question.path.name}](../config/{file})"
     yield from ("", "| part | published numbers | so | not so | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
     for part in finding.parts[PUBLISHED]:

@@ -19,8 +19,8 @@ from stp.core.exits import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
-from stp.plan.strict import CONFIG_FOLDER, config_file
-from stp.plan.suite import FurtherTable, ViewTable, read_suites
+from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.suite import FINDINGS, FurtherTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.sheet import grid
@@ -71,7 +71,7 @@ def tables() -> dict[str, KnownTable]:
 
 
 def of_findings() -> set[str]:
-    """The tables of the findings of all suites; their queries lie in config/<table>."""
+    """The tables of the findings of all suites."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
@@ -250,7 +250,7 @@ def write(name: str, database: Path, out: Path) -> None:
     elif is_view(name):
         view_table.render_view(database, name, _layout(name), out)
     else:
-        findings.render_findings(database, config_file(CONFIG_FOLDER, name), out)
+        findings.render_findings(database, _queries(name), out)
 
 
 def questions_of(name: str) -> "dict[int, Question]":
@@ -268,7 +268,13 @@ def questions_of(name: str) -> "dict[int, Question]":
             expected=f"one of {', '.join(sorted(tables_of_findings))}",
             remedy=nearest(name, tables_of_findings),
         )
-    return findings.read_questions(config_file(CONFIG_FOLDER, name))
+    return findings.read_questions(_queries(name))
+
+
+def _queries(name: str) -> Path:
+    """The folder of the queries of a table of findings."""
+    suite = next(suite for suite in read_suites().values() if suite.findings == name)
+    return suite.folder / FINDINGS
 
 
 def _layout(view: str) -> view_table.Layout:

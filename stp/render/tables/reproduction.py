@@ -292,7 +292,7 @@ def _section(plan: Manifest, table: Reproduced) -> Section:
     }
     title = f"Table {table.number}: {table.dataset}"
     if len(table.lines) == 1:
-        columns = ["metric", "original", "PredBench", "ours"]
+        columns = ["metric", "original", plan.suite.title, "ours"]
         rows: list[list[str | Item]] = [
             [headings[metric], *of_metric[0]] for metric, of_metric in items.items()
         ]
@@ -300,7 +300,7 @@ def _section(plan: Manifest, table: Reproduced) -> Section:
     else:
         columns = ["model"]
         for metric in table.columns:
-            columns += [f"{headings[metric]} original", "PredBench", "ours"]
+            columns += [f"{headings[metric]} original", plan.suite.title, "ours"]
         rows = [
             [line.model, *(item for of_metric in items.values() for item in of_metric[number])]
             for number, line in enumerate(table.lines)

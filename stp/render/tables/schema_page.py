@@ -162,7 +162,7 @@ def page() -> str:
             lines += _described(database, view)
         lines += ["## Views of suites", ""]
         for suite, title, views in _suite_views():
-            lines += [f"A store with results of {title} (`config/suites/{suite}/`) has:", ""]
+            lines += [f"A store with results of {title} (`config/suites/{suite}/views/`) has:", ""]
             for view in views:
                 lines += _described(database, view)
     return "\n".join(lines).rstrip() + "\n"

@@ -18,7 +18,8 @@ class Standing:
     Attributes:
         rivals: how many there are, itself included.
         rank: 1 for the best, equal values share the smaller; None without rivals.
-        place: as printed: 1 for all that equal the best, 2 for the next, else 0.
+        place: as printed: 1 for all that equal the best and are not significantly worse, 2 for the
+            next, else 0; 0 for all where all print the same.
         best: the model of the best value, which others are compared with; empty if there is none.
         p: of the difference to the best value, as in table ``comparisons``; None has a ``reason``,
             the best itself has none.
@@ -147,6 +148,7 @@ def _ranked(
         place_shown = distinct.index(shown) + 1
         # The worse of two needs no distinction.
         is_shown = place_shown == 1 or (place_shown == 2 and len(places) > 2)
+        is_shown = is_shown and len(distinct) > 1
         yield place, Standing(len(places), rank, place_shown if is_shown else 0, best)
 
 
@@ -154,4 +156,6 @@ def _tested(standing: Standing, pair: Pair, best: int) -> Standing:
     if pair.p is None:
         return replace(standing, reason=pair.reason or "")
     is_worse = pair.better == best
-    return replace(standing, p=pair.p, corrected=pair.corrected, is_worse=is_worse)
+    # Rounding hides differences that many clusters show.
+    place = 0 if is_worse and standing.place == 1 else standing.place
+    return replace(standing, p=pair.p, corrected=pair.corrected, is_worse=is_worse, place=place)

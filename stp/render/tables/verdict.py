@@ -64,12 +64,12 @@ def judged(query: str) -> str:
     """The query for a finding's verdict.
 
     Args:
-        query: of its evidence, as in config/findings: a row for each comparison. It names at least
-            `side`, `part`, `needed` (how many comparisons of the part have to come out so),
-            `model`, `tested`, `metric`, `value`, `against`, `other`, `outcome` (whether it came
-            out so), `fair` (whether a value that is missing could decide it), `remark`, `bytes`
-            and `comparable` (what the values rest on); and perhaps `in_common`, the number of
-            test clips that both forecasts have, and both values are of.
+        query: of its evidence, as in config/suites/<suite>/findings: a row for each comparison. It
+            names at least `side`, `part`, `needed` (how many comparisons of the part have to come
+            out so), `model`, `tested`, `metric`, `value`, `against`, `other`, `outcome` (whether it
+            came out so), `fair` (whether a value that is missing could decide it), `remark`,
+            `bytes` and `comparable` (what the values rest on); and perhaps `in_common`, the number
+            of test clips that both forecasts have, and both values are of.
 
     Returns:
         a query for the same rows, each with what follows for its part and for its side.

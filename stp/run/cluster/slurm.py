@@ -71,6 +71,13 @@ def requeue(job: str) -> bool:
     return _ask("scontrol", "requeue", job) is not None
 
 
+def version() -> str | None:
+    """The version of the controller; None if it does not answer."""
+    text = _ask("scontrol", "show", "config") or ""
+    found = re.search(r"SLURM_VERSION\s*=\s*(\S+)", text)
+    return f"Slurm {found[1]}" if found else None
+
+
 def has_accounting() -> bool:
     """Does this cluster remember finished jobs in a database?"""
     text = _ask("scontrol", "show", "config") or ""

@@ -1,0 +1,109 @@
+"""Modules that the configuration names: of a room, or of a leaf that no room imports.
+
+A leaf is a folder of ``stp/datasets`` (a raw layout) or of ``stp/suites`` (what one suite needs).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from stp.core.errors import StpError
+from stp.core.project import own_modules
+
+PACKAGE = "stp"
+SOURCE_FOLDER = Path(__file__).parents[2]
+"""The folder that holds the package."""
+
+
+def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
+    """Name the module that reads a raw layout: ``own.reader`` of `stp.prepare`, or ``kth``.
+
+    Args:
+        name: what a dataset calls it.
+        folder: the folder that holds the package.
+
+    Raises:
+        StpError: two modules have this name.
+    """
+    generic = f"prepare.{name}"
+    layout = f"datasets.{name}.reader"
+    return _only([*_matching(generic, folder), *_matching(layout, folder)]) or _full(layout)
+
+
+def generator(name: str) -> str:
+    """Name the module that makes up a raw layout: ``kth``, or ``atlas.crowd`` of its folder."""
+    return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
+
+
+def generators() -> list[str]:
+    """Name all modules of raw layouts that have a function ``generate``."""
+    return sorted(
+        module
+        for module, path in _matching("datasets.*.*", SOURCE_FOLDER)
+        if "\ndef generate(" in path.read_text(encoding="utf-8")
+    )
+
+
+def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
+    """Name the module of a metric, model, table or figure: of its room, or else of a suite.
+
+    Args:
+        room: such as ``stp.metrics``; suites have a folder with its last name.
+        name: of the module.
+        folder: the folder that holds the package.
+
+    Returns:
+        its full name; that in the room if there is no such module.
+
+    Raises:
+        StpError: two modules have this name.
+    """
+    return _only(_places(room, name, folder)) or f"{room}.{name}"
+
+
+def names_in(room: str) -> list[str]:
+    """The names of all modules of a room and of the folders of suites that belong to it."""
+    modules = {module for module, _ in _places(room, "*", SOURCE_FOLDER)}
+    return sorted({module.rpartition(".")[2] for module in modules})
+
+
+def file_of(module: str) -> Path:
+    """The file of a module that one of these functions has named."""
+    ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
+    return path
+
+
+def _places(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
+    inside = room.removeprefix(f"{PACKAGE}.")
+    of_suites = f"suites.*.{inside.rpartition('.')[2]}.{name}"
+    return [*_matching(f"{inside}.{name}", folder), *_matching(of_suites, folder)]
+
+
+def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
+    """Modules whose names below the package match a pattern, with their files."""
+    found: dict[str, Path] = {}
+    for root in (folder / PACKAGE, *own_modules()):
+        for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
+            if path.name != "__init__.py":
+                module = _full(".".join(path.relative_to(root).with_suffix("").parts))
+                found.setdefault(module, path)
+    return list(found.items())
+
+
+def _full(module: str) -> str:
+    return f"{PACKAGE}.{module}"
+
+
+def _only(found: Iterable[tuple[str, Path]]) -> str | None:
+    """The name of the only module; None if there is none.
+
+    Raises:
+        StpError: there are several.
+    """
+    modules = dict(found)
+    if len(modules) > 1:
+        raise StpError(
+            f"two modules have one name: {' and '.join(map(str, modules.values()))}",
+            expected="one module of each name, in its room or in one suite",
+            remedy="rename one of them, and its entry of the configuration",
+        )
+    return next(iter(modules), None)

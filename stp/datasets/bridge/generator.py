@@ -1,0 +1,234 @@
+"""Stand-in for BridgeData: a made-up arm at made-up sinks and kitchens, in the official layout.
+
+As in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from institution
+to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
+``agent_data.pkl`` and ``lang.txt`` beside them; and PredBench's lists, with their faults: views of
+one trajectory in the training and test lists, some views that are too short. Not as there: what is
+to be seen (see tabletop.py), the picture size unless asked for, most keys of the pickled
+dictionaries, and how the archive is compressed, which is not known.
+
+With ``layout: rlds``, the TFRecord files of TensorFlow Datasets are written instead, with the
+features of the recorded sample; among them a camera that is missing and so is black.
+"""
+
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.fetch.tabletop import Camera, render, simulate
+from stp.fetch.tfrecord_write import example, write_records
+
+ARCHIVE = "bridge/demos_8_17.zip"
+TOP = "raw/bridge_data_v1"  # in the archive
+KNOWN = ("toykitchen1", "toykitchen2", "toysink2_bww")
+TASKS = ("put_carrot_on_plate", "flip_pot_upright_in_sink", "turn_lever_vertical_to_front")
+NEW_SCENE, NEW_TASK = "toysink5", "flip_cup_upright"
+_OLD = (1980, 1, 1, 0, 0, 0)  # time of the files in the archive, so that equal files are equal
+
+
+@dataclass(frozen=True)
+class BridgeOptions:
+    """Options of the generator.
+
+    Attributes:
+        layout: raw or rlds.
+        trajectories: in known scenes with known tasks; rlds: episodes.
+        elsewhere: trajectories of each of the subsets with new scenes or tasks.
+        cameras: of a trajectory.
+        frames: of most trajectories; officially 3..39.
+        long_frames: of every third, for the subsets of long views.
+        height: of a picture (480; rlds: 64).
+        width: of a picture (640; rlds: 64).
+        packed: as one zip archive, as it is published; else as files.
+        seed: of everything random.
+    """
+
+    layout: str = "raw"
+    trajectories: int = 60
+    elsewhere: int = 6
+    cameras: int = 3
+    frames: int = 25
+    long_frames: int = 38
+    height: int = 480
+    width: int = 640
+    packed: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.layout in ("raw", "rlds"), "layout", self.layout, "raw or rlds")
+        for key, least in (("trajectories", 1), ("elsewhere", 0), ("frames", 1), ("seed", 0)):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
+        for key in ("height", "width"):
+            value = getattr(self, key)
+            require(whole(value, 16), key, value, "a whole number from 16")
+        require(whole(self.cameras, 1, 4), "cameras", self.cameras, "a whole number 1..4")
+        ok = whole(self.long_frames, self.frames)
+        require(ok, "long_frames", self.long_frames, f"a whole number from {self.frames}")
+        require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``bridge/demos_8_17.zip``, or what it holds, and the lists; or TFRecord files.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(BridgeOptions, options, "generator options")
+    if chosen.layout == "rlds":
+        _generate_rlds(out, chosen, report)
+        return
+    folder = out / "bridge"
+    folder.mkdir(parents=True)
+    kinds = ["known"] * chosen.trajectories
+    for kind in ("original_scene_new_task", "new_scene_original_task", "new_scene_new_task"):
+        kinds += [kind] * chosen.elsewhere
+    made: list[tuple[str, str, int]] = []  # kind, view, frames
+    # Stored: JPEG files do not become smaller.
+    archive = zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_STORED) if chosen.packed else None
+    for i, kind in enumerate(kinds):
+        rng = np.random.default_rng([chosen.seed, i])
+        frames = chosen.long_frames if i % 3 == 0 else chosen.frames
+        if i % 20 == 7:  # a few are too short for any clip
+            frames = min(frames, 8)
+        place = _place(kind, i)
+        files, views = trajectory(rng, chosen, frames)
+        for name, content in files.items():
+            if archive is not None:
+                archive.writestr(zipfile.ZipInfo(f"{TOP}/{place}/{name}", _OLD), content)
+            else:
+                path = folder / "bridge_data_v1" / place / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        made += [(kind, f"{place}/{view}", frames) for view in views]
+        report("film trajectories", i + 1, len(kinds))
+    if archive is not None:
+        archive.close()
+    notes = out / "predbench_annotations" / "bridgedata"
+    notes.mkdir(parents=True)
+    for file, listed in _lists(made, chosen).items():
+        (notes / file).write_text(json.dumps(listed))
+
+
+def trajectory(
+    rng: np.random.Generator, chosen: BridgeOptions, frames: int
+) -> tuple[dict[str, bytes], list[str]]:
+    """The files of one trajectory by name, and the folders of its views."""
+    motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
+    views = [f"images{k}" for k in range(chosen.cameras)]
+    files = {}
+    for k, view in enumerate(views):
+        camera = Camera() if k == 0 else Camera.draw(rng)
+        pictures = render(motion, camera, chosen.height, chosen.width, rng)
+        for t, picture in enumerate(pictures):
+            files[f"{view}/im_{t}.jpg"] = jpeg(picture)
+    state = np.zeros((frames, 7))
+    state[:, :3] = motion.gripper
+    files["obs_dict.pkl"] = _pickled({"state": state, "time_stamp": np.arange(frames) / 5})
+    steps = np.diff(state, axis=0)
+    files["policy_out.pkl"] = _pickled([{"actions": step} for step in steps])
+    files["agent_data.pkl"] = _pickled({"traj_ok": True, "term_t": frames - 1})
+    files["lang.txt"] = b"push the objects about\nconfidence: 1.0\n"
+    return files, views
+
+
+def jpeg(picture: np.ndarray) -> bytes:
+    """uint8 (H, W, 3) as a JPEG file."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+def _pickled(value: Any) -> bytes:
+    return pickle.dumps(value, protocol=4)
+
+
+def _place(kind: str, i: int) -> str:
+    """The folder of a trajectory, from the institution on."""
+    institution, scene, task = "berkeley", KNOWN[i % len(KNOWN)], TASKS[i % len(TASKS)]
+    if kind in ("new_scene_original_task", "new_scene_new_task"):
+        institution, scene = "upenn", NEW_SCENE
+    if kind in ("original_scene_new_task", "new_scene_new_task"):
+        task = NEW_TASK
+    # One session, and its folder, has ten trajectories.
+    date = f"2021-{1 + i // 10 % 12:02d}-{1 + i // 120 % 28:02d}_10-00-00"
+    return f"{institution}/{scene}/{task}/{date}/raw/traj_group0/traj{i % 10}"
+
+
+def _lists(made: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str, dict[str, int]]:
+    """PredBench's lists: known scenes are dealt view by view, which is why they leak."""
+    rng = np.random.default_rng([chosen.seed, 1 << 20])
+    known = [(view, frames) for kind, view, frames in made if kind == "known"]
+    order = rng.permutation(len(known))
+    # A sixth of the trajectories is for the test alone, so that a strict subset exists.
+    held = {view.rsplit("/", 1)[0] for view, _ in known[: len(known) // 6]}
+    free = [known[i] for i in order if known[i][0].rsplit("/", 1)[0] not in held]
+    tenth = max(1, len(free) // 8)
+    test = dict(free[:tenth]) | {v: n for v, n in known if v.rsplit("/", 1)[0] in held}
+    extrapolation = dict([(v, n) for v, n in free[2 * tenth :] if n == chosen.long_frames][:tenth])
+    lists = {
+        "bridgedata_train.json": {v: n for v, n in free[2 * tenth :] if v not in extrapolation},
+        "bridgedata_val.json": dict(free[tenth : 2 * tenth]),
+        "bridgedata_test.json": test,
+        "bridgedata_extrapolation.json": extrapolation,
+        "bridgedata_rbs.json": {v: n for v, n in test.items() if n == chosen.long_frames},
+    }
+    for kind, file in (
+        ("original_scene_new_task", "ori_scene_new_task.json"),
+        ("new_scene_original_task", "new_scene_ori_task.json"),
+        ("new_scene_new_task", "new_scene_new_task.json"),
+    ):
+        lists[file] = {view: frames for other, view, frames in made if other == kind}
+    return lists
+
+
+def _generate_rlds(out: Path, chosen: BridgeOptions, report: Report) -> None:
+    folder = out / "bridgedata" / "rlds" / "bridge_dataset" / "1.0.0"
+    made = []
+    for i in range(chosen.trajectories):
+        rng = np.random.default_rng([chosen.seed, i])
+        made.append(example(_episode(rng, chosen, i)))
+        report("film episodes", i + 1, chosen.trajectories)
+    write_records(folder / "bridge_dataset-train.tfrecord-00000-of-00001", made)
+
+
+def _episode(rng: np.random.Generator, chosen: BridgeOptions, i: int) -> dict[str, Any]:
+    frames, size = chosen.frames, (chosen.height, chosen.width)
+    motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
+    features: dict[str, Any] = {}
+    for k in range(4):
+        if k < chosen.cameras:
+            pictures = render(motion, Camera() if k == 0 else Camera.draw(rng), *size, rng)
+        else:
+            pictures = np.zeros((frames, *size, 3), np.uint8)
+        features[f"steps/observation/image_{k}"] = [jpeg(picture) for picture in pictures]
+        # The flags of the recorded sample are all false, whatever cameras there are.
+        features[f"episode_metadata/has_image_{k}"] = np.zeros(1, np.int64)
+    state = np.zeros((frames, 7), np.float32)
+    state[:, :3] = motion.gripper
+    features["steps/observation/state"] = state.ravel()
+    features["steps/action"] = np.diff(state, axis=0, append=state[-1:]).ravel()
+    features["steps/language_instruction"] = [b"push the objects about"] * frames
+    features["steps/language_embedding"] = np.zeros(512 * frames, np.float32)
+    first, last = np.zeros((2, frames), np.int64)
+    first[0] = last[-1] = 1
+    features["steps/is_first"] = first
+    features["steps/is_last"] = features["steps/is_terminal"] = last
+    features["steps/reward"] = last.astype(np.float32)
+    features["steps/discount"] = np.ones(frames, np.float32)
+    task = TASKS[i % len(TASKS)]
+    path = f"/made/up/bridge_data_v1/berkeley/{KNOWN[i % len(KNOWN)]}/{task}/train/out.npy"
+    features["episode_metadata/file_path"] = [path.encode()]
+    features["episode_metadata/episode_id"] = np.array([i // 3], np.int64)
+    features["episode_metadata/has_language"] = np.ones(1, np.int64)
+    return features

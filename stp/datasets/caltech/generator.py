@@ -1,0 +1,105 @@
+"""Stand-in for the Caltech Pedestrian videos: made-up streets in Norpix .seq files.
+
+The file format is the one that Piotr Dollar's toolbox reads and writes (videos/seqReaderPlugin.m):
+a header of 1024 bytes, then JPEG pictures with their lengths and times, with or without 8 empty
+bytes after each. Annotations (.vbb) are not made. Pictures are smaller than the official 640 x 480
+by default.
+"""
+
+import io
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.fetch.scenery import Street
+
+HEADER_BYTES, FPS = 1024, 30
+_JPEG = 102
+_FIRST = 1_213_000_000  # seconds since 1970: June 2008
+
+
+@dataclass(frozen=True)
+class CaltechOptions:
+    """Options of the generator.
+
+    Attributes:
+        sets: which are made; officially 6-10 are for tests.
+        videos: of each set.
+        frames: of each video (officially about 1,840).
+        footer: bytes after each picture, 8 (its time) or 16 (then zeros).
+        height: of the pictures, officially 480.
+        width: officially 640.
+        seed: of everything random; a video does not depend on which others are generated.
+    """
+
+    sets: tuple[int, ...] = (6, 7, 8)
+    videos: int = 2
+    frames: int = 140
+    footer: int = 16
+    height: int = 90
+    width: int = 120
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        ok = bool(self.sets) and all(whole(n, 0, 10) for n in self.sets)
+        ok = ok and len(set(self.sets)) == len(self.sets)
+        require(ok, "sets", self.sets, "different numbers in 0..10")
+        require(self.footer in (8, 16), "footer", self.footer, "8 or 16")
+        for key, least in (("videos", 1), ("frames", 1), ("height", 8), ("width", 8), ("seed", 0)):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``caltech/setNN/VNNN.seq``.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(CaltechOptions, options, "generator options")
+    names = [(number, video) for number in sorted(chosen.sets) for video in range(chosen.videos)]
+    for done, (number, video) in enumerate(names, start=1):
+        rng = np.random.default_rng([chosen.seed, number, video])
+        path = out / "caltech" / f"set{number:02d}" / f"V{video:03d}.seq"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_video(path, chosen, rng)
+        report("videos", done, len(names))
+
+
+def header(height: int, width: int, frames: int) -> bytes:
+    """The 1024 bytes before the first frame."""
+    content = bytearray(HEADER_BYTES)
+    struct.pack_into("<I", content, 0, 0xFEED)
+    content[4:24] = "Norpix seq".encode("utf-16-le")
+    struct.pack_into("<ii", content, 28, 3, HEADER_BYTES)
+    numbers = (width, height, 24, 8, width * height * 3, _JPEG, frames, 0, 0)
+    struct.pack_into("<9I", content, 548, *numbers)
+    struct.pack_into("<d", content, 584, float(FPS))
+    return bytes(content)
+
+
+def footer(microseconds: int, length: int) -> bytes:
+    """What follows a picture: its time, and zeros up to `length` bytes."""
+    seconds, rest = divmod(microseconds, 10**6)
+    return struct.pack("<IHH", seconds, *divmod(rest, 1000)).ljust(length, b"\0")
+
+
+def _write_video(path: Path, options: CaltechOptions, rng: np.random.Generator) -> None:
+    street, speed = Street(rng), float(rng.uniform(3, 12))
+    first = (_FIRST + int(rng.integers(0, 86_400))) * 10**6
+    with path.open("wb") as file:
+        file.write(header(options.height, options.width, options.frames))
+        for n in range(options.frames):
+            at = n / FPS
+            picture = io.BytesIO()
+            values = street.picture(speed * at, at, options.height, options.width)
+            Image.fromarray(values).save(picture, "JPEG", quality=80)
+            file.write(struct.pack("<I", 4 + picture.tell()))
+            file.write(picture.getvalue())
+            file.write(footer(first + n * 10**6 // FPS, options.footer))

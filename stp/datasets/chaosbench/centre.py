@@ -1,0 +1,134 @@
+"""Stand-in for the archive of a forecast centre in ChaosBench: runs of a model that is not perfect.
+
+Like the official data: names and layout (one Zarr group for each start, in the parts of one tar
+stream; steps of 0 to 44 days, members numbered from 1), variables that the archive lacks, and
+starts on which a centre made no forecast: both are NaN.
+
+Each run begins at the state that happened on that day, which the centre knows with an error, and
+goes on with a forcing that is not that of nature (`chaotic_waves`). Members begin at states that
+are perturbed once more by as much, so that what happened could be one of them, but for the forcing.
+Which starts are missing is drawn.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.datasets.chaosbench.chaotic_waves import FORCING, days_from, truth
+from stp.datasets.chaosbench.generator import (
+    Field,
+    WorldOptions,
+    coordinates,
+    level_field,
+    write_stream,
+)
+
+STEPS = 44
+ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
+"""What archives of the S2S project lack of the variables."""
+
+
+@dataclass(frozen=True)
+class CentreOptions(WorldOptions):
+    """Options of this generator.
+
+    Attributes:
+        centre: its name, ``ecmwf``; seeds its errors.
+        members: of an ensemble; null: one control forecast, without a dimension of members.
+        starts: first and last day.
+        hindcasts: first and last day of starts in earlier years, which the archive has besides.
+        every: days between starts in the archive.
+        missing: share of the starts that have no forecast.
+        error: of the state that runs begin with, in units of the chaotic system (whose variables
+            deviate by 3.65).
+        forcing: of the centre's model; that of nature is 8.
+    """
+
+    centre: str = "centre"
+    members: int | None = None
+    starts: tuple[str, ...] = ("2022-01-01", "2022-12-31")
+    hindcasts: tuple[str, ...] = ()
+    every: int = 1
+    missing: float = 0.1
+    error: float = 0.2
+    forcing: float = FORCING
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.members is None or whole(self.members, 1), "members", self.members, ">= 1")
+        require(whole(self.every, 1), "every", self.every, ">= 1")
+        require(0 <= self.missing < 1, "missing", self.missing, "0 to 1")
+        require(len(self.starts) == 2, "starts", self.starts, "[first day, last day]")
+        ok = len(self.hindcasts) in (0, 2)
+        require(ok, "hindcasts", self.hindcasts, "[first day, last day], or none")
+
+    @property
+    def name(self) -> str:
+        """Of the archive."""
+        return self.centre if self.members is None else f"{self.centre}_ensemble"
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ...
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(CentreOptions, options, "generator options")
+    days, missing = np.empty(0, "datetime64[D]"), set()
+    own = zlib.crc32(chosen.centre.encode())
+    rng = np.random.default_rng([chosen.seed, own, 0 if chosen.members is None else 1])
+    for first, last in filter(None, (chosen.starts, chosen.hindcasts)):
+        new = np.arange(np.datetime64(first, "D"), np.datetime64(last, "D") + 1, chosen.every)
+        lacking = rng.choice(len(new), round(chosen.missing * len(new)), replace=False)
+        missing |= set((len(days) + lacking).tolist())
+        days = np.concatenate([days, new])
+    states = truth(chosen.first_year, days, chosen.seed)
+    order = rng.permutation(len(days))
+    atmosphere = chosen.atmosphere
+
+    def groups() -> Iterable[tuple[str, dict[str, Field]]]:
+        for done, start in enumerate(order.tolist(), 1):
+            # Of the control forecast and of all members of a day: what the centre took for true.
+            known = np.random.default_rng([chosen.seed, own, 2, start])
+            analysis = states[start] + chosen.error * known.normal(size=states.shape[1:])
+            runs = analysis[None]
+            if chosen.members is not None:
+                shape = (chosen.members, *analysis.shape)
+                runs = analysis + chosen.error * known.normal(size=shape)
+            steps = np.stack(list(days_from(runs, STEPS, chosen.forcing)), axis=1)
+            valid = days[start] + np.arange(STEPS + 1)
+            every = np.tile(valid, len(steps))
+            fields = atmosphere.fields(steps.reshape(-1, *analysis.shape), every)
+            name = f"{chosen.name}_full_{chosen.title}_{str(days[start]).replace('-', '')}.zarr"
+            yield name, _group(chosen, days[start], fields, missing=start in missing)
+            report("make forecasts", done, len(order))
+
+    write_stream(out / f"chaosbench/{chosen.name}", groups(), chosen.part_mb)
+
+
+def _group(
+    options: CentreOptions, day: np.datetime64, fields: dict[str, np.ndarray], *, missing: bool
+) -> dict[str, Field]:
+    outer: tuple[str, ...] = ("step",)
+    made: dict[str, Field] = coordinates(options, day)
+    made["step"] = Field(("step",), np.arange(STEPS + 1), {"units": "days"})
+    since = made["time"]
+    valid = since.values + np.arange(STEPS + 1)
+    made["valid_time"] = Field(("step",), valid, since.attrs)
+    if options.members is not None:
+        outer = ("number", "step")
+        made["number"] = Field(("number",), np.arange(1, options.members + 1))
+    for variable, values in fields.items():
+        shaped = values.reshape(-1, STEPS + 1, *values.shape[1:])
+        for at, level in enumerate(options.levels):
+            if missing or level in ABSENT.get(variable, ()):
+                shaped[:, :, at] = np.nan
+        shaped = shaped if options.members is not None else shaped[0]
+        made[variable] = level_field(outer, shaped, 1)
+    return made

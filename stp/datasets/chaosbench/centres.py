@@ -1,0 +1,29 @@
+"""Stand-in for the archives of several forecast centres in ChaosBench, side by side."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stp.core.job import Report
+from stp.core.options import require
+from stp.datasets.chaosbench import centre
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``chaosbench/<archive>/...`` of each centre.
+
+    Args:
+        out: folder.
+        options: those of `stp.datasets.chaosbench.centre`, which all centres share, and
+            ``centres``: name -> its own.
+        report: progress.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    shared = dict(options)
+    centres = shared.pop("centres", None)
+    ok = isinstance(centres, Mapping) and all(isinstance(own, Mapping) for own in centres.values())
+    require(ok and bool(centres), "centres", centres, "name of a centre -> its options")
+    assert isinstance(centres, Mapping)
+    for name, own in centres.items():
+        centre.generate(out, {**shared, **own, "centre": name}, report)

@@ -1,0 +1,375 @@
+"""Stand-in for ChaosBench's days: one Zarr group for each, in the parts of one tar stream.
+
+Like the official data: names of files, groups, variables, dimensions and coordinates, Zarr v2, a
+grid with both poles, heights that are geopotential over 9.81 m s-2, days in no order. Any grid that
+divides 180 degrees, any years and levels. Land and ocean are streams of their own.
+
+Unlike them: the weather is that of `chaotic_waves`, and nothing is compressed.
+"""
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import zarr
+
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
+from stp.datasets.chaosbench import generated_surface
+from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
+
+VARIABLES = ("z", "q", "t", "u", "v", "w")
+LEVELS = (10, 50, 100, 200, 300, 500, 700, 850, 925, 1000)
+DIVISOR = 9.81
+"""m s-2, of geopotential; the standard is 9.80665."""
+_STANDARD = 9.80665
+_DAYS_AT_ONCE = 60
+STORE = (
+    "chaosbench/weatherbench2/1959-2023_01_10-6h-240x121_equiangular_with_poles_conservative.zarr"
+)
+STORE_NAMES = {
+    **{"z": "geopotential", "q": "specific_humidity", "t": "temperature"},
+    **{"u": "u_component_of_wind", "v": "v_component_of_wind", "w": "vertical_velocity"},
+}
+_STORE_CHUNK = 8
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """What days and forecasts of one generated world share.
+
+    Attributes:
+        degrees: between grid points; divides 180.
+        levels: hPa.
+        variables: that are written.
+        first_year: of the world.
+        seed: of everything random.
+        part_mb: size of the parts of a stream, 10^6 bytes.
+    """
+
+    degrees: float = 1.5
+    levels: tuple[int, ...] = LEVELS
+    variables: tuple[str, ...] = VARIABLES
+    first_year: int = 1979
+    seed: int = 0
+    part_mb: float = 42_900
+
+    def __post_init__(self) -> None:
+        rows = 180 / self.degrees if self.degrees > 0 else 0
+        require(rows >= 4 and rows == int(rows), "degrees", self.degrees, "a divisor of 180")
+        ok = bool(self.levels) and all(whole(level, 1, 1050) for level in self.levels)
+        require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
+        check_keys("variables", self.variables, VARIABLES)
+        require(bool(self.variables), "variables", self.variables, "one at least")
+        require(whole(self.first_year, 1700, 2200), "first_year", self.first_year, "a year")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+        require(self.part_mb > 0, "part_mb", self.part_mb, "> 0")
+
+    @property
+    def lat(self) -> np.ndarray:
+        """Degrees north, from the north pole."""
+        return np.linspace(90, -90, round(180 / self.degrees) + 1)
+
+    @property
+    def lon(self) -> np.ndarray:
+        """Degrees east."""
+        return np.arange(round(360 / self.degrees)) * self.degrees
+
+    @property
+    def atmosphere(self) -> Atmosphere:
+        """What makes fields of states."""
+        return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
+
+    @property
+    def title(self) -> str:
+        """What names say of the grid: "1.5deg"."""
+        return f"{self.degrees:g}deg"
+
+
+@dataclass(frozen=True)
+class DaysOptions(WorldOptions):
+    """Options of this generator.
+
+    Attributes:
+        years: whose days are written.
+        days: of each year from 1 January; null for all.
+        land: variables of ERA5-Land that are written; readers see from t2m where land is.
+        ocean: variables of ORAS5 that are written (sosaline shows where ocean is), also of the
+            month before the first day of each run of years.
+        store: variables on levels are written as a store of WeatherBench 2 besides; all in memory.
+    """
+
+    years: tuple[int, ...] = tuple(range(1979, 2024))
+    days: int | None = None
+    land: tuple[str, ...] = ()
+    ocean: tuple[str, ...] = ()
+    store: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_keys("land", self.land, generated_surface.LAND)
+        check_keys("ocean", self.ocean, generated_surface.OCEAN)
+        ok = bool(self.years) and all(whole(year, self.first_year) for year in self.years)
+        require(ok, "years", self.years, f"years from {self.first_year}")
+        require(self.days is None or whole(self.days, 1, 366), "days", self.days, "null or 1..366")
+
+
+class Field(NamedTuple):
+    """One array of a group.
+
+    Attributes:
+        dims: names of its dimensions.
+        values: of any type.
+        attrs: units and the like.
+        chunk: places along the first dimension of one chunk; all of them unless given.
+    """
+
+    dims: tuple[str, ...]
+    values: np.ndarray
+    attrs: Mapping[str, str] = {}
+    chunk: int | None = None
+
+
+Group = tuple[str, dict[str, Field]]
+"""Name and arrays of a Zarr group."""
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5, and a store.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(DaysOptions, options, "generator options")
+    spans = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in chosen.years]
+    days = np.concatenate([span[: chosen.days] for span in spans])
+    states = truth(chosen.first_year, days, chosen.seed)
+    order = np.random.default_rng([chosen.seed, 1]).permutation(len(days))
+    atmosphere = chosen.atmosphere
+
+    def groups() -> Iterable[Group]:
+        for first in range(0, len(order), _DAYS_AT_ONCE):
+            block = order[first : first + _DAYS_AT_ONCE]
+            fields = atmosphere.fields(states[block], days[block])
+            for n, day in enumerate(block):
+                name = f"era5_full_{chosen.title}_{str(days[day]).replace('-', '')}.zarr"
+                yield (
+                    name,
+                    {
+                        **coordinates(chosen, days[day]),
+                        **{
+                            variable: level_field((), stored_heights(variable, values[n]))
+                            for variable, values in fields.items()
+                        },
+                    },
+                )
+            report("make days", first + len(block), len(order))
+
+    write_stream(out / "chaosbench/era5", groups(), chosen.part_mb)
+    if chosen.land:
+        write_stream(out / "chaosbench/lra5", _land(chosen, states, days), chosen.part_mb)
+    if chosen.ocean:
+        write_stream(out / "chaosbench/oras5", _ocean(chosen, days), chosen.part_mb)
+    if chosen.store:
+        _write_store(out / STORE, chosen, states, days)
+
+
+def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> None:
+    """The same days as WeatherBench 2 has them: at 00 and 12 UTC, from south to north.
+
+    Fields at 12 UTC are those of 00 UTC turned by 12 hours of longitude, which no reader should
+    take.
+    """
+    group = zarr.open_group(str(path), mode="w", zarr_format=2)
+    hours = np.sort(np.concatenate([days, days + np.timedelta64(12, "h")]))
+    since = {"units": "hours since 1970-01-01", "calendar": "proleptic_gregorian"}
+    axes = {
+        "time": (hours.astype("datetime64[h]").astype(np.int64), since),
+        "level": (np.array(chosen.levels, np.int64), {}),
+        "longitude": (chosen.lon, {"units": "degrees_east"}),
+        "latitude": (chosen.lat[::-1], {"units": "degrees_north"}),
+    }
+    for name, (values, attrs) in axes.items():
+        # What equals the fill value is missing, and 0 degrees are not.
+        fill = np.nan if values.dtype.kind == "f" else -1
+        array = group.create_array(
+            name, shape=values.shape, dtype=values.dtype, compressors=None, fill_value=fill
+        )
+        array[:] = values
+        array.attrs.update({"_ARRAY_DIMENSIONS": [name], **attrs})
+    fields = chosen.atmosphere.fields(states, days)
+    for variable, values in fields.items():
+        stored = values * np.float32(_STANDARD) if variable == "z" else values
+        noon = np.roll(stored, stored.shape[-1] // 2, axis=-1)
+        both = np.stack([stored, noon], axis=1).reshape(-1, *stored.shape[1:])
+        turned = both[:, :, ::-1].swapaxes(2, 3)  # time, level, longitude, latitude
+        array = group.create_array(
+            STORE_NAMES[variable],
+            shape=turned.shape,
+            dtype=turned.dtype,
+            chunks=(min(_STORE_CHUNK, len(turned)), *turned.shape[1:]),
+            fill_value=np.nan,
+        )
+        array[:] = turned
+        array.attrs["_ARRAY_DIMENSIONS"] = list(axes)
+
+
+def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
+    """ERA5-Land of the same days, in another order."""
+    atmosphere = chosen.atmosphere
+    for n in np.random.default_rng([chosen.seed, 2]).permutation(len(days)).tolist():
+        here = slice(n, n + 1)
+        fields = generated_surface.surface(atmosphere, chosen.land, states[here], days[here])
+        yield _surface_group(chosen, "lra5", days[n], fields)
+
+
+def _ocean(chosen: DaysOptions, days: np.ndarray) -> Iterator[Group]:
+    """ORAS5: means of months, on each of the days, and on the last one before each run of days."""
+    atmosphere, month = chosen.atmosphere, "datetime64[M]"
+    before = days[np.diff(days, prepend=days[0] - 2) != np.timedelta64(1, "D")] - 1
+    first = np.datetime64(f"{chosen.first_year}-01-01")
+    shown = np.concatenate([before[before >= first], days])
+    months = np.unique(shown.astype(month))
+    whole = [np.arange(m, m + 1, dtype="datetime64[D]") for m in months]
+    everything = truth(chosen.first_year, np.concatenate(whole), chosen.seed)
+    cuts = np.cumsum([len(of) for of in whole])[:-1]
+    for m, part in zip(months, np.split(everything, cuts), strict=True):
+        middle = (m.astype("datetime64[D]") + 15)[None]
+        mean = part.mean(axis=0)[None]
+        fields = generated_surface.surface(atmosphere, chosen.ocean, mean, middle)
+        for day in shown[shown.astype(month) == m]:
+            yield _surface_group(chosen, "oras5", day, fields)
+
+
+def _surface_group(
+    chosen: DaysOptions, data: str, day: np.datetime64, fields: Mapping[str, np.ndarray]
+) -> Group:
+    """A group of variables without levels; ORAS5 has no coordinate time."""
+    known = coordinates(chosen, day)
+    axes = ("latitude", "longitude", *(("time",) if data == "lra5" else ()))
+    name = f"{data}_full_{chosen.title}_{str(day).replace('-', '')}.zarr"
+    two = {v: Field(("latitude", "longitude"), values[0]) for v, values in fields.items()}
+    return name, {**{axis: known[axis] for axis in axes}, **two}
+
+
+def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
+    """Fields as the release stores them: heights are geopotential over `DIVISOR`."""
+    return values * np.float32(_STANDARD / DIVISOR) if variable == "z" else values
+
+
+def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = None) -> Field:
+    """A variable on levels, behind outer dimensions."""
+    return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
+
+
+def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
+    """Those that all groups have."""
+    since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
+    return {
+        "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),
+        "level": Field(("level",), np.array(options.levels, np.int64), {"units": "millibars"}),
+        "latitude": Field(("latitude",), options.lat, {"units": "degrees_north"}),
+        "longitude": Field(("longitude",), options.lon, {"units": "degrees_east"}),
+    }
+
+
+def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
+    """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
+
+    Args:
+        folder: for the parts, which are named after it.
+        groups: name and arrays of each.
+        part_mb: size of a part, 10^6 bytes.
+    """
+    name = folder.name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        _Parts(folder / f"{name}_chunks.tar.gz", round(part_mb * 1e6)) as parts,
+        # No time of writing: the same bytes each time. Not compressed: fields hardly are smaller.
+        gzip.GzipFile(filename="", fileobj=parts, mode="wb", compresslevel=0, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+    ):
+        for group, fields in groups:
+            _pack(fields, partial(_add, tar, f"{name}_tmp/{group}"))
+
+
+class _Parts(io.RawIOBase):
+    """A file that goes on in another one when it is full: ``.aa``, ``.ab``, ..., ``.zz``."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path, self._size = path, size
+        self._number, self._left = 0, 0
+        self._file: BinaryIO | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        rest = memoryview(content).cast("B")
+        while len(rest):
+            if not self._left:
+                self._next()
+            assert self._file is not None
+            part = rest[: self._left]
+            self._file.write(part)
+            self._left -= len(part)
+            rest = rest[len(part) :]
+        return len(content)
+
+    def _next(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        first, second = divmod(self._number, len(ascii_lowercase))
+        suffix = ascii_lowercase[first] + ascii_lowercase[second]
+        self._file = self._path.with_name(f"{self._path.name}.{suffix}").open("wb")
+        self._number, self._left = self._number + 1, self._size
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+def _pack(fields: Mapping[str, Field], add: Callable[[str, bytes], None]) -> None:
+    """The files of a Zarr v2 group, uncompressed."""
+    add(".zgroup", json.dumps({"zarr_format": 2}).encode())
+    add(".zattrs", b"{}")
+    for name, field in fields.items():
+        values = np.asarray(field.values)
+        values = values.astype(values.dtype.newbyteorder("<"))
+        chunks = list(values.shape)
+        if field.chunk is not None:
+            chunks[0] = field.chunk
+        about = {
+            "zarr_format": 2,
+            "shape": list(values.shape),
+            "chunks": chunks,
+            "dtype": values.dtype.str,
+            "compressor": None,
+            "filters": None,
+            "order": "C",
+            "fill_value": "NaN" if values.dtype.kind == "f" else None,
+        }
+        add(f"{name}/.zarray", json.dumps(about).encode())
+        attrs = {"_ARRAY_DIMENSIONS": list(field.dims), **field.attrs}
+        add(f"{name}/.zattrs", json.dumps(attrs).encode())
+        if not values.shape:
+            add(f"{name}/0", values.tobytes())
+            continue
+        tail = ".0" * (values.ndim - 1)
+        for at in range(0, len(values), chunks[0]):
+            add(f"{name}/{at // chunks[0]}{tail}", values[at : at + chunks[0]].tobytes())
+
+
+def _add(tar: tarfile.TarFile, folder: str, key: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(f"{folder}/{key}")
+    entry.size = len(content)
+    tar.addfile(entry, io.BytesIO(content))

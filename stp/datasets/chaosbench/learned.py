@@ -1,0 +1,113 @@
+"""Stand-in for the archive of a trained forecast model in ChaosBench: another imperfect model.
+
+Like the official data: names and layout (one Zarr group for each start, on the 1st and 15th of each
+month, in the parts of one tar stream; a variable for each level, `t-850`; steps of 1 to 44 days),
+heights that are geopotential over 9.81 m s-2, levels and variables that a model lacks, and values
+that lie beside the grid, as means over 6 x 6 points of a finer one do.
+
+Unlike them: fields are those of the middle of these points, and runs are as those of the centres
+(`stp.datasets.chaosbench.centre`), so they are not smoother than nature.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
+from stp.datasets.chaosbench.centre import STEPS
+from stp.datasets.chaosbench.chaotic_waves import FORCING, Atmosphere, days_from, truth
+from stp.datasets.chaosbench.generator import (
+    VARIABLES,
+    Field,
+    WorldOptions,
+    coordinates,
+    stored_heights,
+    write_stream,
+)
+
+_BESIDE = 5 / 12
+"""Of a cell: how far the middle of 6 points lies from the first of them."""
+OF_MONTH = (1, 15)
+"""Days on which the official forecasts start."""
+_ABSENT = (10,)
+"""Levels in hPa that no such model has."""
+
+
+@dataclass(frozen=True)
+class LearnedOptions(WorldOptions):
+    """Options of this generator.
+
+    Attributes:
+        model: its name, ``panguweather``; seeds its errors.
+        starts: first and last day.
+        every: days between starts; null: starts on the 1st and 15th of each month alone.
+        lacks: variables that the model has not.
+        error: of the state that runs begin with, as of `CentreOptions`.
+        forcing: of the model; that of nature is 8.
+    """
+
+    model: str = "panguweather"
+    starts: tuple[str, ...] = ("2022-01-01", "2022-12-31")
+    every: int | None = None
+    lacks: tuple[str, ...] = ()
+    error: float = 0.2
+    forcing: float = FORCING
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_keys("lacks", self.lacks, VARIABLES)
+        require(len(self.starts) == 2, "starts", self.starts, "[first day, last day]")
+        require(self.every is None or whole(self.every, 1), "every", self.every, "null or >= 1")
+
+    @property
+    def days(self) -> np.ndarray:
+        """Of the starts, datetime64[D], ascending."""
+        first, last = (np.datetime64(day, "D") for day in self.starts)
+        days = np.arange(first, last + 1, self.every or 1)
+        if self.every is None:
+            of_month = (days - days.astype("datetime64[M]").astype(days.dtype)).astype(np.int64) + 1
+            days = days[np.isin(of_month, OF_MONTH)]
+        return days
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ...
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(LearnedOptions, options, "generator options")
+    starts = chosen.days
+    states = truth(chosen.first_year, starts, chosen.seed)
+    own = zlib.crc32(chosen.model.encode())
+    beside = _BESIDE * chosen.degrees
+    lat = np.linspace(90 - beside, -90 + chosen.degrees - beside, len(chosen.lat))
+    names = tuple(name for name in chosen.variables if name not in chosen.lacks)
+    atmosphere = Atmosphere(lat, chosen.lon + beside, np.array(chosen.levels), names)
+
+    def groups() -> Iterator[tuple[str, dict[str, Field]]]:
+        for number, start in enumerate(starts):
+            known = np.random.default_rng([chosen.seed, own, 2, number])
+            analysis = states[number] + chosen.error * known.normal(size=states.shape[1:])
+            steps = np.stack(list(days_from(analysis, STEPS, chosen.forcing)))[1:]
+            fields = atmosphere.fields(steps, start + np.arange(1, STEPS + 1))
+            made = {"time": coordinates(chosen, start)["time"]}
+            made["latitude"] = Field(("latitude",), lat, {"units": "degrees_north"})
+            east = {"units": "degrees_east"}
+            made["longitude"] = Field(("longitude",), chosen.lon + beside, east)
+            made["step"] = Field(("step",), 24 * np.arange(1, STEPS + 1), {"units": "hours"})
+            for variable, values in fields.items():
+                stored = stored_heights(variable, values)
+                for at, level in enumerate(chosen.levels):
+                    if level not in _ABSENT:
+                        dims = ("step", "latitude", "longitude")
+                        made[f"{variable}-{level}"] = Field(dims, stored[:, at], {}, 1)
+            day = str(start).replace("-", "")
+            yield f"{chosen.model}_full_{chosen.title}_{day}.zarr", made
+            report("make forecasts", number + 1, len(starts))
+
+    write_stream(out / f"chaosbench/{chosen.model}", groups(), chosen.part_mb)

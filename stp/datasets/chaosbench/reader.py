@@ -1,0 +1,486 @@
+"""ChaosBench: ERA5 every day at 00 UTC on pressure levels, for forecasts of 44 days.
+
+Nathaniel, Qu, Nguyen, Yu, Busecke, Grover and Gentine 2024, "ChaosBench: a multi-channel,
+physics-based benchmark for subseasonal-to-seasonal climate prediction". The release is one tar
+stream in parts; in it lies one Zarr group for each day, whose name ends with the date, with
+variables (level, latitude, longitude). Days may lie in any order: the stream is read once.
+Variables of land and ocean are in streams of their own (`stp.datasets.chaosbench.surface`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import zarr
+
+from stp.core.errors import StpError
+from stp.core.job import Extras, Job, Recipe
+from stp.core.options import build, check_keys, levels_by_name, require, whole
+from stp.data.daily_fields import STANDARD_GRAVITY, Grid
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_rows import MappedRows
+from stp.datasets.chaosbench.levels import DaysOfStore, DaysOfStream
+from stp.datasets.chaosbench.surface import (
+    ERA5_LAND,
+    LAND,
+    OCEAN,
+    ORAS5,
+    STANDARD_NAMES,
+    SurfaceStream,
+    month_before,
+    month_of,
+)
+from stp.prepare.climatology import Means, Window, write_climatology
+from stp.prepare.frames import STORE, Piece, Statistics, Stream, write_frames
+from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.terciles import write_terciles
+
+LEVELS = [10, 50, 100, 200, 300, 500, 700, 850, 925, 1000]
+# name -> units and CF standard name, in the order of the release's channels
+VARIABLES = {
+    "z": ("gpm", "geopotential_height"),
+    "q": ("kg kg**-1", "specific_humidity"),
+    "t": ("K", "air_temperature"),
+    "u": ("m s**-1", "eastward_wind"),
+    "v": ("m s**-1", "northward_wind"),
+    "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
+}
+SPANS = (1, 7, 14)
+"""Days of the means that have terciles: a day, a week, and two."""
+COORDINATES = "variable level channel_units channel_standard_name lat lon"
+SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
+
+
+@dataclass(frozen=True)
+class ChaosbenchOptions:
+    """Options of the reader; the defaults are those of the paper and its released code.
+
+    Attributes:
+        parts: pattern of the parts of the stream, in the order of their names.
+        store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)
+            that variables on levels are read from instead; null: they are in the stream.
+        variables: with their pressure levels in hPa, in the order of the channels; see
+            `stp.core.options.levels_by_name`.
+        years: first and last year of each split.
+        days_per_year: days from 1 January that are read; null for whole years.
+        subsets: further test windows: name -> first and last year, or ``{years: [first, last],
+            days: [1, 15], months: [12, 1, 2]}``, windows that start on some days of the month, or
+            in some months, alone. Of the default, `common_starts` are those from which others ran
+            trained models, and the rest are seasons.
+        stride: days between the windows of each split; of subsets as of test.
+        cluster_days: windows that start in the same block of so many days are one cluster, which
+            lasts until the next one starts. Values at longer lead times are of longer blocks (see
+            `stp.score.blocks`), and those of single days fit every lead time best: of 320 daily
+            starts, 40 blocks are longer than a week and 7 than 44 days.
+        gravity: m s-2, by which the release divided geopotential; heights are geopotential over
+            9.80665 m s-2, whatever it was.
+        land: variables of ERA5-Land, channels after those on levels.
+        ocean: variables of ORAS5, channels after these.
+        land_parts, ocean_parts: as `parts`, of the streams of these.
+        ocean_month: whether a day shows the mean of its own month, as "published", most of which is
+            still to come on the 1st; or "lagged", of the month before. The first month of all
+            has none before it, and shows itself.
+        window_days: a further climatology of training years, `windowed`, is averaged over so many
+            days around each calendar day, an odd number; null: none.
+        published_climatology: first and last year of a further one, `published`, that is made as in
+            the released code: [1994, 2023], test years among them, by the number of the day in its
+            year instead of the date; null: none.
+        normalisation: "train": mean and deviation of each channel over training years; or
+            "published": over all days that are read, test years and the zeros of sea or land among
+            them.
+    """
+
+    parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
+    store: str | None = None
+    variables: list[dict[str, Any]] = field(
+        default_factory=lambda: [{"name": name, "levels": list(LEVELS)} for name in VARIABLES]
+    )
+    years: dict[str, list[int]] = field(
+        default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
+    )
+    days_per_year: int | None = None
+    subsets: dict[str, Any] = field(
+        default_factory=lambda: {
+            "two_years": [2022, 2023],
+            "common_starts": {"years": [2022, 2022], "days": [1, 15]},
+            **{name: {"years": [2022, 2023], "months": its} for name, its in SEASONS.items()},
+        }
+    )
+    stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
+    cluster_days: int = 1
+    gravity: float = 9.81
+    land: list[str] = field(default_factory=list)
+    ocean: list[str] = field(default_factory=list)
+    land_parts: str = "chaosbench/lra5/lra5_chunks.tar.gz.*"
+    ocean_parts: str = "chaosbench/oras5/oras5_chunks.tar.gz.*"
+    ocean_month: str = "published"
+    window_days: int | None = None
+    published_climatology: list[int] | None = None
+    normalisation: str = "train"
+
+    def __post_init__(self) -> None:
+        check_keys("variables", self.levels, VARIABLES)
+        for name, levels in self.levels.items():
+            ok = all(whole(level, 1) for level in levels)
+            ok = ok and bool(levels) and len(set(levels)) == len(levels)
+            require(ok, f"variables.{name}", levels, "different levels in hPa, one at least")
+        require(set(self.years) == set(SPLITS), "years", self.years, "train, val, test")
+        per_year = self.days_per_year
+        require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
+        check_keys("subsets", set(self.subsets) & set(SPLITS), ())
+        for name, of in self.subsets.items():
+            if not isinstance(of, dict):
+                continue
+            check_keys(f"subsets.{name}", of, ("years", "days", "months"))
+            for what, last in (("days", 31), ("months", 12)):
+                its = of.get(what, [1])
+                ok = isinstance(its, list) and all(whole(one, 1, last) for one in its)
+                require(ok and bool(its), f"{what} of {name}", its, f"numbers from 1 to {last}")
+        for name in (*self.years, *self.subsets):
+            years = self._span(name)
+            ok = isinstance(years, list) and len(years) == 2
+            ok = ok and all(whole(year, 1678, 2261) for year in years) and years[0] <= years[1]
+            require(ok, f"years of {name}", years, "[first, last]")
+        dealt = [year for split in SPLITS for year in self.years_of(split)]
+        require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
+        for name in self.subsets:
+            ok = not set(self.years_of(name)) & {*self.years_of("train"), *self.years_of("val")}
+            require(ok, f"subsets.{name}", self.subsets[name], "no year of train or val")
+        ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
+        require(ok, "stride", self.stride, "train, val, test: days >= 1")
+        require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
+        require(self.gravity > 0, "gravity", self.gravity, "> 0")
+        for what, names, known in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
+            check_keys(what, names, known)
+            require(len(set(names)) == len(names), what, names, "different variables")
+        ok = self.ocean_month in ("published", "lagged")
+        require(ok, "ocean_month", self.ocean_month, "published or lagged")
+        window = self.window_days
+        ok = window is None or (whole(window, 3, 365) and window % 2 == 1)
+        require(ok, "window_days", window, "null, or an odd number from 3 to 365")
+        if (span := self.published_climatology) is not None:
+            ok = len(span) == 2 and all(whole(year, 1678, 2261) for year in span)
+            ok = ok and span[0] <= span[1] and {*range(span[0], span[1] + 1)} <= {*self.all_years}
+            require(ok, "published_climatology", span, "[first, last], years that are read")
+        ok = self.normalisation in ("train", "published")
+        require(ok, "normalisation", self.normalisation, "train or published")
+
+    @property
+    def levels(self) -> dict[str, list[int]]:
+        """The levels of each variable, in the order of the channels."""
+        return levels_by_name(self.variables)
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels: "z_10", ..., "t2m", ..., "sosstsst", ..."""
+        return [*self.on_levels, *self.surface]
+
+    @property
+    def on_levels(self) -> list[str]:
+        """Names of the channels that have a level: "z_10", ..."""
+        return [f"{name}_{level}" for name, levels in self.levels.items() for level in levels]
+
+    @property
+    def surface(self) -> list[str]:
+        """Names of the channels of land and ocean."""
+        return [*self.land, *self.ocean]
+
+    def years_of(self, split: str) -> range:
+        """The years of a split or subset."""
+        first, last = self._span(split)
+        return range(first, last + 1)
+
+    def starts_on(self, split: str, day: str) -> bool:
+        """Whether windows of a split or subset start on a day, "2022-01-15"."""
+        of = self.subsets.get(split)
+        if not isinstance(of, dict):
+            return True
+        _, month, number = map(int, day.split("-"))
+        return month in of.get("months", [month]) and number in of.get("days", [number])
+
+    def _span(self, split: str) -> Any:
+        of = (self.years | self.subsets)[split]
+        return of.get("years") if isinstance(of, dict) else of
+
+    @property
+    def all_years(self) -> list[int]:
+        """All years that are read, ascending."""
+        return sorted({y for split in (*SPLITS, *self.subsets) for y in self.years_of(split)})
+
+    @property
+    def days(self) -> np.ndarray:
+        """All days that are read, datetime64[D], ascending."""
+        years = self.all_years
+        found = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in years]
+        return np.concatenate([days[: self.days_per_year] for days in found])
+
+
+def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
+    """The windows of all splits and subsets, and where their clusters lie.
+
+    No window reaches over days that are not read.
+
+    As in the released code the last window that would fit is left out: that gives the 320 starts of
+    2022 of the published scores.
+
+    Args:
+        options: of the reader.
+        span: days of a window.
+
+    Returns:
+        The clips; cluster -> its first frame, and its length in frames.
+    """
+    days = options.days
+    clips, blocks = [], {}
+    for split in (*SPLITS, *options.subsets):
+        years = options.years_of(split)
+        first = int(np.searchsorted(days, np.datetime64(f"{years[0]}-01-01")))
+        count = int(np.searchsorted(days, np.datetime64(f"{years[-1] + 1}-01-01"))) - first
+        stride = options.stride.get(split, options.stride["test"])
+        last = first + np.arange(max(count - span, 0)) + span - 1
+        unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
+        begins: dict[str, int] = {}
+        for start in range(0, count - span, stride):
+            if not unbroken[start] or not options.starts_on(split, str(days[first + start])):
+                continue
+            block = start // options.cluster_days
+            cluster = f"{split}/block-{block:04d}"
+            begins[cluster] = first + block * options.cluster_days
+            clips.append(Clip(split, str(days[first + start]), first + start, 1, span, cluster))
+        for (cluster, begin), after in zip_longest(begins.items(), list(begins.values())[1:]):
+            end = begin + max(options.cluster_days, stride) if after is None else after
+            blocks[cluster] = begin, end - begin
+    return clips, blocks
+
+
+def run(job: Job) -> Extras:
+    """Write ``frames.zarr``, ``index.parquet`` and ``climatology.zarr``.
+
+    Raises:
+        StpError: an option or a raw file is wrong; a day is missing, or has another grid, other
+            units, or values that are missing.
+    """
+    recipe = job.recipe
+    options = build(ChaosbenchOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    shape = recipe["shape"]
+    channels = len(options.channels)
+    require(shape[0] == channels, "shape", shape, f"{channels} channels, as `variables` says")
+    grid = Grid(*shape[1:])
+    days = options.days
+    hours = days.astype("datetime64[h]").astype(np.int64)
+    clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
+    levels: DaysOfStore | DaysOfStream
+    if options.store is not None:
+        levels = DaysOfStore(raw, options.store, options.levels, grid)
+    else:
+        names = _names(raw, options.parts)
+        levels = DaysOfStream(raw, names, options.levels, grid, options.gravity)
+    a_day = sum(map(raw.size, raw.names)) // len(days)
+    pieces = [Piece(str(day), 1, None, a_day) for day in days.tolist()]
+    surface = _surface(job, raw, options, grid, [piece.name for piece in pieces])
+    climatology: dict[str, Any] = {}
+
+    def average(group: zarr.Group) -> None:
+        climatology["climatology"] = _climatology(job, options, group, hours, grid)
+
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        Stream(_reader(levels, [piece.name for piece in pieces], surface)),
+        attrs=attributes(
+            recipe,
+            raw,
+            units=recipe["units"],
+            stored_scale=1.0,
+            stored_offset=0.0,
+            phases=1,
+            variables=options.channels,
+            conventions={
+                "gravity": STANDARD_GRAVITY,
+                "gravity of the release": 1.0 if options.store else options.gravity,
+                **({"month of the ocean": options.ocean_month} if options.ocean else {}),
+            },
+        ),
+        dtype=np.float32,
+        unit="days",
+        then=average,
+        may_lack=range(len(options.on_levels), channels),
+    )
+    for stream in surface:
+        stream.close()
+    written.group.attrs["normalisation"] = _normalisation(options, written.statistics, pieces, grid)
+    _describe(written.group, options, grid)
+    epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+    write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
+    frames = written.group["frames"]
+    frames.attrs.update(
+        long_name="fields of a day, one a channel", coordinates=f"time {COORDINATES}"
+    )
+    return {**write_index(job.out, clips, blocks=blocks), **written.extras, **climatology}
+
+
+def count(recipe: Recipe, raw: Lists) -> Planned:
+    """The clips that the calendar promises; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(ChaosbenchOptions, recipe["options"], "prepare options")
+    return Planned(cut(options, recipe["context"] + recipe["horizon"])[0])
+
+
+def _names(raw: RawFiles, parts: str) -> list[str]:
+    """The raw files that are parts of a stream, in their order."""
+    names = [name for name in raw.names if fnmatch(name, parts)]
+    if not names:
+        raise StpError(
+            f"no raw file is a part of the stream {parts}",
+            expected=f"some; the release has {', '.join(raw.names[:5])}",
+            remedy="correct the pattern of the parts, or the files of the release",
+        )
+    return names
+
+
+def _surface(
+    job: Job, raw: RawFiles, options: ChaosbenchOptions, grid: Grid, days: list[str]
+) -> list[SurfaceStream]:
+    """The streams of land and ocean, as far as variables of them are wanted."""
+    found = []
+    if options.land:
+        names = _names(raw, options.land_parts)
+        of = {day: day for day in days}
+        found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
+    if options.ocean:
+        names = _names(raw, options.ocean_parts)
+        of = {day: month_of(day) for day in days}
+        if options.ocean_month == "lagged":
+            of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
+        found.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, of, job.state))
+    return found
+
+
+def _reader(
+    levels: DaysOfStore | DaysOfStream, days: list[str], surface: list[SurfaceStream]
+) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
+    def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        number = {days[i]: i for i in wanted}
+        todo = sorted(number)
+        for stream in surface:
+            stream.collect(todo)
+        for day, on_levels in levels.read(todo):
+            fields = on_levels
+            if surface:
+                fields = np.concatenate([fields, *(stream.of(day) for stream in surface)])
+            yield number.pop(day), fields[None]
+            for stream in surface:  # the day is stored by now
+                stream.done(day)
+        if number:
+            raise StpError(
+                f"{levels.name}: {len(number)} of {len(days)} days are missing, "
+                f"first {min(number)}",
+                expected="every day of the years of all splits: a missing day would shift all "
+                "that follow",
+                remedy="fetch all of the release, or choose other `years`",
+            )
+
+    return read
+
+
+def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None:
+    """Coordinates of the grid and of the channels."""
+    lat = {"standard_name": "latitude", "units": "degrees_north"}
+    write_coordinate(group, "lat", "y", grid.lat, **lat)
+    lon = {"standard_name": "longitude", "units": "degrees_east"}
+    write_coordinate(group, "lon", "x", grid.lon, **lon)
+    of = [(name, level) for name, levels in options.levels.items() for level in levels]
+    write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
+    known = {**LAND, **OCEAN}
+    units = [*(VARIABLES[name][0] for name, _ in of), *(known[name] for name in options.surface)]
+    what = "units of each channel"
+    values = np.array(units, dtype=object)
+    write_coordinate(group, "channel_units", "channel", values, long_name=what)
+    standard = [
+        *(VARIABLES[name][1] for name, _ in of),
+        *(STANDARD_NAMES.get(name, "") for name in options.surface),
+    ]
+    what = "CF standard name of each channel, where it has one"
+    values = np.array(standard, dtype=object)
+    write_coordinate(group, "channel_standard_name", "channel", values, long_name=what)
+    pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
+    level = np.array([*(level for _, level in of), *(np.nan for _ in options.surface)], float)
+    write_coordinate(group, "level", "channel", level, **pressure)
+
+
+def _normalisation(
+    options: ChaosbenchOptions, statistics: Statistics, pieces: list[Piece], grid: Grid
+) -> dict[str, Any]:
+    """Offset and scale of each channel, in the units of the data."""
+    train = options.years_of("train")
+    if options.normalisation == "published":
+        # Zeros that fill the sea count like others there: n is that of all grid points.
+        n = len(pieces) * grid.rows * grid.columns
+        mean = statistics.sum.sum(axis=0) / n
+        variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)
+        found = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
+        source = "all days that are read and all grid points, as published"
+    else:
+        found = statistics.of([i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train])
+        source = "train split"
+    # A channel that never changes keeps its units.
+    scale = [std or 1.0 for std in found["std"]]
+    return {"offset": found["mean"], "scale": scale, "method": "z-score", "from": source}
+
+
+def _climatology(
+    job: Job, options: ChaosbenchOptions, prepared: zarr.Group, hours: np.ndarray, grid: Grid
+) -> Any:
+    """Write the daily climatologies with and without validation years; says which years."""
+    train, val = (tuple(options.years_of(split)) for split in ("train", "val"))
+    frames = prepared["frames"]
+    assert isinstance(frames, zarr.Array)
+    of = "mean of each calendar day"
+    plain = Means("without_validation", train, f"{of}, training years", "climatology_deviation")
+    wanted = [
+        plain,
+        Means("with_validation", (*train, *val), f"{of}, training and validation years"),
+    ]
+    if options.published_climatology is not None:
+        first, last = options.published_climatology
+        what = "mean of the n-th day of each year, as published"
+        years = tuple(range(first, last + 1))
+        wanted.append(Means("published", years, what, "published_deviation", by_number=True))
+    windows = []
+    if options.window_days is not None:
+        windows.append(Window("windowed", plain, options.window_days, "windowed_deviation"))
+    group = write_climatology(
+        job.out / "climatology.zarr",
+        frames,
+        hours,
+        wanted,
+        {"definition": "over all frames of a calendar day, 29 February over leap years"},
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+        windows,
+    )
+    terciles = write_terciles(
+        group,
+        MappedRows(job.state / STORE / "frames"),
+        options.days,
+        train,
+        SPANS,
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+    )
+    _describe(group, options, grid)
+    names = [name for means in wanted for name in (means.name, means.deviation)]
+    names += [name for window in windows for name in (window.name, window.deviation)]
+    for name in filter(None, (*names, *terciles)):
+        group[name].attrs["coordinates"] = COORDINATES
+    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
+    return {**years_of, **({"window of days": options.window_days} if windows else {})}

@@ -1,0 +1,96 @@
+"""Stand-in for the CityScapes video snippets: drives along made-up streets.
+
+Names, the number of frames of a snippet and their numbering, and the package that holds them
+(leftImg8bit_sequence_trainvaltest.zip) are those of the official data (Cordts et al. 2016). As
+there, a snippet has a sequence number of its own in most cities, while a few cities were recorded
+in one go and their snippets are blocks of the same sequence. There is one street for each snippet;
+pictures are smaller by default, and nothing is annotated.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
+from stp.fetch.scenery import Street
+
+PACKAGE = "cityscapes/leftImg8bit_sequence_trainvaltest.zip"
+CITIES = {
+    "train": ("aachen", "bochum", "hamburg", "ulm"),
+    "val": ("frankfurt", "lindau", "munster"),
+    "test": ("berlin", "bielefeld", "bonn", "mainz"),
+}
+IN_ONE_GO = ("bielefeld", "frankfurt", "hamburg")
+FRAMES, FPS = 30, 17
+_ANNOTATED = 19  # of the frames of a snippet, from 0
+_DATE = (2016, 1, 1, 0, 0, 0)  # of all files in the package: the same bytes each time
+
+
+@dataclass(frozen=True)
+class CityscapesOptions:
+    """Options of the generator.
+
+    Attributes:
+        snippets: of each split; they are dealt to its cities in turn.
+        height: of the pictures, officially 1024.
+        width: officially 2048.
+        seed: of everything random; a snippet does not depend on which others are generated.
+    """
+
+    snippets: dict[str, int] = field(default_factory=lambda: {"train": 6, "val": 3, "test": 12})
+    height: int = 64
+    width: int = 128
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.snippets, dict), "snippets", self.snippets, "numbers by split")
+        check_keys("snippets", self.snippets, CITIES)
+        for split, number in self.snippets.items():
+            require(whole(number, 0), f"snippets.{split}", number, "a whole number from 0")
+        for key in ("height", "width"):
+            require(whole(getattr(self, key), 8), key, getattr(self, key), "a whole number from 8")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``cityscapes/leftImg8bit_sequence_trainvaltest.zip``.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(CityscapesOptions, options, "generator options")
+    path = out / PACKAGE
+    path.parent.mkdir(parents=True)
+    total = sum(chosen.snippets.values())
+    done = 0
+    with zipfile.ZipFile(path, "w") as package:  # PNG does not get smaller
+        for s, split in enumerate(CITIES):
+            for number in range(chosen.snippets.get(split, 0)):
+                rng = np.random.default_rng([chosen.seed, s, number])
+                cities = CITIES[split]
+                city, turn = cities[number % len(cities)], number // len(cities)
+                if city in IN_ONE_GO:
+                    sequence, annotated = 0, 42 + 600 * turn + int(rng.integers(0, 300))
+                else:
+                    sequence, annotated = turn, _ANNOTATED
+                street, speed = Street(rng), float(rng.uniform(3, 14))
+                for frame in range(FRAMES):
+                    at = frame / FPS
+                    picture = street.picture(speed * at, at, chosen.height, chosen.width)
+                    label = f"{city}_{sequence:06d}_{annotated - _ANNOTATED + frame:06d}"
+                    name = f"leftImg8bit_sequence/{split}/{city}/{label}_leftImg8bit.png"
+                    package.writestr(zipfile.ZipInfo(name, _DATE), _png(picture))
+                done += 1
+                report("snippets", done, total)
+
+
+def _png(picture: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()

@@ -1,0 +1,74 @@
+"""Stand-in for HMDB51: made-up arms on a table, in the layout of the unpacked dataset.
+
+As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes
+that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1
+or 2 and a space. Names have signs such as # and ( in them, as some there. Not as there: what is to
+be seen (tabletop.py), the number of actions and videos, and sizes, which are smaller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.fetch.film_write import encode
+from stp.fetch.tabletop import Camera, render, simulate
+
+ACTIONS = ("brush_hair", "cartwheel", "catch", "chew")
+FPS = 30
+
+
+@dataclass(frozen=True)
+class Hmdb51Options:
+    """Options of the generator.
+
+    Attributes:
+        actions: how many of four.
+        videos: of each action (officially at least 101).
+        frames: of the shortest video; others have up to 8 more.
+        height: of a frame (officially 240); widths are about four thirds of it.
+        seed: of everything random.
+    """
+
+    actions: int = 2
+    videos: int = 12
+    frames: int = 18
+    height: int = 48
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(whole(self.actions, 1, 4), "actions", self.actions, "a whole number 1..4")
+        for key, least in (("videos", 3), ("frames", 1), ("height", 16), ("seed", 0)):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
+        require(self.height % 2 == 0, "height", self.height, "an even number")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``hmdb51/videos/<action>/*.avi`` and ``hmdb51/splits/*_test_split1.txt``.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(Hmdb51Options, options, "generator options")
+    lists = out / "hmdb51" / "splits"
+    lists.mkdir(parents=True)
+    for a, action in enumerate(ACTIONS[: chosen.actions]):
+        folder = out / "hmdb51" / "videos" / action
+        folder.mkdir(parents=True)
+        lines = []
+        for i in range(chosen.videos):
+            rng = np.random.default_rng([chosen.seed, a, i])
+            width = 2 * round(chosen.height * (0.6 + 0.1 * (i % 3)))
+            frames = chosen.frames + int(rng.integers(9))
+            motion = simulate(rng, frames, objects=int(rng.integers(2, 5)))
+            pictures = render(motion, Camera.draw(rng), chosen.height, width, rng)
+            name = f"#{i:03d}_made_up_(table)_{action}_u_nm_np1_fr_med_{i % 3}.avi"
+            (folder / name).write_bytes(encode(pictures, form="avi", rate=FPS))
+            # About half for training, a quarter for the test, a quarter unused.
+            lines.append(f"{name} {(1, 1, 2, 0)[i % 4]} \n")
+            report("film videos", a * chosen.videos + i + 1, chosen.actions * chosen.videos)
+        (lists / f"{action}_test_split1.txt").write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,81 @@
+"""Stand-in for Kinetics-400: made-up arms on a table, named and listed as its videos are.
+
+As in the official data: tables ``train.csv``, ``validate.csv`` and ``test.csv`` with the columns
+label, youtube_id, time_start, time_end and split (the test has no labels), and MP4 files (H.264)
+named by the ID and the seconds, of sizes that differ, in folders of the action. Some listed videos
+are not there, since videos vanish. Not as there: what is to be seen (tabletop.py), numbers, lengths
+(officially 10 seconds) and sizes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.fetch.film_write import encode
+from stp.fetch.tabletop import Camera, render, simulate
+
+LABELS = ("abseiling", "playing cricket", "tai chi")
+FPS = 25
+SPLITS = ("train", "validate", "test")
+
+
+@dataclass(frozen=True)
+class Kinetics400Options:
+    """Options of the generator.
+
+    Attributes:
+        videos: listed, in all (officially about 306,000).
+        missing: of them, every so many is not there.
+        frames: of each video.
+        height: of a frame.
+        seed: of everything random.
+    """
+
+    videos: int = 24
+    missing: int = 8
+    frames: int = 18
+    height: int = 48
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key, least in (
+            *(("videos", 6), ("missing", 2), ("frames", 1), ("height", 16), ("seed", 0)),
+        ):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
+        require(self.height % 2 == 0, "height", self.height, "an even number")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``kinetics400/videos/<split>/<label>/*.mp4`` and ``kinetics400/*.csv``.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(Kinetics400Options, options, "generator options")
+    rows: dict[str, list[list[object]]] = {split: [] for split in SPLITS}
+    for i in range(chosen.videos):
+        rng = np.random.default_rng([chosen.seed, i])
+        label, split = LABELS[i % len(LABELS)], SPLITS[(0, 0, 0, 1, 2, 2)[i % 6]]
+        video, first = f"-made_up{i:03d}", int(rng.integers(300))
+        known = [] if split == "test" else [label]
+        rows[split].append([*known, video, first, first + 10, split])
+        if i % chosen.missing != chosen.missing - 1:
+            folder = out / "kinetics400" / "videos" / split / label
+            folder.mkdir(parents=True, exist_ok=True)
+            motion = simulate(rng, chosen.frames, objects=int(rng.integers(2, 5)))
+            width = 2 * round(chosen.height * (0.5 + 0.2 * (i % 3)))
+            pictures = render(motion, Camera.draw(rng), chosen.height, width, rng)
+            name = f"{video}_{first:06d}_{first + 10:06d}.mp4"
+            (folder / name).write_bytes(encode(pictures, rate=FPS))
+        report("film videos", i + 1, chosen.videos)
+    for split, own in rows.items():
+        columns = ["youtube_id", "time_start", "time_end", "split"]
+        path = out / "kinetics400" / f"{split}.csv"
+        columns = columns if split == "test" else ["label", *columns]
+        pd.DataFrame(own, columns=columns).to_csv(path, index=False, lineterminator="\n")

@@ -1,0 +1,244 @@
+"""Moving-MNIST: training clips stay virtual, validation and test clips are drawn or copied once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.job import Extras, Job, Recipe
+from stp.core.options import build, require, whole
+from stp.data.moving_digits import render
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.datasets.moving_mnist.idx import read_pictures
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.planned import Lists, Planned
+
+BATCH = 256  # clips drawn or copied at a time: 20 MB
+
+
+@dataclass(frozen=True)
+class MovingMnistOptions:
+    """Options of the reader.
+
+    Attributes:
+        digits: for each split the pictures its clips are drawn from: ``{"file": raw name, "from":
+            first, "to": after the last}``. Null for the test split where `official_test` is set.
+        clips: number of validation and test clips to draw.
+        clips_per_epoch: number of training clips in an epoch.
+        seed: of all clips that are drawn.
+        n_digits: digits in a clip.
+        step: fraction of the free canvas that a digit moves in one frame.
+        directions: so many equally spaced directions of motion; null for any.
+        span: frames of a validation or test clip; by default context + horizon.
+        official_test: raw name of the published test clips, uint8 (T, N, H, W), or null.
+    """
+
+    digits: dict[str, dict[str, Any] | None]
+    clips: dict[str, int | None] = field(default_factory=lambda: {"val": 10000, "test": 10000})
+    clips_per_epoch: int = 10000
+    seed: int = 0
+    n_digits: int = 2
+    step: float = 0.1
+    directions: int | None = None
+    span: int | None = None
+    official_test: str | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("digits", "clips"):
+            splits = getattr(self, key)
+            ok = isinstance(splits, dict) and set(splits) <= set(SPLITS)
+            require(ok, key, splits, f"a value for each of {', '.join(SPLITS)}")
+        drawn = [s for s in SPLITS if not (s == "test" and self.official_test)]
+        require(whole(self.clips_per_epoch, 1), "clips_per_epoch", self.clips_per_epoch, ">= 1")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number >= 0")
+        require(whole(self.n_digits, 1), "n_digits", self.n_digits, "a whole number >= 1")
+        require(0 < self.step < 1, "step", self.step, "between 0 and 1")
+        ok = self.directions is None or whole(self.directions, 1)
+        require(ok, "directions", self.directions, "a whole number >= 1, or null")
+        for split in drawn:
+            part = self.digits.get(split)
+            ok = isinstance(part, dict) and set(part) == {"file", "from", "to"}
+            require(
+                ok, f"digits.{split}", part, "{file: raw name, from: first, to: after the last}"
+            )
+        for split in set(drawn) - {"train"}:
+            count = self.clips.get(split)
+            require(whole(count, 1), f"clips.{split}", count, "a whole number >= 1")
+        if self.official_test:
+            part = self.digits.get("test")
+            require(part is None, "digits.test", part, "null, since official_test is set")
+        for a, b in combinations(drawn, 2):
+            x, y = self.digits[a], self.digits[b]
+            assert x is not None and y is not None
+            if x["file"] == y["file"] and x["from"] < y["to"] and y["from"] < x["to"]:
+                raise StpError(
+                    f"prepare option digits: {a} {x['from']}..{x['to']} and {b} {y['from']}.."
+                    f"{y['to']} of {x['file']} overlap",
+                    expected="no picture in two splits",
+                    remedy="change `from` and `to`",
+                )
+
+
+def run(job: Job) -> Extras:
+    """Write ``frames.zarr`` and ``index.parquet`` for Moving-MNIST.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    recipe = job.recipe
+    options = build(MovingMnistOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 1 and height == width, "shape", recipe["shape"], "[1, size, size]")
+    span = options.span or recipe["context"] + recipe["horizon"]
+    least = recipe["context"] + recipe["horizon"]
+    require(whole(span, least), "span", span, f"at least context + horizon = {least}")
+
+    motion = {
+        "seed": options.seed,
+        "n_digits": options.n_digits,
+        "step": options.step,
+        "directions": options.directions,
+    }
+    sources: dict[str, Iterator[np.ndarray]] = {}
+    counts: dict[str, int] = {}
+    digits = {
+        s: _digits(raw, options.digits[s], s, height) for s in SPLITS if options.digits.get(s)
+    }
+    for stream, split in enumerate(SPLITS[1:], start=1):
+        if split == "test" and options.official_test:
+            path = raw.find(options.official_test)
+            published = _published(path, options.official_test, span, height)
+            given = options.clips.get("test")
+            require(
+                given in (None, published.shape[1]),
+                "clips.test",
+                given,
+                f"null or {published.shape[1]}, the number of clips in {options.official_test}",
+            )
+            counts[split] = published.shape[1]
+            sources[split] = _copied(published)
+        else:
+            counts[split] = options.clips[split] or 0
+            drawn = {**motion, "stream": stream, "length": span, "size": height}
+            sources[split] = _drawn(digits[split], counts[split], drawn)
+
+    virtual = {
+        "renderer": "moving_digits",
+        "array": "digits",
+        "clips_per_epoch": options.clips_per_epoch,
+        "size": height,
+        **motion,
+    }
+    attrs = attributes(recipe, raw, **PIXELS, virtual={"train": virtual})
+    group = create_group(job.out / "frames.zarr", attrs)
+    # One file: the renderer then gets all digits as one mapped array.
+    pool = create_array(
+        group,
+        "digits",
+        digits["train"].shape,
+        np.uint8,
+        ("digit", "digit_y", "digit_x"),
+        (1024, *digits["train"].shape[1:]),
+        max_files=1,
+    )
+    pool[:] = digits["train"]
+
+    total = sum(counts.values())
+    frames = create_array(
+        group,
+        "frames",
+        (total * span, *recipe["shape"]),
+        np.uint8,
+        ("frame", "channel", "y", "x"),
+        (10, *recipe["shape"]),
+    )
+    done = 0
+    with SequentialWriter(frames) as writer:
+        for split, source in sources.items():
+            for clips in source:
+                writer.append(clips.reshape(-1, *recipe["shape"]))
+                done += len(clips)
+                job.report(f"{split} clips", done, total)
+
+    rows: list[Clip] = []
+    for split in sources:
+        for i in range(counts[split]):
+            name = f"clip-{i:05d}"
+            rows.append(Clip(split, name, len(rows) * span, 1, span, f"{split}/{name}"))
+    extras = write_index(job.out, rows, virtual=["train"])
+    extras["clips"]["train"] = options.clips_per_epoch
+    return {**extras, "training digits": len(digits["train"])}
+
+
+def count(recipe: Recipe, raw: Lists) -> Planned:
+    """Numbers of clips, which the options set; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong, or the published test clips are damaged.
+    """
+    options = build(MovingMnistOptions, recipe["options"], "prepare options")
+    numbers = {"train": options.clips_per_epoch}
+    numbers |= {split: n for split in SPLITS[1:] if (n := options.clips.get(split)) is not None}
+    if options.official_test and "test" not in numbers:
+        span = options.span or recipe["context"] + recipe["horizon"]
+        try:
+            path = raw.find(options.official_test)
+        except StpError as error:
+            return Planned(numbers=numbers, unknown={"test": error.what})
+        numbers["test"] = _published(path, options.official_test, span, recipe["shape"][1]).shape[1]
+    return Planned(numbers=numbers)
+
+
+def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -> np.ndarray:
+    """The pictures of one split, uint8 (N, h, w)."""
+    assert part is not None
+    path = raw.find(part["file"])
+    pictures = read_pictures(path)
+    expected = f"`to` at most {len(pictures)}, the number of pictures in {path}"
+    require(part["to"] <= len(pictures), f"digits.{split}", part, expected)
+    if max(pictures.shape[1:]) > size:
+        raise StpError(
+            f"{path}: pictures of {pictures.shape[1]} x {pictures.shape[2]}",
+            expected=f"at most {size} x {size}, the size of a frame",
+            remedy="make the shape of the dataset larger",
+        )
+    return pictures[part["from"] : part["to"]]
+
+
+def _published(path: Path, name: str, span: int, size: int) -> np.ndarray:
+    """The published test clips, mapped, uint8 (T, N, H, W)."""
+    try:
+        clips = np.load(path, mmap_mode="r")
+        if not isinstance(clips, np.ndarray):
+            raise ValueError("several arrays")
+    except (OSError, ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
+        raise StpError(
+            f"{path}: cannot be read as a NumPy file ({error})",
+            expected="a complete .npy file",
+            remedy=f"fetch {name} again",
+        ) from error
+    if clips.dtype != np.uint8 or clips.shape[:1] + clips.shape[2:] != (span, size, size):
+        raise StpError(
+            f"{path}: {clips.dtype} of shape {clips.shape}",
+            expected=f"uint8 of shape ({span}, number of clips, {size}, {size})",
+            remedy="fetch the published file again, or make context + horizon (or span) fit it",
+        )
+    return clips
+
+
+def _copied(published: np.ndarray) -> Iterator[np.ndarray]:
+    for i in range(0, published.shape[1], BATCH):
+        yield published[:, i : i + BATCH].swapaxes(0, 1)
+
+
+def _drawn(digits: np.ndarray, count: int, options: dict[str, Any]) -> Iterator[np.ndarray]:
+    for i in range(0, count, BATCH):
+        yield render(digits, np.arange(i, min(i + BATCH, count)), epoch=0, **options)

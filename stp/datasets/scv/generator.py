@@ -1,0 +1,118 @@
+"""Stand-in for StarCraft 2 Videos: simple versions of its scenarios in the official file format.
+
+As in the official data: folders and names of files, the TFRecord framing, the SequenceExample with
+four numbers and a PNG for each frame, which frames are recorded, lengths of videos. Not as there:
+what is to be seen (stp/datasets/scv/look.py), who wins, and the number of videos, which is an
+option. Beside each TFRecord file is what was on the map, ``<name>.state.parquet``: a row for each
+thing in each frame, the same at every size.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from stp.core.job import Report
+from stp.core.options import build, require, whole
+from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.scenarios import SCENARIOS, Scenario, play
+from stp.fetch.tfrecord_write import sequence_example, write_records
+
+LOOPS = 8
+"""Loops of the game in a frame, of which it has 22.4 in a second."""
+
+
+@dataclass(frozen=True)
+class ScvOptions:
+    """Options of the generator.
+
+    Attributes:
+        scenario: move_unit_to_border, collect_mineral_shards, brawl or road_trip_with_medivac.
+        size: height and width of a frame (officially 64 and 128); the game does not depend on it.
+        train: videos (officially 10,000).
+        valid: videos (2,000).
+        test: videos (2,000).
+        files: of the training videos (10); the others have one each.
+        seed: of everything random; a video does not depend on how many there are.
+        play: keys of `Scenario` that are not left at their defaults.
+    """
+
+    scenario: str
+    size: int = 64
+    train: int = 32
+    valid: int = 8
+    test: int = 16
+    files: int = 10
+    seed: int = 0
+    play: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        known = " or ".join(SCENARIOS)
+        require(self.scenario in SCENARIOS, "scenario", self.scenario, known)
+        for key in ("train", "valid", "test", "files"):
+            value = getattr(self, key)
+            require(whole(value, 1), key, value, "a whole number from 1")
+        require(whole(self.size, 16), "size", self.size, "a whole number from 16")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write ``scv/<map>_<size>x<size>_png/<split>-<i>-of-<n>.tfrecords``, and states beside them.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(ScvOptions, options, "generator options")
+    scenario = build(Scenario, chosen.play or {}, "generator options.play")
+    title = SCENARIOS[chosen.scenario][0]
+    folder = out / f"scv/{title}_{chosen.size}x{chosen.size}_png"
+    done, total = 0, chosen.train + chosen.valid + chosen.test
+    for number, split in enumerate(("train", "valid", "test")):
+        files = chosen.files if split == "train" else 1
+        for i, videos in enumerate(np.array_split(np.arange(getattr(chosen, split)), files)):
+            made, states = [], []
+            for video in videos:
+                rng = np.random.default_rng([chosen.seed, number, int(video)])
+                frames, length = play(chosen.scenario, rng, scenario)
+                made.append(record(frames, length, chosen.size))
+                states += [
+                    (place, t, *thing)
+                    for t, things in enumerate(frames)
+                    for place, thing in [(len(made) - 1, thing) for thing in things]
+                ]
+                done += 1
+                report("play videos", done, total)
+            name = f"{split}-{i:05d}-of-{files:05d}"
+            write_records(folder / f"{name}.tfrecords", made)
+            table = pd.DataFrame(states, columns=["video", "frame", *Thing._fields])
+            table.to_parquet(
+                folder / f"{name}.state.parquet", index=False, write_page_checksum=True
+            )
+
+
+def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
+    """One video as a SequenceExample.
+
+    Args:
+        frames: what is on the map in each recorded one.
+        length: frames of the game.
+        size: height and width of a picture.
+    """
+    loops = length * LOOPS
+    context = {
+        "game_duration_loops": np.array([loops]),
+        "game_duration_seconds": np.array([loops / 22.4], np.float32),
+        "n_steps": np.array([len(frames)]),
+        "screen_size": np.array([size, size]),
+    }
+    pictures = []
+    for things in frames:
+        content = io.BytesIO()
+        Image.fromarray(draw(things, size)).save(content, "PNG", compress_level=1)
+        pictures.append([content.getvalue()])
+    return sequence_example(context, {"rgb_screen": pictures})

@@ -1,0 +1,292 @@
+"""Simple versions of the four scenarios of StarCraft 2 Videos (Unterthiner et al. 2018).
+
+Each plays a scenario and gives what is on the map in each frame of the game. Rules, numbers and
+ends are those of its appendix B; sizes, speeds and strengths are ours, chosen so that videos are
+about as long as the official ones. Units do not touch, so that each is to be seen, and once a
+scene is drawn, nothing but rules decides.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from stp.core.options import require, whole
+from stp.datasets.scv.look import DEPTH, MEDIVAC, RADII, SHARD, TEAMS, TYPES, Thing
+
+LIMIT = 398
+"""Frames of the game in "two minutes": 99 of every fourth, behind the first two."""
+TRIP = 258
+"""Frames of a road trip: 32 of every eighth, behind the first two."""
+SHOWN = 4
+"""Frames for which a click is to be seen."""
+MARINE, MARINES = 1, "blue"
+SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
+"""Of units by type, widths of the map per frame: 68 frames or more to the border."""
+TURN = 40.0
+"""Radians by which lobes turn on the way over one width."""
+GAP, MARINE_GAP = 0.045, 0.038
+"""Least distance between the lobes of two units, widths of the map; marines reach a shard between
+them, which is wider."""
+MARINE_REACH = RADII[MARINE] * (1 + DEPTH) + SHARD
+"""From the middle of a marine to that of a shard which its lobes touch, widths of the map."""
+LEAST_REACH, DAMAGE = 0.08, 5.0
+"""Of a weapon, from edge to edge, and of a shot of the weakest type, of whose health 30 is all."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What can be changed of the scenarios; the defaults are those of appendix B.
+
+    Attributes:
+        types: of units, out of six.
+        colours: of units, out of four.
+        shards: of minerals.
+        army: units on either side.
+        most_units: that a medivac carries; from 1, as many as that.
+        beacons: that it visits.
+    """
+
+    types: int = 6
+    colours: int = 4
+    shards: int = 20
+    army: int = 9
+    most_units: int = 4
+    beacons: int = 2
+
+    def __post_init__(self) -> None:
+        most = {"types": TYPES, "colours": len(TEAMS), "shards": 24, "army": 12}
+        most |= {"most_units": 4, "beacons": 4}
+        for key, limit in most.items():
+            value = getattr(self, key)
+            require(whole(value, 1, limit), key, value, f"a whole number 1..{limit}")
+
+
+Frames = Iterator[list[Thing]]
+
+
+def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
+    """One unit goes from the middle to the border; a click shows where to."""
+    kind = int(rng.integers(scenario.types))
+    colour = TEAMS[rng.integers(scenario.colours)]
+    angle = rng.uniform(0, 2 * np.pi)
+    way = np.array([np.cos(angle), np.sin(angle)])
+    click = 0.5 + way * 0.2
+    place, gone = np.full(2, 0.5), 0.0
+    edge = 0.5 - RADII[kind] * (1 + DEPTH)
+    while np.abs(place - 0.5).max() <= edge:
+        things = [Thing(0, "unit", kind, colour, place[0], place[1], gone * TURN)]
+        if gone < SHOWN * SPEEDS[kind]:
+            things.insert(0, Thing(1, "cue", 0, "cue", *click))
+        yield things
+        gone += SPEEDS[kind]
+        place = 0.5 + way * gone
+
+
+def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
+    """Two marines collect shards, each the one that is nearest to it; no shard comes back."""
+    places = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
+    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, places, MARINE_REACH + 0.073)
+    left = np.ones(len(shards), bool)
+    target, clicked, gone = [-1, -1], [-SHOWN, -SHOWN], [0.0, 0.0]
+    for frame in range(LIMIT):
+        for unit in range(2):
+            if target[unit] < 0 or not left[target[unit]]:
+                distances = np.hypot(*(shards - places[unit]).T)
+                distances[~left] = np.inf
+                if left.any():
+                    target[unit], clicked[unit] = int(distances.argmin()), frame
+                else:
+                    target[unit] = -1
+        yield [
+            *(
+                Thing(4 + unit, "cue", 0, "cue", *shards[target[unit]])
+                for unit in range(2)
+                if target[unit] >= 0 and frame < clicked[unit] + SHOWN
+            ),
+            *(Thing(10 + i, "shard", 0, "shard", *at) for i, at in enumerate(shards) if left[i]),
+            *(
+                Thing(
+                    unit,
+                    "unit",
+                    MARINE,
+                    MARINES,
+                    places[unit, 0],
+                    places[unit, 1],
+                    gone[unit] * TURN,
+                )
+                for unit in range(2)
+            ),
+        ]
+        for unit in range(2):
+            if target[unit] >= 0:
+                places[unit] += step(shards[target[unit]] - places[unit], SPEEDS[MARINE])
+                gone[unit] += SPEEDS[MARINE]
+        push_apart(places, np.full(2, RADII[MARINE]), MARINE_GAP)
+        for place in places:
+            left &= np.hypot(*(shards - place).T) > MARINE_REACH
+
+
+def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
+    """Two armies; each unit goes to the nearest enemy and fights until one side is gone.
+
+    They stand so near that the first are lost among the 16 recorded frames of a clip.
+    """
+    n = scenario.army
+    sides = ("zerg", "terran") if rng.integers(2) else ("terran", "zerg")
+    kinds = rng.integers(scenario.types, size=2 * n)
+    army = np.repeat([0, 1], n)
+    radii = np.array(RADII)[kinds]
+    places = np.stack([rng.uniform(0.24, 0.36, 2 * n), rng.uniform(0.06, 0.94, 2 * n)], axis=1)
+    places[army == 1, 0] = 1 - places[army == 1, 0]
+    for _ in range(40):
+        push_apart(places, radii, GAP)
+    speeds = np.array(SPEEDS)[kinds]
+    health, damage = 30.0 * 1.35**kinds, DAMAGE * 1.2**kinds
+    reach = LEAST_REACH + 0.02 * ((kinds + army) % 3)
+    alive, gone = np.ones(2 * n, bool), np.zeros(2 * n)
+    units, foes = np.arange(2 * n), army[:, None] != army
+    for frame in range(LIMIT):
+        things = [
+            Thing(
+                i, "unit", int(kinds[i]), sides[army[i]], places[i, 0], places[i, 1], gone[i] * TURN
+            )
+            for i in units[alive].tolist()
+        ]
+        if not all(alive[army == side].any() for side in (0, 1)):
+            yield things
+            return
+        way = places - places[:, None]
+        distance = np.where(foes & alive, np.hypot(way[..., 0], way[..., 1]), np.inf)
+        enemy = distance.argmin(axis=1)
+        way, distance = way[units, enemy], distance[units, enemy]
+        fights = alive & (distance <= radii + radii[enemy] + reach)
+        shoots = fights & ((frame + units) % 6 == 0)
+        yield [
+            *things,
+            *(
+                Thing(100 + i, "shot", 0, "yellow", *(places[i] + way[i] / 2))
+                for i in units[shoots].tolist()
+            ),
+        ]
+        moves = alive & ~fights
+        places[moves] += (way * (speeds / distance)[:, None])[moves]
+        gone[moves] += speeds[moves]
+        np.subtract.at(health, enemy[shoots], damage[shoots])
+        alive &= health > 0
+        moved = places[alive]
+        push_apart(moved, radii[alive], GAP)
+        places[alive] = moved
+
+
+def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
+    """A medivac picks units up, the nearest first, visits beacons, and unloads them at the last."""
+    medivac = rng.uniform(0.4, 0.6, 2)
+    n = int(rng.integers(1, scenario.most_units + 1))
+    kinds, colours = rng.integers(scenario.types, size=n), rng.integers(scenario.colours, size=n)
+    units = scattered(rng, n, 0.15, 0.85, 0.17, medivac[None], 0.17)
+    beacons = scattered(rng, scenario.beacons, 0.18, 0.82, 0.16, units, 0.16, hole=0.15)
+
+    # The way, as stops; `taken` is the unit that is picked up at a stop.
+    stops, taken, place, left = [medivac], [-1], medivac, list(range(n))
+    while left:
+        nearest = min(left, key=lambda i: float(np.hypot(*(units[i] - place))))
+        way = units[nearest] - place
+        reached = MEDIVAC + RADII[kinds[nearest]]
+        place = place + step(way, max(0.0, float(np.hypot(*way)) - reached))
+        stops.append(place)
+        taken.append(nearest)
+        left.remove(nearest)
+    stops += list(beacons)
+    taken += [-1] * len(beacons)
+    lengths = np.array([0, *(np.hypot(*(b - a)) for a, b in pairwise(stops))])
+    arrival = np.cumsum(lengths) / lengths.sum() * (TRIP - 58)
+    picked = {unit: time for unit, time in zip(taken, arrival, strict=True) if unit >= 0}
+    order = [unit for unit in taken if unit >= 0]
+    around = np.arange(n) * 2 * np.pi / n + rng.uniform(0, 2 * np.pi)
+    way = [np.interp(np.arange(TRIP), arrival, [stop[axis] for stop in stops]) for axis in (0, 1)]
+    for frame, (x, y) in enumerate(zip(*way, strict=True)):
+        things = [Thing(20 + i, "beacon", 0, "beacon", *at) for i, at in enumerate(beacons)]
+        for i in range(n):
+            rank = order.index(i)
+            if frame < picked[i]:
+                at = units[i]
+            elif frame >= TRIP - 50 + 8 * rank:
+                distance = MEDIVAC + RADII[kinds[i]] + 0.015
+                at = beacons[-1] + distance * np.array([np.cos(around[i]), np.sin(around[i])])
+            else:
+                continue
+            things.append(Thing(i, "unit", int(kinds[i]), TEAMS[colours[i]], *at))
+        yield [*things, Thing(10, "medivac", 0, "medivac", x, y)]
+
+
+SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], Frames]]] = {
+    "move_unit_to_border": ("MoveUnitToBorder", 6, move_unit),
+    "collect_mineral_shards": ("CollectMineralShards", 4, collect_shards),
+    "brawl": ("Brawl", 4, brawl),
+    "road_trip_with_medivac": ("RoadTripWithMedivac", 8, road_trip),
+}
+"""Name -> name of its map, which frames of the game are recorded, and how it is played."""
+
+
+def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:
+    """What is on the map in each recorded frame, and how many frames the game had.
+
+    The first two frames are never recorded, as officially.
+    """
+    _, every, scene = SCENARIOS[name]
+    frames = list(scene(rng, scenario))
+    return frames[2::every], len(frames)
+
+
+def step(way: np.ndarray, length: float) -> np.ndarray:
+    """A step along a way, no longer than it."""
+    distance = float(np.hypot(*way))
+    return way * min(1.0, length / max(distance, 1e-9))
+
+
+def scattered(
+    rng: np.random.Generator,
+    n: int,
+    low: float,
+    high: float,
+    apart: float,
+    others: np.ndarray,
+    from_others: float,
+    hole: float = 0.0,
+) -> np.ndarray:
+    """Random places, (n, 2).
+
+    Args:
+        n: their number.
+        low: of both coordinates.
+        high: of both coordinates.
+        apart: least distance from each other.
+        others: places to keep away from, (M, 2).
+        from_others: least distance from these.
+        hole: least distance from the middle along one of the axes.
+    """
+    while True:
+        found = np.empty((0, 2))
+        for _ in range(400):
+            place = rng.uniform(low, high, 2)
+            far = np.abs(place - 0.5).max() >= hole
+            far &= bool((np.hypot(*(found - place).T) >= apart).all())
+            far &= bool((np.hypot(*(others - place).T) >= from_others).all())
+            if far:
+                found = np.vstack([found, place])
+                if len(found) == n:
+                    return found
+
+
+def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
+    """Move units apart whose lobes come nearer than a gap, and all onto the map; in place."""
+    for _ in range(4):
+        way = places[:, None] - places[None]
+        distance = np.hypot(way[..., 0], way[..., 1])
+        np.fill_diagonal(distance, np.inf)
+        room = radii * (1 + DEPTH) + gap / 2
+        overlap = np.maximum(room[:, None] + room[None] - distance, 0)
+        places += (way / np.maximum(distance, 1e-9)[..., None] * overlap[..., None] / 2).sum(axis=1)
+        np.clip(places, radii[:, None], 1 - radii[:, None], out=places)

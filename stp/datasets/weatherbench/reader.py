@@ -1,0 +1,522 @@
+"""WeatherBench: ERA5, the reanalysis of the weather since 1979, every hour on a coarse grid.
+
+Rasp, Dueben, Scher, Weyn, Mouatadid and Thuerey 2020, "WeatherBench: a benchmark data set for
+data-driven weather forecasting". A NetCDF file holds one variable for one year. PredBench uses 69
+channels at 1.40625 degrees: 4 fields at the surface and 5 on 13 pressure levels, 6 hours apart.
+
+Another layout, "ensemble", is one file with several members, for short samples of ERA5.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from stp.core.errors import StpError
+from stp.core.job import Extras, Job, Recipe
+from stp.core.options import build, check_keys, levels_by_name, require, whole
+from stp.data.raw_files import RawFiles
+from stp.datasets.weatherbench.files import (
+    Axes,
+    Field,
+    find_hours,
+    open_checked,
+    read_frames,
+    require_global_grid,
+    stamp,
+    take,
+)
+from stp.prepare.climatology import HOURS, Means, write_climatology
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+
+PIECE_BYTES = 128 << 20
+LEVELS = [50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 850, 925, 1000]
+# name, folder, units and CF name, in the order of PredBench's channels:
+# configs/_base_/datasets/weatherbench128x256_69.py; units as ERA5 states them
+VARIABLES = {
+    "t2m": ("2m_temperature", "K", "air_temperature"),
+    "u10": ("10m_u_component_of_wind", "m s**-1", "eastward_wind"),
+    "v10": ("10m_v_component_of_wind", "m s**-1", "northward_wind"),
+    "tp": ("total_precipitation", "m", "lwe_thickness_of_precipitation_amount"),
+    "z": ("geopotential", "m**2 s**-2", "geopotential"),
+    "t": ("temperature", "K", "air_temperature"),
+    "r": ("relative_humidity", "%", "relative_humidity"),
+    "u": ("u_component_of_wind", "m s**-1", "eastward_wind"),
+    "v": ("v_component_of_wind", "m s**-1", "northward_wind"),
+}
+COORDINATES = "variable level channel_units channel_standard_name lat lon"
+SURFACE = ("t2m", "u10", "v10", "tp")
+
+
+@dataclass(frozen=True)
+class WeatherbenchOptions:
+    """Options of the reader.
+
+    The defaults are PredBench's: configs/_base_/datasets/weatherbench128x256_69.py and
+    predbench/datasets/weatherbench_np.py.
+
+    Attributes:
+        layout: "yearly" (WeatherBench) or "ensemble" (one file, its members dealt to splits).
+        resolution: yearly: as the names of folders and files spell it.
+        variables: with their pressure levels in hPa (none at the surface), in the order of the
+            channels; see `stp.core.options.levels_by_name`.
+        years: yearly: first and last year of each split.
+        first_hour: yearly: of a year whose files lack the first hours, the first one that is used.
+            1979: accumulated fields begin at 07 UTC (WeatherBench issues 6 and 33).
+        days_per_year: yearly: days from 1 January that the files hold; null for whole years.
+        interval: yearly: hours between the frames of a window.
+        stride: yearly: hours between windows of each split; divides the interval.
+        subsets: further windows of the test years: name -> number of frames.
+        file: ensemble: the file.
+        members: ensemble: positions of the members of each split, from 0.
+        cluster_days: windows that start in the same block of so many days of a year are one
+            cluster.
+        normalisation: "published" (the constants below) or "train" (computed).
+        published: channel -> [mean, standard deviation]; what was computed is compared with it.
+        climatology: first and last year of the daily climatology; test years are never used.
+    """
+
+    layout: str = "yearly"
+    resolution: str = "1.40625deg"
+    variables: list[dict[str, Any]] = field(
+        default_factory=lambda: [
+            {"name": name, "levels": [] if name in SURFACE else list(LEVELS)} for name in VARIABLES
+        ]
+    )
+    years: dict[str, list[int]] = field(
+        default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2016], "test": [2017, 2018]}
+    )
+    first_hour: dict[str, int] = field(default_factory=lambda: {"1979": 7})
+    days_per_year: int | None = None
+    interval: int = 6
+    stride: dict[str, int] = field(default_factory=lambda: {"train": 6, "val": 3, "test": 3})
+    subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 22, "robustness": 9})
+    file: str | None = None
+    members: dict[str, list[int]] | None = None
+    cluster_days: int = 30
+    normalisation: str = "train"
+    published: dict[str, list[float]] = field(default_factory=dict)
+    climatology: tuple[int, ...] = (1993, 2016)
+
+    def __post_init__(self) -> None:
+        require(self.layout in ("yearly", "ensemble"), "layout", self.layout, "yearly or ensemble")
+        check_keys("variables", self.levels, VARIABLES)
+        for name, levels in self.levels.items():
+            ok = all(whole(level, 1) for level in levels)
+            ok = ok and len(set(levels)) == len(levels) and bool(levels) != (name in SURFACE)
+            require(ok, f"variables.{name}", levels, "levels in hPa; [] for a surface field")
+        ok = set(self.years) == set(SPLITS) and all(_range(years) for years in self.years.values())
+        require(ok, "years", self.years, "train, val, test: [first, last]")
+        dealt = [year for split in SPLITS for year in self.years_of(split)]
+        require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
+        for year, hour in self.first_hour.items():
+            ok = year.isdigit() and whole(hour, 0, 23)
+            require(ok, "first_hour", self.first_hour, "year: hour 0..23")
+        days = self.days_per_year
+        require(days is None or whole(days, 1, 366), "days_per_year", days, "null or 1..366")
+        ok = whole(self.interval, 1) and 24 % self.interval == 0
+        require(ok, "interval", self.interval, "a divisor of 24")
+        ok = set(self.stride) == set(SPLITS)
+        ok = ok and all(whole(n, 1) and self.interval % n == 0 for n in self.stride.values())
+        require(ok, "stride", self.stride, f"train, val, test: divisors of {self.interval}")
+        ok = all(whole(n, 1) for n in self.subsets.values()) and not set(self.subsets) & set(SPLITS)
+        require(ok, "subsets", self.subsets, "name: frames >= 1")
+        if self.layout == "ensemble":
+            given = self.members or {}
+            numbers = [n for split in given.values() for n in split]
+            ok = set(given) == set(SPLITS) and all(whole(n, 0) for n in numbers)
+            ok = ok and len(set(numbers)) == len(numbers)
+            require(ok, "members", self.members, "train, val, test: different positions from 0")
+            require(isinstance(self.file, str), "file", self.file, "the name of the file")
+        require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
+        ok = self.normalisation in ("published", "train")
+        require(ok, "normalisation", self.normalisation, "published or train")
+        for name, pair in self.published.items():
+            ok = isinstance(pair, list) and len(pair) == 2 and pair[1] > 0
+            require(ok, f"published.{name}", pair, "[mean, standard deviation > 0]")
+        if self.normalisation == "published":
+            lost = [name for name in self.channels if name not in self.published]
+            require(not lost, "published", sorted(self.published), f"also {', '.join(lost)}")
+        ok = _range(list(self.climatology))
+        require(ok, "climatology", self.climatology, "[first year, last year]")
+
+    @property
+    def levels(self) -> dict[str, list[int]]:
+        """The levels of each variable, in the order of the channels."""
+        return levels_by_name(self.variables)
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels: "t2m", "z_500", ..."""
+        return [name for name, _ in self.with_levels]
+
+    @property
+    def with_levels(self) -> list[tuple[str, int | None]]:
+        """Name and pressure level of each channel."""
+        found: list[tuple[str, int | None]] = []
+        for name, levels in self.levels.items():
+            found += [(f"{name}_{level}", level) for level in levels] or [(name, None)]
+        return found
+
+    def years_of(self, split: str) -> range:
+        """The years of a split."""
+        first, last = self.years[split]
+        return range(first, last + 1)
+
+
+class Season(NamedTuple):
+    """Hours of one year without a gap, or those of a member of an ensemble.
+
+    Attributes:
+        name: "1979".
+        split: train, val or test.
+        first: its first hour, since 1970-01-01 UTC.
+        hours: how many it has.
+        step: hours between stored frames.
+    """
+
+    name: str
+    split: str
+    first: int
+    hours: int
+    step: int
+
+    @property
+    def frames(self) -> int:
+        """Stored frames."""
+        return -(-self.hours // self.step)
+
+
+def seasons_of(options: WeatherbenchOptions) -> list[Season]:
+    """All years in order: train, val, test."""
+    found = []
+    for split in SPLITS:
+        for year in options.years_of(split):
+            start, stop = (
+                int(np.datetime64(f"{y}", "h").astype(np.int64)) for y in (year, year + 1)
+            )
+            if options.days_per_year is not None:
+                stop = min(stop, start + 24 * options.days_per_year)
+            start += options.first_hour.get(str(year), 0)
+            found.append(Season(str(year), split, start, stop - start, options.stride[split]))
+    return found
+
+
+def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
+    """The windows of all seasons, whose frames lie one after the other in the given order.
+
+    A window never reaches into another year. As in predbench/datasets/weatherbench_np.py a window
+    of n frames takes up n intervals, one hour less than is left: that gives the published numbers.
+
+    Args:
+        seasons: years.
+        options: for the strides and the subsets.
+        span: frames of a window.
+    """
+    clips = []
+    base = 0
+    for season in seasons:
+        begins = int(np.datetime64(season.name, "h").astype(np.int64))
+        wanted = {season.split: span}
+        if season.split == "test":
+            wanted |= options.subsets
+        for split, frames in wanted.items():
+            for start in range(0, season.hours - frames * options.interval, season.step):
+                hour = season.first + start
+                block = (hour - begins) // (24 * options.cluster_days)
+                clips.append(
+                    Clip(
+                        split,
+                        stamp(hour),
+                        base + start // season.step,
+                        options.interval // season.step,
+                        frames,
+                        f"{season.name}/block-{block:02d}",
+                        hour % 24 // options.interval,
+                    )
+                )
+        base += season.frames
+    return clips
+
+
+def run(job: Job) -> Extras:
+    """Write ``frames.zarr``, ``index.parquet`` and, for years, ``climatology.zarr``.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a raw file is missing.
+    """
+    recipe = job.recipe
+    options = build(WeatherbenchOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels = len(options.channels)
+    ok = recipe["shape"][0] == channels
+    require(ok, "shape", recipe["shape"], f"{channels} channels, as `variables` says")
+    span = recipe["context"] + recipe["horizon"]
+    make = _yearly if options.layout == "yearly" else _ensemble
+    seasons, pieces, axes, hours, clips, phases = make(raw, recipe, options, span)
+
+    climatology: dict[str, Any] = {}
+
+    def average(group: zarr.Group) -> None:
+        if options.layout == "yearly":
+            climatology["climatology"] = _climatology(job, options, group, hours, axes)
+
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        decode_years if options.layout == "yearly" else decode_member,
+        attrs=attributes(
+            recipe,
+            raw,
+            units=recipe["units"],
+            stored_scale=1.0,
+            stored_offset=0.0,
+            phases=phases,
+            variables=options.channels,
+        ),
+        dtype=np.float32,
+        unit="pieces",
+        then=average,
+    )
+    train = {season.name for season in seasons if season.split == "train"}
+    at = [i for i, piece in enumerate(pieces) if piece.name.split(" ")[0] in train]
+    found = written.statistics.of(at)
+    written.group.attrs["normalisation"] = _normalisation(options, found)
+    written.group.attrs["training_statistics"] = found
+    written.group.attrs["notes"] = {
+        "latitudes": "flipped to ascend" if axes.flipped else "as stored"
+    }
+    _describe(written.group, options, axes)
+    frames = written.group["frames"]
+    epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+    write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
+    frames.attrs.update(long_name="ERA5 fields, one a channel", coordinates=f"time {COORDINATES}")
+    extras: dict[str, Any] = {**write_index(job.out, clips), **written.extras, **climatology}
+    if options.normalisation == "published":
+        extras["largest difference to the published constants"] = _difference(options, found)
+    return extras
+
+
+def count(recipe: Recipe, raw: Lists) -> Planned:
+    """The clips that the calendar promises; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(WeatherbenchOptions, recipe["options"], "prepare options")
+    if options.layout != "yearly":
+        return Planned(unknown=dict.fromkeys(SPLITS, f"the times are in {options.file}"))
+    return Planned(cut(seasons_of(options), options, recipe["context"] + recipe["horizon"]))
+
+
+PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
+
+
+def _yearly(
+    raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
+) -> PreparationPlan:
+    """What is to be made of yearly files, all of which are checked before any is read."""
+    shape = tuple(recipe["shape"])
+    seasons = seasons_of(options)
+    wanted = {
+        (name, season.name): file_of(options, name, season.name)
+        for season in seasons
+        for name in options.levels
+    }
+    missing = sorted(f for f in wanted.values() if f not in raw.names)
+    if missing:
+        raise StpError(
+            f"{len(missing)} of {len(wanted)} WeatherBench files are missing, first {missing[0]}",
+            expected="a file for each variable and year",
+            remedy="fetch all files of the release, or shorten `variables` or `years`",
+        )
+    grid: Axes | None = None
+    starts: dict[str, dict[str, int]] = {season.name: {} for season in seasons}
+    for season in seasons:
+        begins = int(np.datetime64(season.name, "h").astype(np.int64))
+        hours = np.arange(season.first, season.first + season.hours)
+        for name in options.levels:
+            one = _field(options, name, wanted[name, season.name])
+            path = raw.find(one.file)
+            _, axes = open_checked(path, one)
+            grid = grid or axes
+            require_global_grid(path, axes, *shape[1:])
+            earlier = season.first - begins
+            starts[season.name][name] = find_hours(path, axes.hours, hours, earlier)
+    assert grid is not None
+    frame_bytes = 4 * int(np.prod(shape))
+    most = max(1, PIECE_BYTES // frame_bytes)
+    pieces = []
+    for season in seasons:
+        for first in range(0, season.frames, most):
+            n = min(most, season.frames - first)
+            at = [(first + i) * season.step for i in range(n)]
+            task = [
+                (_field(options, name, wanted[name, season.name]), [start + k for k in at])
+                for name, start in starts[season.name].items()
+            ]
+            name = f"{season.name} from {stamp(season.first + at[0])}"
+            pieces.append(Piece(name, n, task, n * frame_bytes))
+    stamps = [season.first + season.step * np.arange(season.frames) for season in seasons]
+    clips = cut(seasons, options, span)
+    return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // options.interval
+
+
+def _ensemble(
+    raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
+) -> PreparationPlan:
+    """What is to be made of a file with members: windows of all its times, one after the other."""
+    assert options.file is not None and options.members is not None
+    fields = [_field(options, name, options.file) for name in options.levels]
+    path = raw.find(options.file)
+    opened = [open_checked(path, one, ensemble=True) for one in fields]
+    values, axes = opened[0]
+    steps = np.diff(axes.hours)
+    shape = (recipe["shape"][0], len(axes.lat), len(axes.lon))
+    require(list(shape) == list(recipe["shape"]), "shape", recipe["shape"], str(list(shape)))
+    if len(steps) < span - 1 or (steps != steps[0]).any() or 24 % int(steps[0]):
+        raise StpError(
+            f"{path}: times {', '.join(stamp(hour) for hour in axes.hours)}",
+            expected=f"at least {span}, equally far apart, a divisor of 24 hours",
+            remedy="shorten context or horizon, or use a longer file",
+        )
+    step, times = int(steps[0]), len(axes.hours)
+    seasons: list[Season] = []
+    clips, pieces = [], []
+    for split in SPLITS:
+        for member in options.members[split]:
+            there = values.sizes["number"]
+            require(member < there, f"members.{split}", member, f"below {there}, as the file has")
+            name = f"member-{member:02d}"
+            base = times * len(seasons)
+            seasons.append(Season(name, split, int(axes.hours[0]), times * step, step))
+            pieces.append(Piece(name, times, (fields, member), 4 * times * int(np.prod(shape))))
+            for start in range(times - span + 1):
+                hour = int(axes.hours[start])
+                label = f"{name}/{stamp(hour)}"
+                clips.append(Clip(split, label, base + start, 1, span, name, hour % 24 // step))
+    return seasons, pieces, axes, np.tile(axes.hours, len(seasons)), clips, 24 // step
+
+
+def decode_years(raw: RawFiles, task: list[tuple[Field, list[int]]]) -> np.ndarray:
+    """Some frames of a year with all their channels, float32 (T, C, H, W).
+
+    Raises:
+        StpError: a file is damaged.
+    """
+    return np.concatenate([read_frames(raw, one, at) for one, at in task], axis=1)
+
+
+def decode_member(raw: RawFiles, task: tuple[list[Field], int]) -> np.ndarray:
+    """All frames of a member, float32 (T, C, H, W).
+
+    Raises:
+        StpError: the file is damaged.
+    """
+    fields, member = task
+    parts = []
+    for one in fields:
+        path = raw.find(one.file)
+        values, _ = open_checked(path, one, ensemble=True)
+        parts.append(take(path, values.isel(number=member), one))
+    return np.concatenate(parts, axis=1)
+
+
+def file_of(options: WeatherbenchOptions, name: str, year: str) -> str:
+    """The file of a variable and year, as WeatherBench names it."""
+    folder = VARIABLES[name][0]
+    degrees = options.resolution
+    return f"weatherbench/{degrees}/{folder}/{folder}_{year}_{degrees}.nc"
+
+
+def _field(options: WeatherbenchOptions, name: str, file: str) -> Field:
+    return Field(file, name, tuple(options.levels[name]), VARIABLES[name][1])
+
+
+def _range(years: Any) -> bool:
+    return (
+        isinstance(years, list)
+        and len(years) == 2
+        and all(whole(year, 1678, 2261) for year in years)
+        and years[0] <= years[1]
+    )
+
+
+def _normalisation(options: WeatherbenchOptions, found: dict[str, list[float]]) -> dict[str, Any]:
+    if options.normalisation == "published":
+        pairs = [options.published[name] for name in options.channels]
+        offset, scale = [p[0] for p in pairs], [p[1] for p in pairs]
+        source = "published constants"
+    else:
+        # A channel that never changes keeps its units.
+        offset, scale = found["mean"], [std or 1.0 for std in found["std"]]
+        source = "train split"
+    return {"offset": offset, "scale": scale, "method": "z-score", "from": source}
+
+
+def _difference(options: WeatherbenchOptions, found: dict[str, list[float]]) -> dict[str, Any]:
+    """The channels that differ most: means (in standard deviations), and deviations (relative)."""
+    pairs = np.array([options.published[name] for name in options.channels])
+    mean = np.abs(np.array(found["mean"]) - pairs[:, 0]) / pairs[:, 1]
+    std = np.abs(np.array(found["std"]) / pairs[:, 1] - 1)
+    return {
+        what: [options.channels[int(values.argmax())], float(values.max())]
+        for what, values in (("mean", mean), ("std", std))
+    }
+
+
+def _describe(group: zarr.Group, options: WeatherbenchOptions, axes: Axes) -> None:
+    """Coordinates of the grid and of the channels."""
+    lat = {"standard_name": "latitude", "units": "degrees_north"}
+    write_coordinate(group, "lat", "y", axes.lat, **lat)
+    lon = {"standard_name": "longitude", "units": "degrees_east"}
+    write_coordinate(group, "lon", "x", axes.lon, **lon)
+    names = [channel.split("_")[0] for channel in options.channels]
+    write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
+    units = np.array([VARIABLES[name][1] for name in names], dtype=object)
+    write_coordinate(group, "channel_units", "channel", units, long_name="units of each channel")
+    level = [np.nan if value is None else value for _, value in options.with_levels]
+    standard = np.array([VARIABLES[name][2] for name in names], dtype=object)
+    what = "CF standard name of each channel"
+    write_coordinate(group, "channel_standard_name", "channel", standard, long_name=what)
+    pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
+    what = "NaN at the surface"
+    write_coordinate(group, "level", "channel", np.array(level, float), **pressure, comment=what)
+
+
+def _climatology(
+    job: Job, options: WeatherbenchOptions, prepared: zarr.Group, hours: np.ndarray, axes: Axes
+) -> Any:
+    """Write the daily climatologies with and without the validation years; says which years."""
+    first, last = options.climatology
+    train = [y for y in options.years_of("train") if first <= y <= last]
+    val = [y for y in options.years_of("val") if first <= y <= last]
+    if not train:
+        return f"none: no training year in {first}..{last}"
+    frames = prepared["frames"]
+    assert isinstance(frames, zarr.Array)
+    group = write_climatology(
+        job.out / "climatology.zarr",
+        frames,
+        hours,
+        [
+            Means("with_validation", (*train, *val), "mean of each calendar day, as published"),
+            Means("without_validation", tuple(train), "the same without validation years"),
+        ],
+        {
+            "asked": [first, last],
+            "hours": list(HOURS),
+            "definition": "mean over all frames of a calendar day at these hours UTC, all years",
+        },
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+    )
+    _describe(group, options, axes)
+    for name in ("with_validation", "without_validation"):
+        group[name].attrs["coordinates"] = COORDINATES
+    return {"with validation": [*train, *val], "without": train}

@@ -1,1 +1,0 @@
-"""Stand-ins for raw datasets, one module each: the official file format with made-up content."""

@@ -1,0 +1,202 @@
+"""Files of packages, found on the index that pip is configured with; nothing is installed.
+
+pip is asked for its settings by its command, and nothing of it is imported: ``pip.conf``, the
+environment (``PIP_INDEX_URL``) and pip's own default count as they do for ``pip install``. An index
+answers with the simple page of a package (PEP 503 in HTML, PEP 691 in JSON), which lists its files
+with their checksums.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
+
+from stp.core.errors import StpError
+from stp.fetch.download import Manners, read_page
+
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+_SECTIONS = ("global", "download", "install", ":env:")
+"""Where pip's settings come from; the last one that has a setting wins."""
+_PATIENCE_S = 60
+_JSON = "application/vnd.pypi.simple.v1+json"
+_ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """The package indexes of this machine, and how they are reached.
+
+    Attributes:
+        urls: of the indexes, in the order in which they are asked, without names and passwords.
+        credentials: ``name:password`` by host.
+        proxy: that all requests go through; that of the environment if empty.
+        certificates: file of those that are trusted; those of the system if empty.
+    """
+
+    urls: tuple[str, ...]
+    credentials: Mapping[str, str]
+    proxy: str = ""
+    certificates: str = ""
+
+    def manners(self, manners: Manners) -> Manners:
+        """The same patience, and the way to these indexes."""
+        return replace(
+            manners,
+            credentials=self.credentials,
+            proxy=self.proxy,
+            certificates=self.certificates,
+        )
+
+
+def configured() -> Indexes:
+    """Read what pip is configured with.
+
+    Raises:
+        StpError: there is no pip, or it is to use no index on the web.
+    """
+    settings = _settings(_pip("config", "list"))
+    if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        urls = []
+    else:
+        # The help of a command shows pip's default, but hides the password of a configured index.
+        main = settings.get("index-url") or _default_index()
+        urls = [main, *settings.get("extra-index-url", "").split()]
+    on_the_web = [url for url in urls if urlsplit(url).scheme in ("http", "https")]
+    if not on_the_web:
+        raise StpError(
+            "pip is configured with no package index on the web",
+            expected="an index-url that begins with https://",
+            remedy="see `pip config list`; PIP_INDEX_URL names an index",
+        )
+    pairs = [_without_credentials(url) for url in on_the_web]
+    return Indexes(
+        urls=tuple(url for url, _ in pairs),
+        credentials={urlsplit(url).netloc: secret for url, secret in pairs if secret},
+        proxy=settings.get("proxy", ""),
+        certificates=settings.get("cert", "")
+        or os.environ.get("REQUESTS_CA_BUNDLE", "")
+        or os.environ.get("CURL_CA_BUNDLE", ""),
+    )
+
+
+def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Manners) -> str:
+    """Find where a file of a package can be downloaded.
+
+    Args:
+        file: its name, which counts where an index states no SHA-256.
+        sha256: its checksum.
+
+    Raises:
+        StpError: no index has it, or none can be reached.
+    """
+    problems = []
+    name = re.sub(r"[-_.]+", "-", package).lower()
+    for index in indexes.urls:
+        page = f"{index.rstrip('/')}/{name}/"
+        try:
+            content, kind, address = read_page(page, _ACCEPTED, indexes.manners(manners))
+            files = list(_of_json(content) if kind == _JSON else _of_html(content))
+        except StpError as error:
+            problems.append(error.what)
+            continue
+        except ValueError as error:
+            problems.append(f"{page} is no page of a package index: {error}")
+            continue
+        for url, checksum in files:
+            called = unquote(urlsplit(url).path.rpartition("/")[2])
+            if checksum == sha256 or (not checksum and called == file):
+                return _without_credentials(urljoin(address, url))[0]
+        problems.append(f"{page} does not list {file}")
+    raise StpError(
+        f"{file} was found on no package index: {'; '.join(problems)}",
+        expected=f"an index of pip's configuration that lists the file with sha256 {sha256}",
+        remedy="see `pip config list`; PIP_INDEX_URL names another index",
+    )
+
+
+def _pip(*arguments: str, **environment: str) -> str:
+    try:
+        done = subprocess.run(
+            [*_PIP, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment},
+        )
+        problem = [*done.stderr.splitlines(), ""][-1] if done.returncode else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    if problem:
+        raise StpError(
+            f"pip did not tell its configuration: {problem}",
+            expected=f"`{' '.join(_PIP[:3])} {' '.join(arguments)}` to work",
+            remedy="install pip beside stp (`python -m ensurepip`)",
+        )
+    return done.stdout
+
+
+def _settings(listing: str) -> dict[str, str]:
+    """The settings of ``pip config list``, whose lines read ``section.key='value'``."""
+    settings: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
+    for line in listing.splitlines():
+        key, is_setting, value = line.partition("=")
+        section, _, name = key.rpartition(".")
+        if is_setting and section in settings:
+            settings[section][name] = str(ast.literal_eval(value)).strip()
+    return {
+        name: value for section in _SECTIONS for name, value in settings[section].items() if value
+    }
+
+
+def _default_index() -> str:
+    """The index that pip asks where nothing is configured, as its help says."""
+    told = _pip("install", "--help", COLUMNS="10000")
+    match = re.search(r"--index-url\b.*?\(default (\S+?)\)", told, re.DOTALL)
+    if match is None:
+        raise StpError(
+            "the help of `pip install` does not name its default index",
+            remedy="name an index in PIP_INDEX_URL",
+        )
+    return match[1]
+
+
+def _without_credentials(url: str) -> tuple[str, str]:
+    """An address, and the ``name:password`` that was in it."""
+    parts = urlsplit(url)
+    secret, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=host)), unquote(secret)
+
+
+def _of_json(content: bytes) -> Iterator[tuple[str, str]]:
+    """Addresses and SHA-256 of files.
+
+    Raises:
+        ValueError: the page is damaged.
+    """
+    try:
+        for file in json.loads(content)["files"]:
+            yield file["url"], file["hashes"].get("sha256", "")
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(repr(error)) from error
+
+
+def _of_html(content: bytes) -> Iterator[tuple[str, str]]:
+    """Addresses and SHA-256 of files; the latter is the fragment of an address."""
+    links: list[str] = []
+
+    class Links(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            links.extend(value for key, value in attrs if (tag, key) == ("a", "href") and value)
+
+    Links().feed(content.decode("utf-8", "replace"))
+    for link in links:
+        url, fragment = urldefrag(link)
+        kind, _, checksum = fragment.partition("=")
+        yield url, checksum if kind == "sha256" else ""

@@ -1,0 +1,87 @@
+"""The call of Snakemake that `stp run` stands for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stp.core.errors import StpError, nearest
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.run.results import RESULTS
+
+DEFAULTS = {"local": "demo", "slurm": "paper"}
+"""The scale that each profile names (profiles/)."""
+OF_THE_SCALE = {"figures": "figures/all", "report": "report/index.html", "data": "data/all"}
+"""Targets with a short name, below the folder of results of their scale."""
+
+
+def arguments(
+    targets: Sequence[str],
+    scale: str | None = None,
+    cluster: str | None = None,
+    passed: Sequence[str] = (),
+) -> list[str]:
+    """The arguments of Snakemake.
+
+    Args:
+        targets: names of tables, ``all``, ``tables``, one of `OF_THE_SCALE`, or paths.
+        scale: name of a scale file in the folder of the configuration, or its path; that of the
+            profile if None.
+        cluster: the profile of a cluster; this machine if None.
+        passed: further arguments of Snakemake.
+
+    Raises:
+        StpError: there is no such scale, or the profile is not in this folder.
+    """
+    profile = cluster or "local"
+    if not Path(profile, "config.yaml").is_file() and not Path("profiles", profile).is_dir():
+        raise StpError(
+            f"{Path.cwd()} has no profile {profile}",
+            expected="the folder of a project: a checkout, or what `stp init FOLDER` makes",
+            remedy="change to that folder, or make one with `stp init FOLDER`",
+        )
+    configfile = scale_file(scale or DEFAULTS[profile])
+    results = RESULTS / str(read_yaml(configfile)["scale"])
+    named = ["--configfile", str(configfile)] if scale else []
+    return [
+        *["--profile", profile, *named, *passed],
+        "--",
+        *(_path_of(target, results) for target in targets),
+    ]
+
+
+def _path_of(target: str, results: Path) -> str:
+    if "/" in target or target == "all":  # all: the rule of everything
+        return target
+    if target in OF_THE_SCALE:
+        return str(results / OF_THE_SCALE[target])
+    return str(RESULTS / "tables" / ("all" if target == "tables" else f"{target}.csv"))
+
+
+def scale_file(scale: str) -> Path:
+    """The file of a scale, by its name or path.
+
+    Raises:
+        StpError: there is none; names the most similar one.
+    """
+    path = Path(scale)
+    if path.suffix in (".yaml", ".yml") or "/" in scale:
+        if not path.is_file():
+            raise StpError(f"there is no scale file {scale}", expected="an existing file")
+        return path
+    known = {file.stem: file for file in sorted(CONFIG_FOLDER.glob("*.yaml")) if _is_scale(file)}
+    if scale not in known:
+        raise StpError(
+            f"there is no scale {scale}: {CONFIG_FOLDER}/{scale}.yaml is no scale file",
+            expected=f"one of {', '.join(known)}",
+            remedy=nearest(scale, known),
+        )
+    return _from_here(known[scale])
+
+
+def _is_scale(path: Path) -> bool:
+    content = read_yaml(path)
+    return isinstance(content, dict) and "scale" in content and "dimensions" in content
+
+
+def _from_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,0 +1,72 @@
+"""Power spectra of the one start that maps show: what detail is left at longer lead times."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from stp.metrics.spectra import radial_spectrum
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure, paper_size
+from stp.plan.manifest import load_manifest
+from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
+from stp.render.figures.reading import read
+from stp.render.pictures.forecasts import SampleForecasts, compare
+from stp.render.pictures.strips import spread
+
+FIGURE = {
+    "of_case": True,
+    "about": "power spectra of one start by lead time",
+    "caption": "Radially averaged power spectra of truth and forecasts of the one start that maps "
+    "show, by lead time; below the truth is blur",
+}
+
+LEADS = 4
+"""Lead times beside each other, with the first and the last."""
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
+    styles = read(manifest, results).styles
+    shown = compare(load_manifest(manifest), str(case))
+    with paper_size():
+        finish(draw(shown, styles), out, [note.rstrip(".") for note in shown.notes])
+
+
+def draw(shown: SampleForecasts, styles: dict[str, Style]) -> Figure:
+    """Draw a row of panels for each variable, a column for each of some lead times.
+
+    Args:
+        shown: a start with its forecasts.
+        styles: by model; a model without one is left out.
+    """
+    leads = spread(len(shown.truth), LEADS)
+    forecasts = [one for one in shown.forecasts if one.label in styles]
+    names = ["truth", *(one.label for one in forecasts)]
+    height = 0.5 + 1.6 * len(shown.variables) + legend_height(names)
+    figure = new_figure(TEXT_WIDTH, height)
+    figure.suptitle(f"{shown.title}, {shown.clip}")
+    places = figure.subplots(
+        len(shown.variables), len(leads), sharex=True, sharey="row", squeeze=False
+    )
+    wavenumbers = np.arange(1, min(shown.truth.shape[2:]) // 2 + 1)
+    for row, variable in zip(places, shown.variables, strict=True):
+        truth = shown.fields(shown.truth, variable)
+        for place, lead in zip(row, leads, strict=True):
+            power = radial_spectrum(truth[lead])
+            place.plot(wavenumbers, power, color=TRUTH, linewidth=1.8, label="truth", zorder=1.5)
+            for one in forecasts:
+                field = shown.fields(one.frames, variable)[lead]
+                if np.isfinite(field).all():  # else the model lacks the variable
+                    style = styles[one.label]
+                    about = {"color": style.colour, "linestyle": style.line, "label": one.label}
+                    place.plot(wavenumbers, radial_spectrum(field), **about)
+            place.set_xscale("log")
+            place.set_yscale("log")
+            plain_ticks(place.xaxis)
+            place.set_title(f"{variable.name}, lead time {lead + 1}")
+        row[0].set_ylabel(f"power [({variable.units})²]")
+    for place in places[-1]:
+        place.set_xlabel("wavenumber")
+    plain = {name: style._replace(marker="") for name, style in styles.items()}
+    legend(figure, {"truth": Style(TRUTH, "-", ""), **plain}, names)
+    return figure

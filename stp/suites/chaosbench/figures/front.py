@@ -1,0 +1,102 @@
+"""Spectra against errors: what a network that is trained for spectra pays in RMSE."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from stp.render.figures.panels import (
+    in_words,
+    legend,
+    legend_height,
+    panels,
+    point,
+    write,
+)
+from stp.render.figures.reading import Line, Scores, Value, at_leads, variables_of
+
+FIGURE = {
+    "of_case": True,
+    "about": "divergence of spectra against errors",
+    "caption": "SpecDiv against RMSE of trained networks and their variants, with 95 % intervals, "
+    "and the front of each network",
+}
+
+ERROR, SPECTRA = "wrmse.pooled", "spectral_divergence.high_wavenumbers"
+LEADS = (1, 14, 44)
+"""Lead times beside each other, as far as there are forecasts."""
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
+    write(draw, manifest, results, out, str(case))
+
+
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw a row of panels for each variable, a column for each of some lead times.
+
+    Points are trained networks and their variants, with intervals. A line joins variants of a
+    network of which no other one is better in both.
+    """
+    errors, spectra = (at_leads(scores, case, name) for name in (ERROR, SPECTRA))
+    lines = [line for line in scores.lines(case) if line.cells[0].key.seed is not None]
+    there = {lead for line in lines for _, _, lead in errors[line.model]}
+    variables, leads = variables_of(scores, case), [lead for lead in LEADS if lead in there]
+    if not leads:
+        return in_words(f"{scores.title(case)}: no trained network has values by lead time"), []
+    names = [line.model for line in lines]
+    figure, axes = panels(
+        len(variables) * len(leads), 1.85, len(leads), extra=0.45 + legend_height(names)
+    )
+    figure.suptitle(scores.title(case))
+    places = iter(axes)
+    for variable in variables:
+        for lead in leads:
+            axis, at = next(places), (variable, None, lead)
+            axis.set_title(f"{variable}, lead time {lead}")
+            shown = {
+                line.model: (errors[line.model][at], spectra[line.model][at])
+                for line in lines
+                if at in errors[line.model] and at in spectra[line.model]
+            }
+            for model, (x, y) in shown.items():
+                _cross(axis, x, y, scores, model)
+            for network in dict.fromkeys(line.cells[0].key.model for line in lines):
+                of = [shown[line.model] for line in lines if _is_of(line, network, shown)]
+                joined = front([(x.value, y.value) for x, y in of])
+                if len(joined) > 1:
+                    axis.plot(*zip(*joined, strict=True), color="black", linewidth=0.6, zorder=1)
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+            for ticks in (axis.xaxis, axis.yaxis):  # often less than a decade
+                ticks.set_major_locator(MaxNLocator(3))
+                ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                ticks.set_minor_locator(NullLocator())
+            axis.set_xlabel("RMSE")
+            axis.set_ylabel("SpecDiv")
+    legend(figure, scores.styles, names, lines=False)
+    return figure, ["bars: 95 % intervals, where there are any", "line: front of a network"]
+
+
+def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those points that no other is better than in one number and not worse in the other."""
+    return sorted(
+        one
+        for one in set(points)
+        if not any(o != one and o[0] <= one[0] and o[1] <= one[1] for o in points)
+    )
+
+
+def _is_of(line: Line, network: str, shown: dict[str, tuple[Value, Value]]) -> bool:
+    return line.cells[0].key.model == network and line.model in shown
+
+
+def _cross(axis: Axes, x: Value, y: Value, scores: Scores, model: str) -> None:
+    """A point with its intervals."""
+    style = scores.styles[model]
+    for one, line in ((x, axis.hlines), (y, axis.vlines)):
+        if one.low is not None and one.high is not None:
+            other = y if one is x else x
+            line(other.value, one.low, one.high, color=style.colour, linewidth=0.8, zorder=2)
+    axis.plot([x.value], [y.value], label=model, zorder=3, **point(style))

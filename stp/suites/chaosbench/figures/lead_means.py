@@ -1,0 +1,125 @@
+"""Means over lead times, a panel for each curve: forecasts side by side in one number."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from statistics import fmean
+
+from matplotlib.figure import Figure
+
+from stp.render.figures.leads import about_printed
+from stp.render.figures.panels import in_words, panels, point, write
+from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name
+from stp.render.tables.rows import Entry
+
+FIGURE = {
+    "of_case": True,
+    "about": "means over lead times",
+    "caption": "Means of the scores over lead times, a point for each forecast: above the line "
+    "those of no trained network",
+}
+
+ROW = 0.13
+"""Inches that a forecast takes."""
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
+    write(draw, manifest, results, out, str(case))
+
+
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw a panel for each column with values by lead time, and a point for each forecast.
+
+    A forecast may lack lead times, as a network that is trained for some of them. So that means
+    can be compared, the lead times count that most forecasts of the panel have, and a forecast that
+    lacks one of these has no point. Lead times of one start depend on each other, so there are no
+    intervals. A line stands between forecasts without and with a trained network.
+
+    Returns:
+        the figure, and what must be said below it.
+
+    Raises:
+        StpError: there is no such case.
+    """
+    scores = scores.over_leads()
+    found = by_lead(scores, case)
+    of_columns = {
+        column: values
+        for column in scores.columns(case)
+        if (values := _values(found, column)) and max(map(max, values.values())) > 1
+    }
+    title = scores.title(case)
+    if not of_columns:
+        return in_words(f"{title}: no column has values at several lead times"), []
+    in_order = sorted(scores.lines(case), key=lambda line: line.cells[0].key.seed is not None)
+    lines = {line.model: line for line in in_order}
+    named = {name: model for model, line in lines.items() if (name := printed_name(scores, line))}
+    untrained = sum(line.cells[0].key.seed is None for line in lines.values())
+    figure, axes = panels(len(of_columns), 0.55 + ROW * len(lines), extra=0.35)
+    figure.suptitle(f"{title}: means over lead times")
+    counts, is_printed, without = set(), False, dict[str, None]()
+    for place, (column, values) in zip(axes, of_columns.items(), strict=True):
+        place.set_title(scores.heading(case, column))
+        common = _common(values.values())
+        counts.add(len(common))
+        heights = {model: height for height, model in enumerate(lines)}
+        for model, at in values.items():
+            if common <= set(at):
+                mean = fmean(at[lead] for lead in common)
+                place.plot([mean], [heights[model]], label=model, **point(scores.styles[model]))
+            else:
+                without[model] = None
+        for name, at in printed_by_lead(scores, case, column).items():
+            ours = named.get(name, "")
+            if ours in values and common <= set(at):
+                is_printed = True
+                place.plot(
+                    [fmean(at[lead] for lead in common)],
+                    [heights[ours]],
+                    linestyle="none",
+                    marker="|",
+                    markersize=9,
+                    color=scores.styles[ours].colour,
+                    label=f"{name} (published)",
+                )
+        if 0 < untrained < len(lines):
+            place.axhline(untrained - 0.5, color="black", linewidth=0.6)
+        place.set_ylim(len(lines) - 0.5, -0.5)
+        at_left = place.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+        place.set_yticks(range(len(lines)), list(lines) if at_left else [])
+    notes = [f"means over the lead times that most forecasts of a panel have ({_range(counts)})"]
+    if without:
+        notes.append(f"no point where some of these are missing: {'; '.join(without)}")
+    if is_printed:
+        comparable = all(line.row.comparable for line in lines.values())
+        notes.append(about_printed(comparable).replace("dashed", "upright marks"))
+    return figure, notes
+
+
+def _common(values: Collection[Iterable[int]]) -> set[int]:
+    """The lead times that more than half of the forecasts have; all of them if there are none."""
+    having = Counter(lead for leads in values for lead in leads)
+    most = {lead for lead, count in having.items() if 2 * count > len(values)}
+    return most or set(having)
+
+
+def _values(
+    found: dict[str, dict[int, dict[str, Entry]]], column: str
+) -> dict[str, dict[int, float]]:
+    """Values of a column, model -> lead time -> value; models without any are left out."""
+    values = {
+        model: {
+            lead: value
+            for lead, at in of.items()
+            if column in at and (value := at[column].value) is not None
+        }
+        for model, of in found.items()
+    }
+    return {model: at for model, at in values.items() if at}
+
+
+def _range(counts: set[int]) -> str:
+    """How many there are: ``9``, or ``9 to 44``."""
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"

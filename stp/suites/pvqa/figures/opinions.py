@@ -1,0 +1,268 @@
+"""Opinions of raters, and what measures of quality say: Figures 3, 4, 7, 8, 9 and 11 of PVQA."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stp.collect.kept_rows import QUALITY, RATINGS, files, query
+from stp.core.receipts import require_receipt
+from stp.plan.manifest import Manifest
+from stp.render.figures.panels import panels, write
+from stp.render.figures.reading import Line, Scores
+
+FIGURE = {
+    "of_case": False,
+    "about": "opinions of raters, and what measures of quality say of them",
+    "caption": "Opinion scores and those of two halves of the raters; correlations of features, "
+    "errors of MCS and RFD, pairs of videos that measures rank the other way, and time",
+}
+
+BIN = 5  # points of opinion
+FAR = 15  # points; the threshold of the paper
+COLUMN = "SROCC"
+REVERSED_PAIR = "reversed_pair"  # the dimension of what is printed in Figure 9
+SPLIT_HALF = "inter-subject split-half PLCC median"  # as published values call it
+FEATURES = {
+    "mcs_rfd": "MCS + RFD",
+    "ssa_rfd": "SSA + RFD",
+    "mcs": "MCS",
+    "rfd": "RFD",
+    "ssa": "SSA",
+}
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+GROUPS = {
+    "full_reference": ("full reference", "#d55e00"),
+    "no_reference": ("no reference", "#0072b2"),
+    "both": (FEATURES["mcs_rfd"], "#009e73"),
+    "baseline": ("baseline", "#999999"),
+}
+"""Measures of Figure 11: name and colour; those of the paper, and baselines."""
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure; see `stp.render.figures.kinds.render`."""
+    write(draw, manifest, results, out)
+
+
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
+    """Draw all panels; one that has no numbers says so.
+
+    Returns:
+        the figure, and notes.
+    """
+    figure, places = panels(6, 2.2, extra=0.1)
+    with _views(scores) as ask:
+        for axes, panel in zip(
+            places, (_spread, _halves, _features, _errors, _reversed, _time), strict=True
+        ):
+            missing = panel(axes, scores, ask)
+            if missing:
+                axes.text(0.5, 0.5, missing, ha="center", va="center", transform=axes.transAxes)
+                axes.set_xticks([])
+                axes.set_yticks([])
+    return figure, ["numbers in parentheses: figures of the paper", *_printed_pair(scores)]
+
+
+def _printed_pair(scores: Scores) -> list[str]:
+    """What the paper prints of the two videos of its Figure 9."""
+    found: dict[str, list[str]] = {}
+    for one in scores.published:
+        if one.dimension == REVERSED_PAIR:
+            found.setdefault(one.model, []).append(one.raw)
+    said = ", ".join(f"{measure} {' and '.join(pair)}" for measure, pair in found.items())
+    return [f"printed of two videos (9): {said}"] if said else []
+
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+"""SQL, in which ``{suite}`` is the suite, to rows."""
+
+
+@contextmanager
+def _views(scores: Scores) -> Iterator[Ask]:
+    """The views of the suite over the files of these scores.
+
+    Those that need other tables of the results store than cells, models and receipts are left out.
+    """
+    plan = scores.plan
+    with duckdb.connect() as database:
+        for kept in (QUALITY, RATINGS):
+            made = query(files([plan], kept), kept)
+            database.execute(f"CREATE VIEW {kept.view.name} AS {made}")
+        _fill(database, plan)
+        for name, sql in plan.suite.views.items():
+            try:
+                database.execute(f"CREATE VIEW {name} AS {sql}")
+            except duckdb.CatalogException:
+                continue
+        yield lambda sql: database.execute(sql.format(suite=plan.suite.name)).fetchall()
+
+
+def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
+    """Tables of cells, models and artefacts, with the columns that views ask for."""
+    database.execute(
+        "CREATE TABLE cells (suite VARCHAR, model VARCHAR, variant VARCHAR, "
+        "predictions_fingerprint VARCHAR, feature_fingerprints VARCHAR[])"
+    )
+    folders: set[Path] = set()
+    for cell in plan.cells:
+        features, predictions = cell.folders(["features"]), cell.demand_predictions()
+        folders |= {*features, predictions}
+        names = [cell.key.suite, cell.key.model, cell.key.variant, predictions.name]
+        seen = [folder.name for folder in features]
+        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, seen])
+    database.execute(
+        "CREATE TABLE models (model VARCHAR, title VARCHAR, role VARCHAR, network VARCHAR, "
+        "parts VARCHAR[], learns BOOLEAN)"
+    )
+    for name, of in plan.models.items():
+        about = [of.role, of.network, list(of.parts or ()), of.learns]
+        titled = [name, plan.names.models.get(name, name)]
+        database.execute("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)", [*titled, *about])
+    database.execute(
+        "CREATE TABLE artefacts (stage VARCHAR, fingerprint VARCHAR, recipe JSON, extras JSON)"
+    )
+    for folder in sorted(folders):
+        made = require_receipt(folder)
+        told = [made.stage, made.fingerprint, json.dumps(made.recipe), json.dumps(made.extras)]
+        database.execute("INSERT INTO artefacts VALUES (?, ?, ?, ?)", told)
+
+
+def _spread(axes: Axes, scores: Scores, ask: Ask) -> str:
+    values = [value for _, value in ask("SELECT DISTINCT video, observed FROM predicted_opinions")]
+    axes.set_title("opinion scores (3)")
+    axes.set_xlabel("opinion score")
+    axes.set_ylabel("videos")
+    axes.hist(values, bins=np.arange(0, 100 + BIN, BIN).tolist(), color=COLOURS[0])
+    return ""
+
+
+def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
+    axes.set_title("two halves of the raters (4)")
+    rows = ask(
+        "SELECT first_half, second_half FROM {suite}_half_scores WHERE halving = 1 "
+        "AND first_half IS NOT NULL AND second_half IS NOT NULL ORDER BY ALL"
+    )
+    if not rows:
+        return "no single ratings"
+    ((median,),) = ask("SELECT median(plcc) FROM {suite}_halves")
+    x, y = np.array(rows).T
+    axes.plot(x, y, linestyle="none", marker=".", color=COLOURS[0], label="halves")
+    axes.set_xlabel("opinion score, one half")
+    axes.set_ylabel("other half")
+    known = [one.raw for one in scores.published if one.model == SPLIT_HALF]
+    said = "".join([f"median PLCC {median:.3f}", *(f", printed {raw}" for raw in known)])
+    axes.text(0.05, 0.92, said, transform=axes.transAxes)
+    return ""
+
+
+def _plain(scores: Scores) -> dict[str, Line]:
+    """The measures of the first test that have a value, in no variant."""
+    return {
+        line.cells[0].key.model: line
+        for line in scores.lines(next(iter(scores.cases)))
+        if line.cells[0].key.variant == "default" and line.row.entries[COLUMN].value is not None
+    }
+
+
+def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
+    """Network and features of those that are made of `FEATURES`."""
+    found = []
+    for model, line in _plain(scores).items():
+        of = scores.plan.models.get(model)
+        if of is None or of.network is None:
+            continue
+        part = "_".join(of.parts or ())
+        if part in FEATURES:
+            found.append((of.network, part, line))
+    return found
+
+
+def _features(axes: Axes, scores: Scores, ask: Ask) -> str:
+    axes.set_title("features (7)")
+    found = _measured(scores)
+    networks = sorted({network for network, _, _ in found})
+    if not networks:
+        return "no measure of MCS, RFD or SSA"
+    width = 0.8 / len(networks)
+    for number, network in enumerate(networks):
+        entries = {part: line.row.entries[COLUMN] for own, part, line in found if own == network}
+        values = [entries[part].value or 0.0 if part in entries else 0.0 for part in FEATURES]
+        at = np.arange(len(FEATURES)) + width * (number - (len(networks) - 1) / 2)
+        axes.bar(at, values, width, color=COLOURS[number % len(COLOURS)], label=network)
+        for place, part in zip(at, FEATURES, strict=True):
+            entry = entries.get(part)
+            if entry and entry.low is not None and entry.high is not None:
+                axes.plot([place, place], [entry.low, entry.high], color="black", linewidth=0.6)
+    axes.set_xticks(range(len(FEATURES)), list(FEATURES.values()), rotation=30, ha="right")
+    axes.set_ylabel(f"{COLUMN}, median over splits")
+    axes.legend(frameon=False, fontsize=6)
+    return ""
+
+
+def _errors(axes: Axes, scores: Scores, ask: Ask) -> str:
+    axes.set_title("errors of MCS and of RFD (8)")
+    rows = ask("SELECT network, mcs, rfd FROM {suite}_errors ORDER BY ALL")
+    if not rows:
+        return "no measures of MCS and RFD alone"
+    network = rows[0][0]
+    x, y = np.array([row[1:] for row in rows if row[0] == network]).T
+    axes.plot(x, y, linestyle="none", marker=".", markersize=2, color=COLOURS[0], label=network)
+    axes.axvline(FAR, color="#555555", linewidth=0.6)
+    axes.axhline(FAR, color="#555555", linewidth=0.6)
+    for right, above in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        share = np.mean(((x > FAR) == right) & ((y > FAR) == above))
+        place = (0.3 + 0.65 * right, 0.3 + 0.62 * above)
+        axes.text(*place, f"{share:.0%}", transform=axes.transAxes, ha="right")
+    axes.set_xlabel(f"MCS, {network}: error [points]")
+    axes.set_ylabel("RFD: error [points]")
+    return ""
+
+
+def _reversed(axes: Axes, scores: Scores, ask: Ask) -> str:
+    axes.set_title("pairs that are ranked the other way (9)")
+    rows = ask(
+        "SELECT model, reversed FROM {suite}_reversals WHERE family = 'stochastic' "
+        "ORDER BY reversed DESC, model"
+    )
+    if not rows:
+        return "the models of the videos are not known"
+    titles = scores.plan.names.models
+    names = [str(titles.get(model, model)) for model, _ in rows]
+    axes.barh(range(len(rows)), [100 * share for _, share in rows], color=COLOURS[0])
+    axes.set_yticks(range(len(rows)), names, fontsize=4.5)
+    axes.set_xlabel("% of pairs of stochastic videos")
+    return ""
+
+
+def _time(axes: Axes, scores: Scores, ask: Ask) -> str:
+    axes.set_title("time (11)")
+    lines = _plain(scores)
+    rows = ask(
+        "SELECT model, seconds, CASE WHEN proposed = 'both' THEN proposed ELSE role END "
+        "FROM {suite}_times JOIN {suite}_measures USING (model) ORDER BY ALL"
+    )
+    found = [row for row in rows if row[0] in lines]
+    if not found:
+        return "no measure was timed"
+    named: set[str] = set()
+    for model, seconds, group in found:
+        line, (name, colour) = lines[model], GROUPS[group]
+        value = line.row.entries[COLUMN].value or 0.0
+        label = "" if name in named else name
+        named.add(name)
+        axes.plot([seconds], [value], linestyle="none", marker=".", color=colour, label=label)
+        at = (seconds, value)
+        axes.annotate(line.model, at, (2, 1), fontsize=3.5, textcoords="offset points")
+    axes.set_xscale("log")
+    axes.set_xlabel("time of a video [s]")
+    axes.set_ylabel(COLUMN)
+    axes.margins(x=0.2)
+    axes.legend(frameon=False, fontsize=5)
+    return ""

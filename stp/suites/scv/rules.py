@@ -1,0 +1,321 @@
+"""The rules of simple StarCraft games, and how far a video keeps them: by its frames alone.
+
+For videos drawn as stp.datasets.scv.look draws them; units are blobs that stp.suites.scv.blobs
+follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
+transportation, and drop-off phase, and the same number and type of units that were picked up must
+be dropped off again". The first observed frame says what there is, and where. A video in which
+nothing happens breaks rules: at least half of what is collected, lost or picked up in the observed
+video has to be, and units have to come half as far.
+
+Some rules are about what stays as it is, in each frame, others about what has to happen. How much
+of the rules a video keeps is the product of both means: what happens to the wrong things does not
+count, and neither do the right things if nothing happens to them.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.datasets.scv.look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
+from stp.suites.scv.blobs import Seen, alike, area_of, assign, follow, see
+
+SURE = 0.5
+"""Share of a thing that is to be seen if it is there."""
+HALF = 0.5
+"""Share of what happens in the observed video that has to happen in the predicted one."""
+STRANGE = 3.0
+"""Areas of the smallest unit that may have no colour of the game, for the seams of others."""
+MARINE_STEP, ARMY_STEP, MEDIVAC_STEP = 0.030, 0.036, 0.11
+"""The farthest that things go from a recorded frame to the next, widths of the map."""
+RANGE = 0.175
+"""The farthest between the edges of two units of which one is lost, widths of the map."""
+ARMIES = ("zerg", "terran")
+LOSSES = 4
+"""The most units that an army loses from a recorded frame to the next."""
+
+
+class Judged(NamedTuple):
+    """How far a video keeps each rule, 0..1.
+
+    Attributes:
+        stays: share of the frames, and of the things in them, in which what stays is right.
+        happens: how much happens of what has to; what need not happen is absent.
+    """
+
+    stays: dict[str, float]
+    happens: dict[str, float | None]
+
+    @property
+    def share(self) -> float:
+        """How much of the rules is kept, 0..1; 1 exactly if all are, in all frames."""
+        happens = [share for share in self.happens.values() if share is not None]
+        done = np.mean(happens) if happens else 1.0
+        return float(np.mean(list(self.stays.values())) * done)
+
+
+class Game(NamedTuple):
+    """A game.
+
+    Attributes:
+        colours: that there may be, keys of `stp.datasets.scv.look.COLOURS`.
+        judge: its rules: (predicted, observed) as they are seen.
+    """
+
+    colours: tuple[str, ...]
+    judge: Callable[[Seen, Seen], Judged]
+
+
+NOTHING = Judged({"what there is at the beginning": 0.0}, {})
+"""The things of the first observed frame are not recognised."""
+
+
+def _enough(done: float, needed: float) -> float | None:
+    """How much is done of what has to be, at most 1; None if nothing has to be."""
+    return float(np.clip(done / needed, 0, 1)) if needed > 0 else None
+
+
+def _plain(seen: Seen) -> np.ndarray:
+    """In which frames nothing else is to be seen, (T,)."""
+    strange = seen.cover["none"].sum(axis=(1, 2))
+    return np.asarray(strange <= STRANGE * area_of(RADII[0], seen.size))
+
+
+def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.ndarray]:
+    """Pixels around each place, bool (size, size)."""
+    rows, columns = np.mgrid[:size, :size]
+    return [np.hypot(rows - at[0], columns - at[1]) < radius for at in places]
+
+
+def _move_unit(predicted: Seen, observed: Seen) -> Judged:
+    """There is one unit, always of the same colour and area, that goes on as it was sent."""
+    units = observed.of(*TEAMS)
+    if any(len(blobs) != 1 for blobs in (units[0], units[-1])):
+        return NOTHING
+    unit, frames = units[0][0], predicted.of(*TEAMS)
+    alone, colour, area = np.zeros((3, len(frames)), bool)
+    places = np.full((len(frames), 2), np.nan)
+    for t, blobs in enumerate(frames):
+        if blobs:
+            largest = max(blobs, key=lambda blob: blob.area)
+            alone[t], colour[t] = len(blobs) == 1, largest.colour == unit.colour
+            area[t] = alike([unit], [largest._replace(colour=unit.colour)])[0, 0]
+            places[t] = largest.place
+    way = (units[-1][0].place - unit.place) / max(len(units) - 1, 1)
+    length = float(np.hypot(*way))
+    steps = np.diff(places, axis=0)
+    bends = np.linalg.norm(steps - way, axis=1)
+    # Where it is bound for is seen from all steps, so that those of a pixel are not too coarse.
+    gone = np.hypot(*(places[-1] - places[0] - way * len(steps)))
+    starts = np.hypot(*(places[0] - unit.place)) <= length / 2 + 0.5
+    arrives = gone <= length * len(steps) / 4 + 0.5
+    straight = np.append(bends <= HALF * length + 0.3, [starts, arrives])
+    moves = np.linalg.norm(steps, axis=1) > HALF * length - 0.3
+    return Judged(
+        {
+            "there is one unit": (alone & _plain(predicted)).mean(),
+            "its colour": colour.mean(),
+            "its area": area.mean(),
+            "it goes where it was sent": straight.mean(),
+        },
+        {"it moves": moves.mean() if len(moves) else None},
+    )
+
+
+def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
+    """There are always two units, and each shard is collected once, by a unit that is there.
+
+    At least half as many are collected as in the observed video.
+    """
+    size = predicted.size
+    units = observed.of("blue")[0]
+    shards = np.array([blob.place for blob in observed.of("shard")[0]])
+    if len(units) != 2 or not len(shards) or not _plain(observed)[0]:
+        return NOTHING
+    true, ours = (
+        follow(units, seen.of("blue"), MARINE_STEP * size) for seen in (observed, predicted)
+    )
+    discs = _discs(shards, 1.6 * SHARD * size + 1, size)
+    full = area_of(SHARD, size)
+    elsewhere = ~np.any(discs, axis=0)
+
+    def lie(seen: Seen) -> np.ndarray:
+        """Whether each shard is there, (T, shards)."""
+        shares = [seen.cover["shard"][:, disc].sum(axis=1) for disc in discs]
+        return np.stack(shares, axis=1) > SURE * full
+
+    # From a unit's place in the frame before, or in this one, to each shard.
+    gaps = np.linalg.norm(ours.places[:, :, None] - shards, axis=-1).min(axis=0)
+    touch = RADII[1] * (1 + DEPTH) + SHARD
+    is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (touch + MARINE_STEP / 2) * size + 1
+    there = lie(predicted)
+    before = np.vstack([np.ones(len(shards), bool), there[:-1]])
+    # A shard that returned, or vanished alone, is wrong from then on.
+    wrong = (there & ~before) | (before & ~there & ~is_reached)
+    right = ~np.logical_or.accumulate(wrong)
+    new = predicted.cover["shard"][:, elsewhere].sum(axis=1) > SURE * full
+    return Judged(
+        {
+            "there are two units": ((ours.seen.mean(axis=0) * (ours.others == 0)).mean()),
+            "shards stay, or are collected by a unit": (
+                right.mean(axis=1) * (_plain(predicted) & ~new)
+            ).mean(),
+        },
+        {
+            "units move": _enough(ours.farthest, HALF * true.farthest),
+            "shards are collected": _enough(
+                (right[-1] & ~there[-1]).sum(), HALF * (~lie(observed)[-1]).sum()
+            ),
+        },
+    )
+
+
+def _brawl(predicted: Seen, observed: Seen) -> Judged:
+    """Units are lost for good, near an enemy, few at once, and one army is left.
+
+    At least half as many are lost as in the observed video.
+    """
+    size = predicted.size
+    units = observed.of(*ARMIES)[0]
+    army = np.array([ARMIES.index(unit.colour) for unit in units])
+    if len(set(army)) != len(ARMIES):
+        return NOTHING
+    ours, true = (
+        follow(units, seen.of(*ARMIES), ARMY_STEP * size) for seen in (predicted, observed)
+    )
+    radii = np.array([unit.radius for unit in units])
+    lives = np.ones(len(units), bool)
+    right = np.ones_like(ours.seen)
+    for t, seen in enumerate(ours.seen.T):
+        places = ours.places[:, t]
+        gaps = np.linalg.norm(places[:, None] - places, axis=-1) - radii[:, None] - radii
+        gaps[:, ~lives] = np.inf
+        gaps[army[:, None] == army] = np.inf
+        lost = lives & ~seen
+        at_once = np.bincount(army, lost)[army]
+        # A unit that vanished far from enemies, or returned, is wrong from then on.
+        wrong = (seen & ~lives) | (lost & ((gaps.min(axis=1) > RANGE * size) | (at_once > LOSSES)))
+        right[wrong, t:] = False
+        lives &= seen
+    count = len(units) + ours.others
+    died = [~paths.seen[:, -1] for paths in (ours, true)]
+    return Judged(
+        {
+            "units fight on, or are lost near an enemy": (
+                right.sum(axis=0) / count * _plain(predicted)
+            ).mean(),
+            "one army is left": (ours.seen & right).any(axis=0).mean(),
+        },
+        {
+            "units move": _enough(ours.farthest, HALF * true.farthest),
+            "units are lost": _enough((died[0] & right[:, -1]).sum(), HALF * died[1].sum()),
+        },
+    )
+
+
+def _road_trip(predicted: Seen, observed: Seen) -> Judged:
+    """Every unit is picked up once by the one medivac, and the same ones are delivered.
+
+    They have to be delivered by the end if they are in the observed video, at a beacon, and at
+    least half of those that are picked up there.
+    """
+    size = predicted.size
+    teams = observed.of(*TEAMS)
+    first, back, start = teams[0], teams[-1], observed.of("medivac")[0]
+    # Some may have been picked up before the first observed frame, even all.
+    rest, missed = list(first), []
+    for blob in back:
+        same = np.flatnonzero(alike(rest, [blob]))
+        if len(same):
+            del rest[same[0]]
+        else:
+            missed.append(blob)
+    units = first + missed
+    if len(start) != 1 or len(units) > 4:
+        return NOTHING
+    ours, true = (
+        follow(start, seen.of("medivac"), MEDIVAC_STEP * size) for seen in (predicted, observed)
+    )
+    beacons = [blob.place for blobs in observed.of("beacon") for blob in blobs]
+    phase = np.array(["waiting"] * len(first) + ["inside"] * len(missed), dtype="<U9")
+    places = np.array([blob.place for blob in units]).reshape(-1, 2)
+    near, beside = 0.02 * size + 0.5, (MEDIVAC + RADII[-1] + 0.03) * size + 0.5
+    touch = np.array([MEDIVAC * size + blob.radius for blob in units])
+    # A unit that vanished far from the medivac, or after it was delivered, is wrong from then on.
+    right = np.ones(len(units), bool)
+    of_medivac = ours.seen[0] & (ours.others == 0) & _plain(predicted)
+    of_units = np.zeros(len(of_medivac))
+    for t, blobs in enumerate(predicted.of(*TEAMS)):
+        medivac, inside = ours.places[0, t + 1], phase == "inside"
+        places[inside] = medivac
+        match = assign(units, places, np.where(inside, beside, near), blobs)
+        gone = np.array([blob is None for blob in match], bool)
+        # The medivac touches the unit on a way between frames that is no longer than a step.
+        way = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).sum(axis=1)
+        taken = (phase == "waiting") & gone
+        right &= ~taken | (way <= 2 * touch + MEDIVAC_STEP * size + 1)
+        right &= (phase != "delivered") | ~gone
+        let_out = inside & ~gone
+        at_beacon = [np.hypot(*(at - medivac)) <= (BEACON + MEDIVAC_STEP) * size for at in beacons]
+        right &= ~let_out | any(at_beacon)
+        phase[taken], phase[let_out] = "inside", "delivered"
+        for i, unit in enumerate(match):
+            if unit is not None and let_out[i]:
+                places[i] = unit.place
+        # Nothing is inside of what is no medivac.
+        there = (phase != "inside") | of_medivac[t]
+        count = len(units) + len(blobs) - (~gone).sum()
+        of_units[t] = (right & there).sum() / count if count else 1
+    full = area_of(BEACON, size)
+    lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
+    over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)
+    discs = _discs(lie, BEACON * size, size)
+    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # they are faint
+    starts = np.array([blob.place for blob in first]).reshape(-1, 2)
+    waiting = [blob for blob in assign(first, starts, np.full(len(first), near), back) if blob]
+    picked_up = (right & (phase != "waiting"))[: len(first)].sum()
+    is_over = len(units) > 0 and not waiting and len(back) >= len(units)
+    return Judged(
+        {
+            "there is one medivac": of_medivac.mean(),
+            "units wait, are in it, or are delivered": of_units.mean(),
+            "beacons stay": float(np.mean(stay)) if stay else 1.0,
+        },
+        {
+            "it moves": _enough(ours.farthest, HALF * true.farthest),
+            "units are picked up": _enough(picked_up, HALF * (len(first) - len(waiting))),
+            "all are delivered": (right & (phase == "delivered")).mean() if is_over else None,
+        },
+    )
+
+
+move_unit = Game((*TEAMS, "cue"), _move_unit)
+collect_shards = Game(("blue", "shard", "cue"), _collect_shards)
+brawl = Game((*ARMIES, "yellow"), _brawl)
+road_trip = Game((*TEAMS, "medivac", "beacon"), _road_trip)
+
+
+def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """How much of the rules of a game each video keeps.
+
+    Args:
+        game: one of this module.
+        predicted: (N, T, C, H, W) in 0..1.
+        observed: likewise.
+
+    Returns:
+        (N,) in 0..1, 1 if it keeps all of them. NaN for bad data; infinite where the observed video
+        itself breaks a rule, as its things are not recognised (those of the real game are not).
+    """
+    shares = np.full(len(predicted), np.inf)
+    if predicted.shape[2] != 3:
+        return shares
+    for i, (ours, theirs) in enumerate(zip(predicted, observed, strict=True)):
+        true = see(theirs, game.colours)
+        if game.judge(true, true).share == 1:
+            shares[i] = game.judge(see(ours, game.colours), true).share
+    shares[np.isnan(predicted).any(axis=(1, 2, 3, 4))] = np.nan
+    return shares
+
+
+NO_VALUE = "things in the observed videos are not recognised: they are not drawn by the generator"

@@ -1,0 +1,228 @@
+"""What a run needs on this machine: what is present, what is missing, and what to do about it."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.requirements import Requirement
+
+from stp.core.errors import StpError
+from stp.core.project import ORIGIN, project_folder
+from stp.core.units import size_text
+from stp.plan import weights
+from stp.plan.scale import Scale, folders
+from stp.plan.strict import check, read_yaml
+from stp.run.cluster import slurm
+from stp.run.cluster.site import Site
+
+OK, ABSENT, WRONG = "ok", "absent", "wrong"
+"""States of a check: it is as it should be; it is not here, which a run can do without; it has to
+be mended before a run."""
+LEAST_FREE = 5 << 30
+"""Free space below which a disk is too full for the demo and its environment, in bytes."""
+OLDEST_PYTHON = (3, 11)
+
+
+class Check(NamedTuple):
+    """One line of the answer.
+
+    Attributes:
+        what: was examined.
+        state: `OK`, `ABSENT` or `WRONG`.
+        detail: what was found.
+        remedy: what to do; empty where all is well.
+    """
+
+    what: str
+    state: str
+    detail: str
+    remedy: str = ""
+
+
+def examine(configfile: Path) -> list[Check]:
+    """Examine this machine.
+
+    Args:
+        configfile: the scale file whose folders are examined.
+
+    Raises:
+        StpError: the scale file cannot be read.
+    """
+    where = folders(check(Scale, read_yaml(configfile), str(configfile)).paths)
+    store, raw = where["store"], where["raw"]
+    assert store is not None and raw is not None
+    checks: list[Callable[[], Check]] = [
+        _python,
+        _packages,
+        _project,
+        lambda: _weights(where["weights"]),
+        lambda: _disk("store", store, "STP_STORE_DIR"),
+        lambda: _disk("raw files", raw, "STP_RAW_DIR"),
+        lambda: _disk("temporary files", Path(tempfile.gettempdir()), "TMPDIR"),
+        _gpu,
+        _slurm,
+        lambda: _mirror(where["mirror"]),
+    ]
+    return [examined() for examined in checks]
+
+
+def lines(checks: Sequence[Check]) -> Iterator[str]:
+    """The answer as text."""
+    for one in checks:
+        remedy = f"; {one.remedy}" if one.remedy else ""
+        yield f"{one.state:<7} {one.what:<16} {one.detail}{remedy}"
+
+
+def _python() -> Check:
+    version = sys.version.split()[0]
+    if sys.version_info < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return Check("Python", WRONG, version, f"make an environment with Python {oldest} or newer")
+    return Check("Python", OK, f"{version} ({sys.executable})")
+
+
+def _packages() -> Check:
+    """Whether installed packages are those that the metadata of this package asks for."""
+    problems, count = [], 0
+    for text in metadata.requires("stp") or ():
+        wanted = Requirement(text)
+        if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+            continue
+        count += 1
+        try:
+            version = metadata.version(wanted.name)
+        except metadata.PackageNotFoundError:
+            problems.append(f"{wanted.name} is not installed")
+            continue
+        if not wanted.specifier.contains(version, prereleases=True):
+            problems.append(f"{wanted.name} {version} is not {wanted.specifier}")
+    if problems:
+        names = " ".join(f"'{problem.split()[0]}'" for problem in problems)
+        return Check(
+            "packages", WRONG, "; ".join(problems), f"install stp again, or: pip install -U {names}"
+        )
+    shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "snakemake"))
+    return Check("packages", OK, f"all {count} of stp {metadata.version('stp')}; {shown}")
+
+
+def _project() -> Check:
+    """Whether `snakemake --profile local` works here."""
+    here = Path.cwd()
+    if (here / "local" / "config.yaml").is_file() or (here / "profiles" / "local").is_dir():
+        return Check("project", OK, str(here))
+    folder = project_folder(here) or ORIGIN
+    return Check(
+        "project",
+        WRONG,
+        f"{here} has no profile `local`",
+        f"run in {folder}, or make a folder to work in with `stp init FOLDER`",
+    )
+
+
+def _weights(named: Path | None) -> Check:
+    """Which networks of metrics have weights; measures that are made here do not count."""
+    folder = named or weights.FOLDER
+    if named is not None and not named.is_dir():
+        return Check(
+            "weights", WRONG, f"{named} does not exist", "correct STP_WEIGHTS_DIR or paths.weights"
+        )
+    networks = {name: network for name, network in weights.declared().items() if network.files}
+    present = weights.present(folder, networks)
+    absent = [name for name in networks if name not in present]
+    detail = f"{', '.join(present) or 'none'} in {folder}"
+    if not absent:
+        return Check("weights", OK, detail)
+    return Check(
+        "weights",
+        ABSENT,
+        f"{detail}; without {', '.join(absent)}, whose metrics have no values",
+        f"`stp list weights --fetch {' '.join(absent)}`",
+    )
+
+
+def _disk(what: str, folder: Path, variable: str) -> Check:
+    """Whether a folder, which need not exist yet, can be written to and has room."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Check(what, WRONG, f"{folder}: {error.strerror}", f"choose another with {variable}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return Check(
+            what,
+            WRONG,
+            f"{existing} cannot be written to",
+            f"choose a folder of yours with {variable}",
+        )
+    if free < LEAST_FREE:
+        return Check(
+            what,
+            WRONG,
+            f"{folder}: {size_text(free)} free",
+            f"free some space (`stp gc`), or choose a larger disk with {variable}",
+        )
+    return Check(what, OK, f"{folder}: {size_text(free)} free")
+
+
+def _gpu() -> Check:
+    try:
+        import torch
+
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        names = [torch.cuda.get_device_name(index) for index in range(count)]
+    except (ImportError, RuntimeError, OSError) as error:
+        told = [*str(error).splitlines(), repr(error)][0]
+        return Check("GPU", WRONG, f"torch fails: {told}", "install torch again")
+    if names:
+        return Check("GPU", OK, f"{', '.join(names)} (CUDA {torch.version.cuda})")
+    if shutil.which("nvidia-smi") is None:
+        return Check(
+            "GPU", ABSENT, "none: networks run on the CPU", "scales such as paper need GPUs"
+        )
+    return Check(
+        "GPU",
+        WRONG,
+        f"this machine has nvidia-smi, but torch {torch.__version__} finds no GPU",
+        "see whether nvidia-smi works, and install a build of torch for its CUDA",
+    )
+
+
+def _slurm() -> Check:
+    if shutil.which("sbatch") is None:
+        return Check("Slurm", ABSENT, "no sbatch: jobs run on this machine", "see docs/cluster.md")
+    version = slurm.version()
+    if version is None:
+        return Check(
+            "Slurm",
+            ABSENT,
+            "sbatch exists, but the controller does not answer: jobs run on this machine",
+            "`sinfo` says more; `stp run --cluster slurm` needs a login node of the cluster",
+        )
+    try:
+        accounting = "sacct" if Site.load().has_accounting() else "squeue, without accounting"
+    except StpError as error:
+        return Check("Slurm", WRONG, error.what, error.remedy)
+    return Check("Slurm", OK, f"{version}; jobs are followed with {accounting}")
+
+
+def _mirror(folder: Path | None) -> Check:
+    if folder is None:
+        return Check(
+            "mirror",
+            ABSENT,
+            "none: raw files are generated, downloaded or put there by you",
+            "STP_RAW_MIRROR names a folder of raw files",
+        )
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
+        return Check(
+            "mirror",
+            WRONG,
+            f"{folder} is no folder that can be read",
+            "correct STP_RAW_MIRROR or paths.mirror",
+        )
+    return Check("mirror", OK, str(folder))
