@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save
 from stp.page.units import with_unit
@@ -359,6 +358,7 @@ class _Page:
         # Units are in the heading of the variable too.
         has_room = len(with_unit(group.name, group.units)) * 0.05 < half + 0.15
         places = [x] if group.is_picture else [x, x + half + 0.25]
+        scales_of_bars = [errors] if group.is_picture else [values, errors]
         if not group.is_picture:
             bar = self.axes(places[0], y, half, 0.07)
             drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
@@ -370,6 +370,5 @@ class _Page:
         drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
         if not has_room:
             bar.set_xlabel("error")
-        if half < 1.2:
-            for axes in self.figure.axes[-len(places) :]:
-                axes.xaxis.set_major_locator(MaxNLocator(2))
+        for axes, scale in zip(self.figure.axes[-len(places) :], scales_of_bars, strict=True):
+            drawing.fit_ticks(axes, scale, half)
