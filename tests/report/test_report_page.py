@@ -437,7 +437,7 @@ def test_published_values_that_can_be_compared_come_first(browser: Browser) -> N
         "[...row.cells].map((cell) => cell.textContent))"
     )
     assert [bool(row[8]) for row in shown] == [False, False, True]
-    assert "synthetic bytes, demo protocol" in shown[2][8] and shown[2][6] == "–"
+    assert "synthetic data, demo protocol" in shown[2][8] and shown[2][6] == "–"
     choose(browser, "show", "compared")
     assert browser.run("return document.querySelectorAll('tbody tr').length") == 2
 
