@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = [
-    *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
+    *["core", "options", "tasks", "plan", "page", "data", "tracks", "models", "metrics"],
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
     *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],

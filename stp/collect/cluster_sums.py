@@ -26,6 +26,7 @@ from stp.plan.setting import Part, lead_range
 from stp.score.aggregate import Leads, values
 from stp.score.blocks import Blocks, summed
 from stp.score.conventions import find
+from stp.score.tables import CLUSTERS
 
 NO_SUMS = "no sums over clusters of clips"
 """Why a value cannot be tested: a distance between sets, or the store is not at hand."""
@@ -143,9 +144,12 @@ def read_sums(
         asked.setdefault(place.convention, []).append(place)
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
         folder = cell.folder(kind)
-        if not asked or folder is None or not (folder / "cluster_sums.parquet").is_file():
+        if not asked or folder is None or not (folder / "scores.parquet").is_file():
             continue
-        sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
+        has_sums = (folder / "cluster_sums.parquet").is_file()  # agreement of ratings has none
+        sums = CLUSTERS.empty_table()
+        if has_sums:
+            sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
         rows = _table(folder, "scores.parquet", conventions=sorted(asked))
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():

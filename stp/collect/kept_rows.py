@@ -22,7 +22,7 @@ class KeptRows:
     Attributes:
         view: its layout.
         file: name in the artefact.
-        has: attribute of a kind of sample (`stp.kinds.kind.Kind`) that says whether it has them.
+        has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has them.
         what: the file holds, for messages.
         of_data: the artefact is prepared data, not scores. Not all of them have the file, and rows
             have the fingerprint of the data in the place of the keys of a cell.

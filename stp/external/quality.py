@@ -43,7 +43,7 @@ from stp.opinions.regression import AFFINE
 from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
-from stp.score.predictions import spread
+from stp.score.samples import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
 
@@ -296,7 +296,9 @@ def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
     Raises:
         StpError: there is none.
     """
-    measures = [made for made in plan.cells if made.predictions and made.data.kind.video_features]
+    measures = [
+        made for made in plan.cells if made.predictions and made.data.kind.cores.video_features
+    ]
     names = sorted({made.cell.model for made in measures})
     if not names:
         raise StpError(

@@ -32,8 +32,8 @@ from stp.plan import weights as files
 from stp.plan.metric import Metric, Seen
 from stp.plan.strict import check, check_known, entries, read_yaml
 from stp.predict.agreement import Agreement
-from stp.score.predictions import ALL, Samples, There
-from stp.score.run import score
+from stp.score.samples import ALL, Samples, There
+from stp.score.scoring import score
 from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip
 
 METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd.predicted_only")

@@ -8,6 +8,7 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import Code, Sources
 from stp.core.project import place_of
 from stp.core.receipts import checksum
+from stp.plan import named_class
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
@@ -59,6 +60,11 @@ class CodeOfPlan:
             for name, model in config.models.items()
             if model.environment
         }
+        self._classes = {
+            entries_of("models", name)[0]: model.class_
+            for name, model in config.models.items()
+            if model.class_
+        }
 
     def of(self, *roots: str) -> Code:
         """Fingerprint the code that root modules can run.
@@ -92,8 +98,16 @@ class CodeOfPlan:
                     "conventions": self.config.metrics,
                 }
                 self._reads[entry] = self.checksums(known[kind][name].reads, f"{entry}: reads")
+                self._reads[entry] |= self._class(entry)
             found |= self._reads[entry]
         return found
+
+    def _class(self, entry: str) -> dict[str, str]:
+        """The package of a class that a model names, unless it is this one."""
+        named = self._classes.get(entry)
+        if named is None or named_class.is_ours(named):
+            return {}
+        return {named.partition(".")[0].partition(":")[0]: named_class.digest_of(named)}
 
     def environment(self, entries: Iterable[str]) -> dict[str, str]:
         """The variables of the environment that models declare, with their values.

@@ -151,7 +151,7 @@ def _check_kinds(
         known = [*model.variants, *model.grids]
         check_known(case.variant, known, f"variant of {name}", where)
     samples = datasets[tested_on].samples
-    if case.keep is not None and samples.rollout is None:
+    if case.keep is not None and samples.cores.rollout is None:
         raise StpError(
             f"{where}: keep {case.keep} of {name} on {tested_on}",
             expected=f"all forecasts of {model.kind} to be stored",
@@ -165,11 +165,11 @@ def _check_kinds(
         )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
-    protocols = dict(samples.protocols)
+    protocols = samples.protocols
     given = case.variant in model.variants and model.variants[case.variant].is_given
     for key, value, needed in (
         ("subset", case.subset, True),
-        ("train_subset", case.train_subset, model.fit in samples.train and not given),
+        ("train_subset", case.train_subset, model.fit in samples.fits and not given),
     ):
         if protocols and needed and value not in protocols:
             raise StpError(

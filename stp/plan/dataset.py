@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.kinds import kind as kinds
-from stp.kinds.kind import Kind
 from stp.plan.strict import Json, Module, Strict
+from stp.tasks import task as tasks
+from stp.tasks.task import Task
 
 
 class RawFile(Strict):
@@ -258,9 +258,9 @@ class Dataset(Strict):
     @model_validator(mode="before")
     @classmethod
     def _protocols_are_subsets(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind", "frames") in kinds.names():
-            protocols = kinds.find(given.get("kind", "frames")).protocols
-            subsets = {name: {"title": title} for name, title in protocols}
+        if isinstance(given, dict) and given.get("kind", "frames") in tasks.names():
+            protocols = tasks.find(given.get("kind", "frames")).protocols
+            subsets = {name: {"title": title} for name, title in protocols.items()}
             return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | given
         return given
 
@@ -280,14 +280,14 @@ class Dataset(Strict):
 
     @model_validator(mode="after")
     def _is_of_a_kind(self) -> Self:
-        if self.kind not in kinds.names():
-            known = " or ".join(kinds.names())
+        if self.kind not in tasks.names():
+            known = " or ".join(tasks.names())
             raise PydanticCustomError("kind", "a kind of sample: {known}", {"known": known})
-        if kinds.find(self.kind).has_shape and "shape" not in self.model_fields_set:
+        if tasks.find(self.kind).has_shape and "shape" not in self.model_fields_set:
             raise PydanticCustomError("missing", "a dataset of frames needs a shape")
         return self
 
     @property
-    def samples(self) -> Kind:
+    def samples(self) -> Task:
         """What its kind of sample needs of each stage."""
-        return kinds.find(self.kind)
+        return tasks.find(self.kind)

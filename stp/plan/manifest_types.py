@@ -18,7 +18,7 @@ class StoredCell:
 
     Attributes:
         key: identifies the cell.
-        kind: kind of sample of the test dataset, see `stp.kinds`.
+        kind: kind of sample of the test dataset, see `stp.tasks`.
         source: origin of the test bytes: official, sample, synthetic or own.
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
@@ -264,7 +264,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class KindFacts:
-    """Facts about a kind of sample for tables and the results store; see `stp.kinds.kind.Kind`."""
+    """Facts about a kind of sample for tables and the results store; see `stp.tasks.task.Task`."""
 
     names_training: bool
     counts_people: bool

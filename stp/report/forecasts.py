@@ -16,7 +16,6 @@ import pyarrow as pa
 from stp.collect.stored import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.kinds import kind as kinds
 from stp.plan.manifest import WHOSE, title_of, variable_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
@@ -39,6 +38,7 @@ from stp.report.shown import (
     VariableSheets,
 )
 from stp.score.tables import read_samples
+from stp.tasks import task as tasks
 
 SAMPLES = len(RULES)
 MEGABYTES = 4.0
@@ -160,7 +160,7 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
     groups: dict[tuple[str, str], list[StoredCell]] = {}
     tested: dict[tuple[str, str], str] = {}
     for cell in stored_cells(database):
-        if kinds.find(cell.kind).pictures != "strips":
+        if tasks.find(cell.kind).pictures != "strips":
             continue
         key = (cell.key.dimension, cell.key.case_name)
         groups.setdefault(key, []).append(cell)

@@ -29,6 +29,7 @@ from stp.core.project import place_of
 from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
 from stp.data.known_checksums import KnownChecksums
+from stp.plan import named_class
 from stp.plan.artefacts import IDENTITY, Artefact, Raw
 from stp.plan.cells import Plan
 from stp.run import failures
@@ -221,6 +222,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
             *job.runtime.get("raw_roots", ()),
             *job.runtime.get("weights", {}).values(),
             *(file.path for file in declared if Path(file.path).is_absolute()),
+            *map(str, named_class.package_of(artefact.recipe)),
         ],
         declared=[
             str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())

@@ -8,10 +8,11 @@ import importlib
 
 from stp.core import leaves
 from stp.core.errors import StpError
+from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 
-Convention = Metric | LearnedMetric | SetDistance
+Convention = Metric | LearnedMetric | SetDistance | Agreement
 ROOM = "stp.metrics"
 EVERY = "every"
 """The metric of all conventions of a module whose YAML alone tells them apart."""

@@ -20,8 +20,8 @@ from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, path_levels
-from stp.score.predictions import ALL, Samples, There
-from stp.score.run import score
+from stp.score.samples import ALL, Samples, There
+from stp.score.scoring import score
 from stp.tracks import densities, errors, prepared
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.tables import PREDICTIONS, error_table

@@ -278,7 +278,7 @@ def _draw(
     check_known(name, plan.config.datasets, "dataset", "stp show")
     samples = plan.recipes.samples(name)
     about = of_kind(samples)
-    if out is None and samples.is_surveyed and about.facts(plan, name) is not None:
+    if out is None and samples.has_scenarios and about.facts(plan, name) is not None:
         _, shared = about.describe(plan, name, leakage=True)
         assert shared is not None
         output.print_lines(

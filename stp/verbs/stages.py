@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say, say_wrote
 
 command = functools.partial(app.command, rich_help_panel="Stages")
 Targets = Annotated[
@@ -311,20 +311,20 @@ def render(
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reproduction(manifest, rows, out)
         workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and beside it .md, .tex and .html")
+        say_wrote(log, out, ", and beside it .md, .tex and .html")
     elif study is not None:
         from stp.render.tables import distortions
 
         distortions.render(study, manifest, out)
         workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and what belongs to it beside it")
+        say_wrote(log, out, ", and what belongs to it beside it")
     elif reliability:
         from stp.render.tables.reliability import render_reliability
 
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reliability(manifest, rows, out)
         workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and beside it .md, .png and .svg")
+        say_wrote(log, out, ", and beside it .md, .png and .svg")
     else:
         database = out.parent.parent / "results.duckdb"
         if not database.is_file():  # it is no output of the rule that collects
@@ -335,7 +335,7 @@ def render(
         for gap in gaps.glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
         remove(gaps)
-        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+        say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
 
 
 def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:

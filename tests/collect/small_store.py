@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.scores import SCORES
-from stp.kinds import kind as kinds
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
+from stp.tasks import task as tasks
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "predbench" / "published.csv"
 
@@ -34,7 +34,7 @@ def convention_facts(higher_is_better: bool | None = None, **about: Any) -> dict
 
 def kind_facts(name: str) -> dict[str, Any]:
     """What manifests say of a kind of sample."""
-    return vars(kind_facts_of(kinds.find(name)))
+    return vars(kind_facts_of(tasks.find(name)))
 
 
 def dataset_facts(**about: Any) -> dict[str, Any]:

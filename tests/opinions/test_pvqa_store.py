@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.metrics import opinion_rmse, plcc, srocc
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.agreement import Agreement
 from stp.opinions import quality
 from stp.opinions.prepared import OPINION_COLUMNS
 from stp.options.score import CELL_KEYS
@@ -179,14 +179,13 @@ def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path
 
 
 @pytest.mark.parametrize("metric", [srocc.signed, plcc.signed, opinion_rmse.points])
-def test_resamples_are_scored_as_if_videos_were_repeated(metric: SetDistance):
+def test_resamples_are_scored_as_if_videos_were_repeated(metric: Agreement):
     rng = np.random.default_rng(0)
     observed, predicted = rng.normal(size=(2, 12)).round(1)
     predicted[3] = predicted[4]
     counts = rng.multinomial(12, np.full(12, 1 / 12), 20)
-    assert metric.weighted is not None
     found = metric.weighted(observed, predicted, counts)
-    expected = [metric.distance(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
+    expected = [metric.value(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
     np.testing.assert_allclose(found, expected)
 
 
@@ -195,7 +194,7 @@ def test_intervals_over_videos_hold_the_value_of_many_videos(tmp_path: Path, dat
     rng = np.random.default_rng(1)
     slope = 0.6
     many = rng.normal(size=(2, 200_000))
-    truth = plcc.magnitude.distance(many[0], slope * many[0] + many[1])
+    truth = plcc.magnitude.value(many[0], slope * many[0] + many[1])
     inside = 0
     for _ in range(40):
         observed = rng.normal(size=60)

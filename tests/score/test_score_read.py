@@ -27,8 +27,8 @@ from stp.datasets.chaosbench.generator import Field
 from stp.plan.strict import in_order
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
-from stp.score.predictions import spread, wanted_samples
 from stp.score.read import kept_of, run
+from stp.score.samples import spread, wanted_samples
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
 SHAPE = [5, 5, 8]  # with the temperature of the land, which no centre forecasts

@@ -1,4 +1,4 @@
-"""Whatever depends on the kind of a sample asks an attribute of its `Kind`, in stp/kinds."""
+"""Whatever depends on the kind of a sample asks an attribute of its `Kind`, in stp/tasks."""
 
 import ast
 import re
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from stp.inspect.about import About
-from stp.kinds import kind as kinds
+from stp.tasks import task as tasks
 
 ROOT = Path(__file__).parents[1]
-NAMES = set(kinds.names())
+NAMES = set(tasks.names())
 SQL = re.compile(rf"\b\w+ *(?:=|!=|<>|IN\b) *\(? *'(?:{'|'.join({*NAMES, 'people'})})'")
 EACH = pytest.mark.parametrize("name", sorted(NAMES))
 
@@ -53,12 +53,12 @@ def rules(code: str) -> Iterator[str]:
 def test_nothing_outside_of_the_room_tells_kinds_apart() -> None:
     found = []
     for path in sorted((ROOT / "stp").rglob("*.py")):
-        if path.parent.name != "kinds":
+        if path.parent.name != "tasks":
             found += [(path.name, one) for one in branches(path.read_text(encoding="utf-8"))]
     for path in sorted((ROOT / "workflow").rglob("*")):
         if path.suffix == ".smk" or path.name == "Snakefile":
             found += [(path.name, one) for one in rules(path.read_text(encoding="utf-8"))]
-    assert found == [], "name what differs in stp/kinds/kind.py, and ask that"
+    assert found == [], "name what differs in stp/tasks/task.py, and ask that"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_the_search_finds_what_it_is_for(code: str) -> None:
 
 @EACH
 def test_what_describes_datasets_of_a_kind_has_all_functions(name: str) -> None:
-    module = import_module(kinds.find(name).inspect)
+    module = import_module(tasks.find(name).inspect)
     wanted = {name for name, one in vars(About).items() if callable(one) and name[0] != "_"}
     assert wanted and all(callable(getattr(module, function)) for function in wanted)
 
 
 @EACH
 def test_what_draws_prepared_data_of_a_kind_says_which_files_it_writes(name: str) -> None:
-    module = import_module(kinds.find(name).prepared_pictures)
+    module = import_module(tasks.find(name).prepared_pictures)
     assert callable(module.draw_prepared) and ".png" in module.FORMATS

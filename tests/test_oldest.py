@@ -1,0 +1,51 @@
+"""The oldest releases that pyproject.toml admits pass the contract tests of the rooms that use most
+of them, in an environment of their own.
+
+Golden numbers and fingerprints are compared under constraints.txt only. The tolerances here are
+those that the tests state: 1e-5 relative where a network of float32 is compared with a reference,
+and 1e-9 or less for float64.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TESTS = ("data", "metrics", "models", "collect", "test_store.py", "test_receipts.py")
+UNDER_CONSTRAINTS = {
+    "tests/models/test_models_initial_weights.py": "weights that a release of torch draws",
+}
+"""Tests of numbers that belong to the pinned releases, each with the reason."""
+PYTEST = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
+REFERENCES = ("scikit-image", "properscoring", "scores", "statsmodels")
+
+
+def run(*words: str | Path) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout[-20_000:]}\n{done.stderr[-5_000:]}"
+
+
+@pytest.mark.long(part="oldest")
+def test_contracts_hold_with_the_oldest_releases(tmp_path: Path) -> None:
+    uv = shutil.which("uv")
+    if uv is None:
+        pytest.skip("uv is not installed, which resolves the oldest releases: pip install uv")
+    python, pins = tmp_path / "bin" / "python", tmp_path / "oldest.txt"
+    run(uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, tmp_path)
+    run(
+        *(uv, "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
+        *("--python", python, "pyproject.toml", "-o", pins),
+    )
+    install = (uv, "pip", "install", "--quiet", "--python", python)
+    run(*install, "-r", pins, *PYTEST, *REFERENCES)
+    run(*install, "--no-deps", "-e", ".")
+    run(
+        *(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long"),
+        *(f"--ignore={path}" for path in UNDER_CONSTRAINTS),
+        *(f"tests/{name}" for name in TESTS),
+    )
