@@ -1,8 +1,9 @@
 """Options of your own data that mean nothing are found before anything runs."""
 
 from stp.core.errors import StpError
-from stp.kinds import kind as kinds
 from stp.plan.cells import Plan
+
+OWN_READER = "own.reader"
 
 
 def check(plan: Plan) -> None:
@@ -12,7 +13,6 @@ def check(plan: Plan) -> None:
         StpError: an option is unknown or has a value that means nothing, such as shares of more
             than 1, or axes with an unknown letter.
     """
-    own_reader = kinds.find("frames").own_reader
     given = {
         str(artefact.recipe["dataset"]): artefact.recipe["options"]
         for made in plan.cells
@@ -20,8 +20,7 @@ def check(plan: Plan) -> None:
         if artefact.stage == "prepare"
     }
     for name, options in given.items():
-        dataset = plan.config.datasets[name]
-        if dataset.kind == "frames" and dataset.reader == own_reader:
+        if plan.config.datasets[name].reader == OWN_READER:
             _check(name, options)
 
 
