@@ -96,6 +96,14 @@ def test_a_value_that_is_significantly_worse_is_never_marked_as_the_best() -> No
     assert _tested(Standing(3, 2, place=1), worse._replace(better=None), best=0).place == 1
 
 
+def test_distortions_are_no_rivals() -> None:
+    cell = cell_of()
+    cell = replace(cell, key=replace(cell.key, setting="horizon-10+intensity-1"))
+    rows = [row(m, {"MSE": entry("mse.pixel_mean", v)}) for m, v in {"a": 0.5, "b": 0.6}.items()]
+    study = replace(MANIFEST, cells=(cell,))
+    assert standings(study, rows, tested=False) == [{}, {}]
+
+
 def test_only_what_may_be_compared_is_ranked_together() -> None:
     """A distance of fewer clips is larger by itself; the best of many samples is better."""
     many = {"samples": 10, "statistic": "best_of_members", "best_of": 10}
