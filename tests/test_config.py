@@ -257,6 +257,24 @@ def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
     assert f"{path}: 'a$(id)b' is the name of a" in str(caught.value)
 
 
+def test_a_suite_is_a_folder(tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, folder)
+    file = folder / "suites" / "toys.yaml"
+    file.write_text("title: Toys\n")
+    with pytest.raises(StpError) as caught:
+        config.load(demo(), folder)
+    assert str(file) in caught.value.what
+    assert str(folder / "suites" / "toys" / "suite.yaml") in caught.value.expected
+
+
+def test_a_scale_without_a_suite_is_of_that_of_its_dimensions():
+    scale = people(["constant_velocity"])
+    del scale["suite"]
+    assert config.load(scale).scale.suite == "atlas"
+    assert config.load({"scale": "x", "dimensions": {}}).scale.suite == "predbench"
+
+
 @pytest.mark.parametrize(
     ("file", "at"),
     [

@@ -11,7 +11,7 @@ import pytest
 
 import stp.models
 from stp import cli
-from stp.core import fingerprint, leaves, project
+from stp.core import fingerprint, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
 from stp.models.create import create
@@ -179,7 +179,7 @@ def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
 
 def test_a_model_may_lie_in_the_folder_of_a_suite(tmp_path, monkeypatch):
     written(tmp_path, {"suites/nowcast/models/drift.py": MODEL})
-    monkeypatch.setattr(leaves, "own_modules", lambda: (tmp_path,))
+    monkeypatch.setattr(stp, "__path__", [*stp.__path__, str(tmp_path)])
     named = named_class.of_suite("stp.models", "drift")
     assert named == "stp.suites.nowcast.models.drift:Model"
     assert named_class.of_suite("stp.models", "simvp") is None

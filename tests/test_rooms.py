@@ -12,7 +12,7 @@ ROOMS = [
     *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
     *["render"],
     *["report", "profiling", "inspect", "export", "studies", "external", "upkeep"],
-    *["forecast", "verbs"],
+    *["forecast", "workflow", "verbs"],
     *["datasets", "suites"],
     *["cli", "job_client", "job_server", "__main__"],
 ]

@@ -24,6 +24,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import failures, runner
+from stp.run.restored import restore_receipts
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
@@ -93,9 +94,9 @@ def test_receipts_that_snakemake_deleted_are_put_back(prepared):
     receipt = prepared.store / prepared.data("enso").receipt
     before = receipt.read_bytes()
     receipt.unlink()
-    assert runner.restore_receipts(prepared) == 1
+    assert restore_receipts(prepared) == 1
     assert receipt.read_bytes() == before
-    assert runner.restore_receipts(prepared) == 0
+    assert restore_receipts(prepared) == 0
 
 
 def test_an_artefact_has_at_most_a_hundred_files(prepared):

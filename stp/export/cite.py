@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stp.collect.query import answer
 from stp.core.errors import StpError, nearest
-from stp.export.references import Reference, bibtex, load, text
+from stp.export.references import Reference, bibtex, load_all, text
 from stp.plan import config as configuration
 from stp.plan.suite import read_suites
 
@@ -147,7 +147,7 @@ def of_names(names: Sequence[str]) -> list[Citation]:
 
 
 def _cited(subjects: Iterable[Subject]) -> list[Citation]:
-    references = load()
+    references = load_all()
     return [Citation(subject, _works(subject, references)) for subject in subjects]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from stp.core.errors import StpError
+from stp.core.fingerprint import digest
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.equal_seeds import counted_once
@@ -66,6 +67,17 @@ def load_manifest(path: Path) -> Manifest:
             )
     cells = tuple(noted(cell) for cell in judged(manifest))
     return replace(manifest, cells=counted_once(cells))
+
+
+def manifest_digest(path: Path) -> str:
+    """A digest of a manifest, wherever the published values lie: it has their checksum.
+
+    Raises:
+        OSError, ValueError: there is no such file, or it is not JSON.
+    """
+    content = json.loads(path.read_bytes())
+    content.pop("published", None)
+    return digest(content)
 
 
 def manifest_text(manifest: Manifest) -> str:

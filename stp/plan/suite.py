@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, PrivateAttr
 
@@ -121,7 +121,7 @@ class FactSource(Strict):
     page: FactPage = FactPage()
 
 
-class FurtherTable(Strict):
+class NamedTable(Strict):
     """A table besides those of the dimensions.
 
     Attributes:
@@ -133,19 +133,62 @@ class FurtherTable(Strict):
     printed: str = ""
 
 
-class SuiteTable(FurtherTable):
-    """A table of the suite, whatever its dimensions.
+class MadeTable(NamedTable):
+    """A table that a module of its name makes.
 
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
+    """
+
+    drawn: bool = False
+    reads: tuple[str, ...] = ()
+    study: str | None = None
+
+
+class FurtherTable(MadeTable):
+    """A table that is made from the rows of a dimension.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
+        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
+            cells of `printed` tables of what was reproduced.
+    """
+
+    demands: Literal["seeds", "printed"] | None = None
+
+
+class SuiteTable(MadeTable):
+    """A table of the suite, whatever its dimensions: of the results store, unless it says more.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
         facts: where its rows come from, if they are facts that the paper prints.
+        measured: whether speeds are measured for it on this machine, so that it is made on demand
+            only.
     """
 
     facts: FactSource | None = None
+    measured: bool = False
+
+    @property
+    def from_store(self) -> bool:
+        """Whether it is made from the results store."""
+        return self.facts is None and self.study is None and not self.measured
 
 
-class ViewTable(FurtherTable):
+class ViewTable(NamedTable):
     """A table that is a view of the results store.
 
     Attributes:
@@ -258,10 +301,10 @@ class Suite(Strict):
         """The files of its findings, in their order."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
-    def all_tables(self) -> dict[str, FurtherTable]:
+    def all_tables(self) -> dict[str, NamedTable]:
         """All tables, those of the dimensions first: what is in each, and where it is printed."""
-        found = {
-            name: FurtherTable(about=of.about, printed=of.printed)
+        found: dict[str, NamedTable] = {
+            name: NamedTable(about=of.about, printed=of.printed)
             for name, of in self.dimensions.items()
         }
         for of in self.dimensions.values():
@@ -294,6 +337,14 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                     remedy="rename one of the two",
                 )
     return suites
+
+
+OF_ALL = {
+    "convention_effects": SuiteTable(
+        about="how far the choice of a convention moves ranks", printed="none"
+    )
+}
+"""Tables of every suite."""
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:

@@ -180,7 +180,7 @@ def render(store: SmallStore) -> Path:
     manifest, rows = store.write(), store.folder / "short_term.parquet"
     collect(manifest, rows)
     out = store.folder / "tables" / "reliability.csv"
-    render_reliability(manifest, rows, out)
+    render_reliability(manifest, out, rows)
     return out
 
 
@@ -352,7 +352,7 @@ def test_a_missing_run_is_named(store: SmallStore) -> None:
     add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
     manifest = store.write()
     with pytest.raises(StpError, match=r"variant released.*seed 3: no rows") as caught:
-        render_reliability(manifest, rows, store.folder / "tables" / "reliability.csv")
+        render_reliability(manifest, store.folder / "tables" / "reliability.csv", rows)
     assert "the scores of all 8 runs" in caught.value.expected
     assert not (store.folder / "tables").exists()
 
@@ -373,5 +373,5 @@ def test_rows_that_cannot_be_read_are_named(store: SmallStore, damage: str) -> N
     if damage == "not parquet":
         rows.write_text("no")
     with pytest.raises(StpError, match=r"short_term.parquet") as caught:
-        render_reliability(store.write(), rows, store.folder / "tables" / "reliability.csv")
+        render_reliability(store.write(), store.folder / "tables" / "reliability.csv", rows)
     assert caught.value.expected and caught.value.remedy

@@ -20,6 +20,7 @@ from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
 from stp.render.tables.reproduction import render_reproduction
+from stp.run.results import rows_of
 
 ROOT = Path(__file__).parents[2]
 PAPER = config.load(ROOT / "config" / "paper.yaml")
@@ -52,7 +53,7 @@ def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
     manifest, out = store.write(), store.folder / "results/tables/reproduction.csv"
     collected = store.folder / "results/collected/short_term.parquet"
     collect(manifest, collected)
-    render_reproduction(manifest, collected, out)
+    render_reproduction(manifest, out, collected)
     with out.open(newline="") as lines:
         return {
             (line["dataset"], line["model"], line["metric"]): line for line in csv.DictReader(lines)
@@ -244,10 +245,13 @@ def test_a_table_that_is_not_printed_is_refused(tmp_path):
 
 def test_the_verb(store):
     add(store, "convlstm", "moving_mnist", VIDEO)
-    manifest, results = store.write(), store.folder / "results"
-    collect(manifest, results / "collected" / f"{manifest.stem}.parquet")
+    results = store.folder / "results"
+    manifest = results / "plan" / "short_term.json"
+    manifest.parent.mkdir(parents=True)
+    store.write().rename(manifest)
+    collect(manifest, rows_of(manifest))
     out = results / "tables" / "reproduction.csv"
-    command = ["render", str(manifest), "--reproduction", "--out", str(out)]
+    command = ["render", str(manifest), "--study", "reproduction", "--out", str(out)]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert done.exit_code == 0
     assert {path.suffix for path in out.parent.glob("[a-z]*")} == {".csv", ".md", ".tex", ".html"}

@@ -276,6 +276,15 @@ def _difference(relative: float) -> str:
     return f"{100 * relative:.3g} %" if relative < 1 else f"{100 * relative:.0f} %"
 
 
+def page(database: Path) -> Grid:
+    """The table for people, as `stp table` shows it.
+
+    Raises:
+        StpError: see `read`.
+    """
+    return grid(*read(database))
+
+
 def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:
     """The effect of conventions for people: a row for each metric, then a section for each.
 

@@ -15,6 +15,7 @@ from stp.render.direction import Direction, heading
 from stp.render.tables.repeated import PAPER_P, PAPER_STD, meaning
 from stp.render.tables.strip_plot import strip_plot
 from stp.render.tables.study import Column, Study, read_studies
+from stp.run.results import rows_of
 
 HEADER = (
     "source",
@@ -36,21 +37,21 @@ HEADER = (
 """Columns of the CSV: one line per run and per statistic of each metric."""
 
 
-def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
+def render_reliability(manifest: Path, out: Path, collected: Path | None = None) -> None:
     """Write ``<name>.csv``, and beside it the same to read, and a plot.
 
     To read are ``<name>.md``, ``.tex`` and ``.html``; the plot is ``<name>.png`` and ``.svg``.
 
     Args:
         manifest: the cells of the runs.
-        collected: their scores, collected from the same manifest.
         out: path of the CSV file.
+        collected: their scores, collected from the same manifest; those of a run unless given.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
             missing; nothing is written.
     """
-    plan, studies = read_studies(manifest, collected)
+    plan, studies = read_studies(manifest, collected or rows_of(manifest))
     pages = texts(_grid(plan, studies, out.stem), out.parent)
     with ExitStack() as stack:
         # The stack unwinds from the last entry to the first: the CSV stands for all.

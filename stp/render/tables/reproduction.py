@@ -19,6 +19,7 @@ from stp.plan.setting import read_shown
 from stp.render.direction import Direction, heading
 from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_in_table, read_printed
 from stp.render.tables.rows import Entry, Overall, Row, gaps, make_rows, overall
+from stp.run.results import rows_of
 
 TABLE = "reproduction"
 HEADER = (
@@ -77,20 +78,20 @@ class Reproduced:
     lines: list[Line]
 
 
-def render_reproduction(manifest: Path, collected: Path, out: Path) -> None:
+def render_reproduction(manifest: Path, out: Path, collected: Path | None = None) -> None:
     """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
 
     Args:
         manifest: the cells of the short-term table.
-        collected: their scores, collected from the same manifest.
         out: path of the CSV file.
+        collected: their scores, collected from the same manifest; those of a run unless given.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
             lacks a value that it should have; nothing is written.
     """
     plan = load_manifest(manifest)
-    tables = read_tables(plan, collected, manifest)
+    tables = read_tables(plan, collected or rows_of(manifest), manifest)
     write_all({out: _csv(plan, tables), **texts(_grid(plan, tables, out.stem), out.parent)})
 
 
