@@ -133,7 +133,9 @@ def of_names(names: Sequence[str]) -> list[Citation]:
     for name, metric in config.metrics.items():
         known[name] = Subject("metric", name, metric.title)
         for choice in metric.conventions:
-            known[f"{name}.{choice}"] = Subject("metric", f"{name}.{choice}", metric.title)
+            known[f"{name}.{choice}"] = Subject(
+                "metric", f"{name}.{choice}", metric.title_of(choice)
+            )
     for name in names:
         if name not in known:
             raise StpError(

@@ -145,6 +145,7 @@ def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
 
 
 def _unit(scores: Scores, case: str, column: str) -> str:
-    unit = scores.plan.conventions[scores.columns(case)[column]].unit
+    shown = scores.columns(case)[column]
+    unit = shown.unit or scores.plan.conventions[shown.convention].unit
     # Other texts say that it depends on the variable.
     return "" if unit == "1" or " " in unit else unit
