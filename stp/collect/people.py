@@ -24,8 +24,9 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
         path = folder / RUNTIME
         receipt = require_receipt(folder)
         made = receipt.provenance
-        with reading(path, "how long a scenario took, by the number of its people"):
-            for row in read_table(path).to_pylist():
+        expected = "how long a scenario took, by the number of its people"
+        with reading(path, expected):
+            for row in read_table(path, expected=expected).to_pylist():
                 yield RuntimeRow(
                     **vars(cell.key),
                     **{name: getattr(cell, name) for name in ("source", "release", "protocol")},

@@ -37,7 +37,9 @@ def read_table(
             column is of another type.
     """
     names = columns.names if isinstance(columns, pa.Schema) else columns
-    with reading(path, expected or f"columns {', '.join(names or [])}", remedy):
+    if not expected and names:
+        expected = f"columns {', '.join(names)}"
+    with reading(path, expected, remedy):
         # pq.read_table would import pandas, half a second of every build of the results store.
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             lacking = [name for name in names or () if name not in file.schema_arrow.names]

@@ -53,8 +53,9 @@ def read(folder: Path) -> Features:
         ArtefactError: the file is missing or damaged.
     """
     path = Path(folder) / FEATURES
-    with reading(path, "features of clips"):
-        table = read_table(path, ["features"])
+    expected = "features of clips"
+    with reading(path, expected):
+        table = read_table(path, ["features"], expected=expected)
         column = table["features"].combine_chunks()
         values = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
         reason = (table.schema.metadata or {}).get(b"reason", b"").decode()

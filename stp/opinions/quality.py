@@ -26,7 +26,8 @@ def read(folder: Path) -> tuple[pa.Table, str]:
         ArtefactError: the file is missing or damaged.
     """
     path = Path(folder) / QUALITY
-    with reading(path, f"columns {', '.join(QUALITY_COLUMNS.names)}"):
-        table = read_table(path)
+    expected = f"columns {', '.join(QUALITY_COLUMNS.names)}"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[b"about"])
         return table.replace_schema_metadata().cast(QUALITY_COLUMNS), str(about["reason"])

@@ -77,8 +77,9 @@ def read(folder: Path, videos: Sequence[str], wanted: Sequence[str]) -> Seen:
             expected=f"some of {', '.join(PARTS)}",
             remedy="correct the parts of the measure in its configuration",
         )
-    with reading(path, "what a network has seen of all videos"):
-        table = read_table(path, ["video", *wanted])
+    expected = "what a network has seen of all videos"
+    with reading(path, expected):
+        table = read_table(path, ["video", *wanted], expected=expected)
         parts = {}
         for name in wanted:
             column = table[name].combine_chunks()

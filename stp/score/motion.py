@@ -156,8 +156,9 @@ def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
         StpError: the predictions do not say how.
     """
     path = folder / PREDICTIONS
-    with reading(path, "predictions that say how their scenarios were cut"):
-        cut = json.loads((read_schema(path).metadata or {})[b"cut"])
+    expected = "predictions that say how their scenarios were cut"
+    with reading(path, expected):
+        cut = json.loads((read_schema(path, expected=expected).metadata or {})[b"cut"])
         given = cut["split"], cut.get("observe", cut["context"]), cut["lead_times"]
     return place.scenarios("test", *given, fewest=cut.get("people"))
 
@@ -188,8 +189,9 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         StpError: the file is damaged, or holds other scenarios, people or lead times.
     """
     path = folder / PREDICTIONS
-    with reading(path, "predictions: scenario, person, lead, sample, x, y"):
-        table = read_table(path)
+    expected = "predictions: scenario, person, lead, sample, x, y"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]

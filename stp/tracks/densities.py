@@ -211,8 +211,9 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
         path = folder / name
         if path.is_file():
             try:
-                with reading(path, "densities of positions, as stp.tracks.densities writes them"):
-                    return of_rows(read_table(path), scenarios)
+                expected = "densities of positions, as stp.tracks.densities writes them"
+                with reading(path, expected):
+                    return of_rows(read_table(path, expected=expected), scenarios)
             except _WrongError as wrong:
                 raise ArtefactError(path, str(wrong), expected=wrong.expected) from None
     return None

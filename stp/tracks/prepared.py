@@ -194,7 +194,7 @@ def _read(path: Path, made: Callable[[pa.Table], T], expected: str) -> T | None:
     if not path.is_file():
         return None
     with reading(path, expected):
-        return made(read_table(path))
+        return made(read_table(path, expected=expected))
 
 
 def _positions(table: pa.Table) -> np.ndarray:

@@ -65,8 +65,9 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
     Raises:
         StpError: the file is missing or damaged.
     """
-    with reading(path, "tracks: frame, person, x and y, with step and dt"):
-        table = read_table(path)
+    expected = "tracks: frame, person, x and y, with step and dt"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[ABOUT])
         x, y = (table[name].to_numpy() for name in ("x", "y"))
         frame, person = table["frame"].to_numpy(), table["person"].to_numpy()

@@ -230,7 +230,7 @@ def test_a_damaged_prediction_leaves_a_gap(people, compared, tmp_path):
     (cells,) = evaluations(manifest.cells).values()
     cells[1] = replace(cells[1], predictions=str(tmp_path))
     found = compare(cells, manifest.names, lenient=True)
-    assert list(found.predicted) == LABELS[:1] and "cannot be read" in found.absent[LABELS[1]]
+    assert list(found.predicted) == LABELS[:1] and "missing" in found.absent[LABELS[1]]
     with pytest.raises(StpError):
         compare(cells, manifest.names)
 

@@ -15,10 +15,10 @@ datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at sc
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -71,26 +71,21 @@ class BridgeOptions:
     """
 
     layout: Literal["raw", "rlds"] = "raw"
-    spans: dict[str, int] = field(default_factory=lambda: {"extrapolation": 32, "robustness": 36})
+    spans: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"extrapolation": 32, "robustness": 36}
+    )
     require_all: bool = True
-    episodes: dict[str, int] = field(default_factory=lambda: {"val": 5, "test": 5})
+    episodes: dict[str, PositiveInt] = field(default_factory=lambda: {"val": 5, "test": 5})
     seed: NonNegativeInt = 0
-    cameras: tuple[int, ...] = (0, 1, 2, 3)
+    cameras: tuple[Annotated[int, Field(ge=0, le=3)], ...] = (0, 1, 2, 3)
 
     def __post_init__(self) -> None:
-        ok = isinstance(self.spans, dict) and set(self.spans) <= set(LISTS) - set(SPLITS)
-        ok = ok and all(whole(n, 1) for n in self.spans.values())
+        ok = set(self.spans) <= set(LISTS) - set(SPLITS)
         require(ok, "spans", self.spans, f"frames for some of {', '.join([*LISTS][3:])}")
-        ok = isinstance(self.episodes, dict) and set(self.episodes) == {"val", "test"}
-        ok = ok and all(whole(n, 1) for n in self.episodes.values())
+        ok = set(self.episodes) == {"val", "test"}
         require(ok, "episodes", self.episodes, "{val: n, test: n}")
-        ok = isinstance(self.cameras, tuple) and all(whole(k, 0, 3) for k in self.cameras)
-        require(
-            ok and bool(self.cameras) and len(set(self.cameras)) == len(self.cameras),
-            "cameras",
-            self.cameras,
-            "some of 0, 1, 2, 3",
-        )
+        ok = bool(self.cameras) and len(set(self.cameras)) == len(self.cameras)
+        require(ok, "cameras", self.cameras, "some of 0, 1, 2, 3, each once")
 
 
 class View(NamedTuple):

@@ -24,7 +24,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.caltech.norpix import Frame, find_frames, read_header, read_jpeg
-from stp.prepare.driving import Drive, check_times, cut, make_pieces, require_size, write_times
+from stp.prepare.driving import Drive, Size, check_times, cut, make_pieces, write_times
 from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import PIXELS, attributes, write_index
@@ -53,13 +53,12 @@ class CaltechOptions:
     sets: tuple[int, ...] = (6, 7, 8, 9, 10)
     every: PositiveInt = 3
     stride: PositiveInt = 20
-    resize: tuple[int, int] = (128, 171)
+    resize: Size = (128, 171)
     check_times: bool = True
 
     def __post_init__(self) -> None:
         ok = bool(self.sets) and all(whole(n, 0, 10) for n in self.sets)
         require(ok, "sets", self.sets, "some of 0..10")
-        require_size("resize", self.resize)
 
 
 def run(job: Job) -> Extras:

@@ -18,11 +18,11 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import PositiveInt
+from pydantic import NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys, require
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
@@ -47,18 +47,14 @@ class CityscapesOptions:
             each training and validation snippet: windows of 7 frames (2 -> 5) start every 10.
     """
 
-    snippets: dict[str, int] | None = field(
+    snippets: dict[str, NonNegativeInt] | None = field(
         default_factory=lambda: {"train": 2975, "val": 500, "test": 1525}
     )
     stride: PositiveInt = 10
 
     def __post_init__(self) -> None:
         if self.snippets is not None:
-            ok = isinstance(self.snippets, dict)
-            require(ok, "snippets", self.snippets, "numbers by split, or null")
             check_keys("snippets", self.snippets, SPLITS)
-            for split, number in self.snippets.items():
-                require(whole(number, 0), f"snippets.{split}", number, "a whole number")
 
 
 class Snippet(NamedTuple):

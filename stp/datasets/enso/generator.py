@@ -29,7 +29,7 @@ from scipy import ndimage, signal
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, number, require
+from stp.core.options import build, require
 
 LAT = np.arange(-55.0, 61.0, 5.0)
 LON = np.arange(0.0, 360.0, 5.0)
@@ -64,9 +64,7 @@ class EnsoOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = isinstance(self.damping, tuple) and len(self.damping) == 2
-        ok = ok and all(number(g) for g in self.damping)
-        ok = ok and 0 < self.damping[0] <= self.damping[1] < 0.25
+        ok = 0 < self.damping[0] <= self.damping[1] < 0.25
         require(ok, "damping", self.damping, "lowest and highest, between 0 and 0.25")
         if self.cmip6_models + self.cmip5_models == 0:
             raise StpError(

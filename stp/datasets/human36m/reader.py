@@ -64,8 +64,7 @@ class Human36mOptions:
 
     def __post_init__(self) -> None:
         if self.strict is not None:
-            ok = isinstance(self.strict, dict) and set(self.strict) == set(SPLITS)
-            ok = ok and all(isinstance(actors, list) for actors in self.strict.values())
+            ok = set(self.strict) == set(SPLITS)
             require(ok, "strict", self.strict, "{train: [], val: [], test: []}, or null")
             dealt = [actor for actors in self.strict.values() for actor in actors]
             ok = len(dealt) == len(set(dealt))

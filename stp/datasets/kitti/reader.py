@@ -30,12 +30,12 @@ from stp.prepare.driving import (
     RECORDING,
     WITHOUT_GAPS,
     Drive,
+    Size,
     check_times,
     count_gaps,
     cut,
     make_pieces,
     require_clusters,
-    require_size,
     write_times,
 )
 from stp.prepare.frames import write_frames
@@ -70,7 +70,7 @@ class KittiOptions:
     """
 
     layout: Literal["raw", "odometry"] = "raw"
-    resize: tuple[int, int] = (128, 424)
+    resize: Size = (128, 424)
     strides: dict[str, int] = field(default_factory=lambda: {"train": 4, "val": 1, "test": 1})
     gap_s: PositiveFloat = 0.25
     folder: str = "kitti/odometry_seq1/image_0"
@@ -78,7 +78,6 @@ class KittiOptions:
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
-        require_size("resize", self.resize)
         check_keys("strides", self.strides, SPLITS)
         for split in SPLITS:
             stride = self.strides.get(split)

@@ -19,7 +19,7 @@ from scipy import ndimage
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, number, require
+from stp.core.options import build, require
 
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
 _WIDTH, _HEIGHT, _FPS = 160, 120, 25
@@ -66,12 +66,10 @@ class KthOptions:
             ("scenarios", range(1, 5)),
         ):
             chosen = getattr(self, key)
-            ok = isinstance(chosen, tuple) and bool(chosen) and len(set(chosen)) == len(chosen)
+            ok = bool(chosen) and len(set(chosen)) == len(chosen)
             ok = ok and set(chosen) <= set(allowed)
             require(ok, key, chosen, f"different members of {', '.join(map(str, allowed))}")
-        ok = isinstance(self.lawn, tuple) and len(self.lawn) == 2
-        ok = ok and all(number(grey) for grey in self.lawn)
-        ok = ok and 0 <= self.lawn[0] <= self.lawn[1] <= 255
+        ok = 0 <= self.lawn[0] <= self.lawn[1] <= 255
         require(ok, "lawn", self.lawn, "lowest and highest grey, from 0 to 255")
         if self.frames < self.sequences:
             raise StpError(

@@ -27,17 +27,17 @@ from pydantic import PositiveFloat, PositiveInt
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
     RECORDING,
     Drive,
+    Size,
     check_times,
     count_gaps,
     cut,
     make_pieces,
     require_clusters,
-    require_size,
     write_times,
 )
 from stp.prepare.frames import write_frames
@@ -74,17 +74,17 @@ class NuscenesOptions:
             intervals), or blocks of it such as block-60s.
     """
 
-    resize: tuple[int, int] = (128, 228)
+    resize: Size = (128, 228)
     released_crop: bool = False
     stride: PositiveInt = 4
-    subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 40, "robustness": 60})
+    subsets: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"extrapolation": 40, "robustness": 60}
+    )
     gap_s: PositiveFloat = 1.0
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
-        require_size("resize", self.resize)
-        ok = isinstance(self.subsets, dict) and all(whole(n, 1) for n in self.subsets.values())
-        ok = ok and not set(self.subsets) & {*SPLITS, "without_gaps"}
+        ok = not set(self.subsets) & {*SPLITS, "without_gaps"}
         require(ok, "subsets", self.subsets, "{name: frames}")
         require_clusters(self.clusters)
 

@@ -19,7 +19,7 @@ from pydantic import PositiveInt
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
@@ -53,14 +53,9 @@ class Traffic4CastOptions:
         require_all: whether every file that the lists name must be there.
     """
 
-    grid: tuple[int, int] = (495, 436)
+    grid: tuple[PositiveInt, PositiveInt] = (495, 436)
     stride: PositiveInt = 10
     require_all: bool = True
-
-    def __post_init__(self) -> None:
-        ok = isinstance(self.grid, tuple) and len(self.grid) == 2
-        ok = ok and all(whole(n, 1) for n in self.grid)
-        require(ok, "grid", self.grid, "[rows, columns]")
 
 
 class Day(NamedTuple):

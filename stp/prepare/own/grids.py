@@ -72,7 +72,7 @@ class GridOptions(Common):
     missing: Any = None
     fill: float | None = None
     gaps: Literal["error", "cut"] = "error"
-    cycle: str | None = None
+    cycle: Literal["year", "day", "day_of_year"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,11 +81,7 @@ class GridOptions(Common):
             require(ok, f"variables.{name}", levels, "numbers")
         names = self.channels()
         require(len(set(names)) == len(names), "variables", names, "every channel once")
-        ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
-        require(bool(ok), "fill", self.fill, "a number")
         marks_of(self.missing)
-        known = (None, "year", "day", "day_of_year")
-        require(self.cycle in known, "cycle", self.cycle, "year, day or day_of_year")
 
     @property
     def levels(self) -> dict[str, list[Any]]:
