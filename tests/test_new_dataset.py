@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
+from stp.inspect import own_options
 from stp.inspect.new_dataset import (
     FIELD_METRICS,
     PIXEL_METRICS,
@@ -32,10 +33,14 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
 from stp.plan.model import Size
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER, in_order
+from stp.prepare.own.reader import KINDS, build_options
+from stp.prepare.own.splits import cut, deal
 from stp.profiling.size import size
 from stp.render.pictures.prepared import units_of
 from stp.run import runner
+from stp.run.costs import brief
+from stp.run.costs.estimate import Costs
 from stp.run.costs.work import forecast_gmacs
 
 
@@ -193,6 +198,66 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
+
+
+def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path):
+    """The edit is made, and gives them."""
+    (tmp_path / "few").mkdir()
+    for i in range(4):
+        np.save(tmp_path / "few" / f"{i}.npy", np.full((400, 8, 8), i, np.uint8))
+    draft = inspect(tmp_path / "few")
+    assert draft.clusters["test"] < 10 and draft.more_clusters
+    text = dataset_text(draft)
+    assert f"# To get them, change: {draft.more_clusters}" in text
+    changed = yaml.safe_load("{" + draft.more_clusters.partition(" (")[0] + "}")
+    assert changed["splits"]["by"] == "time"
+    raw = Files(draft.root, [f"few/{i}.npy" for i in range(4)])
+    options = build_options(in_order({"kind": "arrays", **draft.options, **changed}))
+    found = KINDS["arrays"].raw_contents(raw, options, tuple(draft.shape), tmp_path)
+    span = draft.context + draft.horizon
+    clips = cut(found, deal(found, options, lambda name: []), options, span)
+    assert len({clip.cluster for clip in clips if clip.split == "test"}) >= 10
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [({"axes": "NTXY"}, "axes is 'NTXY'"), ({"shares": 0.9}, "splits is"), ({"kid": 1}, "kid")],
+)
+def test_a_mistake_in_own_options_is_found_by_the_plan(facts, tmp_path, wrong, where):
+    path, planned = drafted(facts, tmp_path)
+    own_options.check(planned())
+    written = yaml.safe_load(path.read_text())
+    if share := wrong.pop("shares", None):
+        written["prepare"]["splits"]["test"] = share
+    written["prepare"] |= wrong
+    path.write_text(yaml.safe_dump(written, sort_keys=False))
+    with pytest.raises(StpError, match="dataset bars, prepare") as error:
+        own_options.check(planned())
+    assert where in str(error.value)
+
+
+def test_estimates_of_uncounted_data_are_guesses_until_prepare_counted(facts, tmp_path):
+    path, planned = drafted(facts, tmp_path)
+    written = yaml.safe_load(path.read_text())
+    counts = written.pop("counts")
+    path.write_text(yaml.safe_dump(written, sort_keys=False))
+    guess = "a guess: nobody has counted the clips of bars"
+    assert guess in "".join(brief.lines(planned(), "short_term", 2))
+    plan = planned()
+    runner.fetch(plan, plan.raw("bars"))
+    runner.make(plan, plan.data("bars"))
+    known = Costs(planned()).workload.facts.clips(plan.data("bars"))
+    assert known.value == {split: counts[split] for split in ("train", "val", "test")}
+    assert guess not in "".join(brief.lines(planned(), "short_term", 2))
+
+
+def drafted(facts, tmp_path):
+    """The YAML of a drafted dataset `bars`, and what makes the plan of its scale."""
+    make_npy(tmp_path / "data")
+    list(new_dataset(tmp_path / "data" / "bars.npy", None, facts))
+    scale = yaml.safe_load((facts / "bars.yaml").read_text())
+    scale["dimensions"]["short_term"]["models"] = ["persistence"]
+    return facts / "datasets" / "bars.yaml", lambda: Plan(config.load(scale, facts))
 
 
 def test_a_draft_says_that_frames_are_not_resampled(tmp_path):

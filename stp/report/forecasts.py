@@ -40,7 +40,7 @@ from stp.score.tables import read_samples
 from stp.tasks import task as tasks
 
 SAMPLES = len(RULES)
-MEGABYTES = 25.0
+MEGABYTES = 4.0
 Pieces = dict[str, object]
 """What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
 
@@ -210,7 +210,7 @@ def _evaluation(
         wanted = list(shown.values())
         scores = _scores(evaluation, case, [one.number for one in wanted])
     except StpError as error:
-        return replace(entry, gap=str(error).replace(root, "")), []
+        return replace(entry, gap=error.what.replace(root, "")), []
     scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
     fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
     if fitting is None:

@@ -234,7 +234,7 @@ def test_files_repeat_byte_for_byte_and_say_whose_numbers_they_are(tmp_path: Pat
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     text = (tmp_path / "one.svg").read_text()
-    assert "short term: synthetic bytes, demo protocol: not comparable" in text
+    assert "short term: synthetic data, demo protocol: not comparable" in text
 
 
 def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
     store.column("kth", "SSIM", "ssim.range2", **SSIM)
     store.scored("persistence", "kth", {"ssim.range2": 0.5}, leaky=True)
     assert read(*store.results()).about() == (
-        "short term: synthetic bytes, demo protocol: not comparable with published values, "
+        "short term: synthetic data, demo protocol: not comparable with published values, "
         "test samples overlap with training data"
     )
 

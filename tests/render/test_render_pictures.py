@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ from stp.page.figure_style import Style
 from stp.plan.manifest import load_manifest
 from stp.plan.manifest_types import ConventionFacts
 from stp.prepare.output import write_coordinate
+from stp.render.pictures import drawing, movies, strips
 from stp.render.pictures import movie_files as movie
-from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
 from stp.render.pictures.forecasts import Kept, SampleForecasts, compare
 from stp.render.pictures.ranked import ranked
+from stp.render.pictures.sheet import Group, Scale
 from stp.suites.chaosbench.figures import detail
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
@@ -273,7 +275,7 @@ def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: 
     with strips.paper_size():
         text = texts(strips.draw(shown))
     assert "+3 +18 h" in text and "z500 [m² s⁻²]" in text
-    assert "Synthetic bytes, demo protocol: not comparable with published values." in text
+    assert "Synthetic data, demo protocol: not comparable with published values." in text
     only = compare(store.manifest(*variables), "kth", "4", variable="z500")
     assert [v.name for v in only.variables] == ["z500"]
 
@@ -575,3 +577,21 @@ def test_colours_of_errors_begin_with_white() -> None:
     assert matplotlib.colors.to_hex(colours(0.0)) == "#ffffff"
     grey = np.array([0.3, 0.6, 0.1]) @ colours(np.linspace(0, 1, 20))[:, :3].T
     assert (np.diff(grey) < 0).all(), "more is darker"
+
+
+@pytest.mark.parametrize("width", [0.5, 0.8, 1.6])
+@pytest.mark.parametrize("ends", [(47_500.0, 56_800.0), (0.0, 1.0), (-0.012, 0.012)])
+def test_numbers_below_a_colour_bar_do_not_touch(width: float, ends: tuple[float, float]) -> None:
+    figure = drawing.new_figure(2, 1)
+    axes = figure.add_axes((0.1, 0.5, width / 2, 0.1))
+    scale = Scale(*ends, "viridis", "both")
+    drawing.colour_bar(figure, axes, Group("z500", "m", False, []), scale, lying=True, size=6)
+    drawing.fit_ticks(axes, scale, width)
+    figure.draw_without_rendering()
+    boxes = [
+        label.get_window_extent()
+        for label in axes.get_xticklabels()
+        if label.get_text() and ends[0] <= label.get_position()[0] <= ends[1]
+    ]
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(sorted(boxes, key=lambda b: b.x0)))

@@ -22,6 +22,7 @@ from stp.plan.manifest import (
     over_leads,
     title_of,
 )
+from stp.render.data_units import unit_of_value
 from stp.render.direction import Direction, heading
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
@@ -97,6 +98,19 @@ class Scores:
     def heading(self, case: str, column: str) -> str:
         """The column's name, with a sign that points to better."""
         return heading(column, self.direction(case, column))
+
+    def unit(self, case: str, column: str) -> str:
+        """The unit of a column's values; empty where there is none, or it is not known."""
+        shown = self.columns(case)[column]
+        if shown.unit:
+            return shown.unit
+        cell = self.cases[case][0].cells[0]
+        declared = self.plan.conventions[shown.convention].unit
+        facts = self.plan.datasets.get(cell.key.tested_on)
+        stated = facts.units if facts else ""
+        return unit_of_value(
+            Path(cell.data), declared, shown.convention, shown.variable, stated=stated
+        )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
         """All cells of some cases, or of all."""

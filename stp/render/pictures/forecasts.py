@@ -1,6 +1,5 @@
 """What the models of a case predict for one sample, beside what happened."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import read_decoded
 from stp.data.zarr_rows import MappedRows, read_metadata
 from stp.page.figure_style import whose
+from stp.page.units import readable
 from stp.plan.manifest import Manifest, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
@@ -452,17 +452,9 @@ def _variables(of_tables: Sequence[str], data: Prepared, wanted: str | None) -> 
     else:
         chosen = choose(names, wanted, None)
     return [
-        Variable(plain[i] if plain[i] in in_tables else names[i], _readable(units[i]), (i,))
+        Variable(plain[i] if plain[i] in in_tables else names[i], readable(units[i]), (i,))
         for i in chosen
     ]
-
-
-def _readable(units: str) -> str:
-    """``m**2 s**-2`` as people write it."""
-    return re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), units)
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:
