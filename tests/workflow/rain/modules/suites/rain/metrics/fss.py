@@ -1,5 +1,6 @@
-"""Fractions skill score (Roberts and Lean 2008) at rain rates, over squares of several sizes."""
+"""Fractions skill score (Roberts and Lean 2008) at thresholds, over squares of several sizes."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -7,22 +8,22 @@ from scipy.ndimage import uniform_filter
 
 from stp.metrics.metric import Metric, Series
 
-RATES = (0.5, 2.0, 8.0)
-"""Thresholds, mm/h."""
 
-
-def fractions(predicted: np.ndarray, observed: np.ndarray, scale: int) -> np.ndarray:
-    """Squares of differences of fractions, and their reference, at each rate.
+def fractions(
+    predicted: np.ndarray, observed: np.ndarray, thresholds: Sequence[float], scale: int
+) -> np.ndarray:
+    """Squares of differences of fractions, and their reference, at each threshold.
 
     Args:
         predicted, observed: (N, T, C, H, W), mm/h.
+        thresholds: of rain rates, mm/h.
         scale: pixels along the edge of a square.
 
     Returns:
-        float64 (N, 2 per rate, T).
+        float64 (N, 2 per threshold, T).
     """
     parts = []
-    for rate in RATES:
+    for rate in thresholds:
         shares = [
             uniform_filter((rain >= rate).astype(float), (0, 0, 0, scale, scale), mode="constant")
             for rain in (predicted, observed)
@@ -33,26 +34,20 @@ def fractions(predicted: np.ndarray, observed: np.ndarray, scale: int) -> np.nda
 
 
 def _score(means: np.ndarray) -> np.ndarray:
-    """(..., 6, T) to (..., 4, T): the mean over rates, and each."""
+    """(..., 2 per threshold, T): the mean over thresholds, and each."""
     error, reference = means[..., ::2, :], means[..., 1::2, :]
     with np.errstate(divide="ignore", invalid="ignore"):
         each = 1 - error / reference
     return np.concatenate([each.mean(axis=-2, keepdims=True), each], axis=-2)
 
 
-def _convention(scale: int) -> Metric:
+def fss(*, thresholds: Sequence[float], scale: int) -> Metric:
+    """The score at each threshold, mm/h, over squares of so many pixels, and the mean of all."""
     return Metric(
-        partial(fractions, scale=scale),
+        partial(fractions, thresholds=thresholds, scale=scale),
         finish=_score,
-        components=tuple(f"{part}{rate}" for rate in RATES for part in ("error", "reference")),
+        components=tuple(f"{part}{rate}" for rate in thresholds for part in ("error", "reference")),
         leads="pool",
         no_value="no rain at or above the rate, neither observed nor predicted",
-        series=(Series(), *(Series(threshold=rate) for rate in RATES)),
+        series=(Series(), *(Series(threshold=rate) for rate in thresholds)),
     )
-
-
-scale1 = _convention(1)
-"""Over single pixels."""
-
-scale5 = _convention(5)
-"""Over squares of 5 x 5 pixels."""
