@@ -24,17 +24,42 @@ PYTEST = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 REFERENCES = ("scikit-image", "properscoring", "scores", "statsmodels")
 
 
+NEIGHBOURS = (
+    "earth2studio==0.19.*",
+    "lerobot==0.6.*",
+    "apache-beam==2.77.*",
+    "extremeweatherbench==1.1.*",
+)
+"""Packages of people who would use this one."""
+pytestmark = pytest.mark.long(part="oldest")
+
+
+@pytest.fixture(scope="module")
+def uv() -> str:
+    """The resolver."""
+    found = shutil.which("uv")
+    if found is None:
+        pytest.skip("uv is not installed, which resolves the oldest releases: pip install uv")
+    return found
+
+
 def run(*words: str | Path) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout[-20_000:]}\n{done.stderr[-5_000:]}"
 
 
-@pytest.mark.long(part="oldest")
-def test_contracts_hold_with_the_oldest_releases(tmp_path: Path) -> None:
-    uv = shutil.which("uv")
-    if uv is None:
-        pytest.skip("uv is not installed, which resolves the oldest releases: pip install uv")
+@pytest.mark.parametrize("neighbour", NEIGHBOURS)
+def test_it_can_be_installed_beside_others(neighbour: str, uv: str, tmp_path: Path) -> None:
+    """Resolved, and not installed. The releases of some need Python 3.12."""
+    (tmp_path / "both.in").write_text(f"{neighbour}\n{ROOT}\n")
+    run(
+        *(uv, "pip", "compile", "--quiet", "--python-version", "3.12"),
+        *(tmp_path / "both.in", "-o", tmp_path / "both.txt"),
+    )
+
+
+def test_contracts_hold_with_the_oldest_releases(uv: str, tmp_path: Path) -> None:
     python, pins = tmp_path / "bin" / "python", tmp_path / "oldest.txt"
     run(uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, tmp_path)
     run(

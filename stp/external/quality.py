@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from stp.collect.cell import find
-from stp.collect.rows import CellRow
 from stp.collect.sample_files import sample_file
+from stp.collect.schema import CellRow
 from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.core.file_identity import identify
 from stp.core.job import Report, silent
+from stp.core.parquet import read_schema
 from stp.data.pixels import pixels
 from stp.metrics import fitted_quality, frame_features
 from stp.metrics.fitted_quality import (
@@ -402,7 +402,7 @@ def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
 
 def _conventions(path: Path) -> list[str]:
     """Columns that hold the values of a convention, not a part of them."""
-    names = pq.read_schema(path).names
+    names = read_schema(path).names
     return [name for name in names if name not in SAMPLES.names and name.count(".") == 1]
 
 

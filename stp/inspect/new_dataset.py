@@ -106,7 +106,7 @@ class Draft:
     kind: str
     shape: list[int]
     options: dict[str, Any]
-    metrics: list[str]
+    metrics: Sequence[str | dict[str, str]]
     notes: dict[str, str] = field(default_factory=dict)
     clips: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -342,11 +342,11 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         notes["variables"] += f"; where {grids.EXPVER} 1 ends, the next one goes on"
     if left_out:
         notes["variables"] += f"; left out: {', '.join(left_out)}"
-    metrics = FIELD_METRICS
+    metrics: Sequence[str | dict[str, str]] = FIELD_METRICS
     if is_weighed:
         given = in_order({"kind": "grids", "splits": {}, "variables": variables})
         named = grids.GridOptions(**given).channels()
-        metrics = [f"{name} {GLOBE_METRIC}" for name in named[:MOST_COLUMNS]]
+        metrics = [{"convention": GLOBE_METRIC, "variable": name} for name in named[:MOST_COLUMNS]]
         notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
             ", ".join(f"{name} {unit}" for name, unit in units.items())
         )

@@ -10,11 +10,12 @@ the parameter.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
@@ -356,19 +357,14 @@ class Sampler:
             forecasts are drawn.
     """
 
-    name: str = "ddpm"
-    steps: int = 250
-    clip: float | None = 1.0
+    name: Literal["ddpm", "ddim"] = "ddpm"
+    steps: PositiveInt = 250
+    clip: PositiveFloat | None = 1.0
     denoise: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
         where = "options.sampler"
-        require(self.name in ("ddpm", "ddim"), f"{where}.name", self.name, "ddpm or ddim")
-        require(whole(self.steps, 1), f"{where}.steps", self.steps, "a whole number from 1")
-        ok = self.clip is None or (isinstance(self.clip, (int, float)) and self.clip > 0)
-        require(ok, f"{where}.clip", self.clip, "a number above 0, or null")
-        require(isinstance(self.denoise, bool), f"{where}.denoise", self.denoise, "true or false")
         require(whole(self.seed, 0, 2**63), f"{where}.seed", self.seed, "a whole number from 0")
 
     def sample(

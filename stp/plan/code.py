@@ -16,24 +16,6 @@ from stp.plan.model import Model
 
 COLLECT = ("stp.collect.scores", "stp.collect.database")
 """The root modules of what collects scores."""
-RENDER = {
-    "dimension": "stp.render.tables.paper_table",
-    "reliability": "stp.render.tables.reliability",
-    "findings": "stp.render.tables.findings",
-    "convention_effects": "stp.render.tables.convention_effects",
-    "view": "stp.render.tables.view_table",
-    "runtime": "stp.render.tables.runtime",
-    "human_preferences": "stp.studies.preferences_table",
-    "reproduction": "stp.render.tables.reproduction",
-    "noise_study": "stp.render.tables.noise_study",
-    "sample_size": "stp.render.tables.sample_size",
-    "metric_correlations": "stp.render.tables.metric_correlations",
-    "content_motion": "stp.render.tables.content_motion",
-    "trust_cards": "stp.render.tables.trust_cards",
-    "success_correlations": "stp.render.tables.success_correlations",
-    "agreement_with_people": "stp.studies.pair_table",
-}
-"""The root module of what makes each kind of table from them: an edit makes no other one again."""
 
 
 def entries_of(kind: str, *names: str) -> tuple[str, ...]:

@@ -239,6 +239,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
+    assert raw.declared.generator is not None
     code = plan.code(leaves.generator(raw.declared.generator))
     audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
@@ -482,15 +483,3 @@ def open_log(path: Path | None) -> Iterator[IO[str] | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         yield file
-
-
-def restore_receipts(plan: Plan) -> int:
-    """Put back the receipts of finished artefacts that Snakemake has deleted.
-
-    It deletes all outputs of a submission of several jobs when one of them fails.
-
-    Returns:
-        how many there were.
-    """
-    missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
-    return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Extras, Job
 from stp.metrics.agreement import Agreement
 from stp.opinions import quality
@@ -53,8 +53,8 @@ def run(job: Job) -> Extras:
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
-    for name in options.conventions:
-        metric = conventions.find(name)
+    for name, definition in options.conventions.items():
+        metric = conventions.build(name, definition)
         if not isinstance(metric, Agreement):
             raise StpError(
                 f"{name} compares frames, not opinions",
@@ -176,10 +176,10 @@ def _write_quality(job: Job, options: ScoreOptions, table: pa.Table, videos: pa.
     place = {name: number for number, name in enumerate(videos["video"].to_pylist())}
     lost = sorted(set(table["video"].to_pylist()) - set(place))
     if lost:
-        raise StpError(
-            f"{job.inputs['predictions']}: {lost[0]} is no video of the prepared data",
+        raise ArtefactError(
+            job.inputs["predictions"],
+            f"{lost[0]} is no video of the prepared data",
             expected=f"some of its {len(place)} videos",
-            remedy="predict this cell again",
         )
     # Typed, since there may be none: a measure without values.
     rows = videos.take(pa.array([place[name] for name in table["video"].to_pylist()], pa.int64()))

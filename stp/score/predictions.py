@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
+from stp.core.parquet import read_table
 from stp.data.prepared import Prepared
-from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.data.zarr_rows import MappedRows, read_metadata
 from stp.score.samples import ALL, FrameSamples, There
 
 
@@ -38,10 +38,10 @@ class Predictions(FrameSamples):
         store = Path(folder) / "predictions.zarr"
         attributes = read_metadata(store, "group")["attributes"]
         if attributes.get("interval", 1) != interval:
-            raise StpError(
-                f"{store}: predictions of every {attributes.get('interval', 1)}th frame",
+            raise ArtefactError(
+                store,
+                f"predictions of every {attributes.get('interval', 1)}th frame",
                 expected=f"interval {interval}, as the score recipe says",
-                remedy="predict this cell again",
             )
         self._frames = MappedRows(store / "predictions")
         shape = self._frames.shape
@@ -89,16 +89,8 @@ def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: 
         split: its name.
         complete: whether all clips have to be there.
     """
-    try:
-        found = pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)[
-            "clip"
-        ].tolist()
-    except (OSError, ValueError, KeyError) as error:
-        raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="a Parquet table with the index row of each sample",
-            remedy=REMEDY,
-        ) from error
+    rows = read_table(path, ["clip"], expected="the index row of each sample")
+    found = rows["clip"].to_pylist()
     again = "predict this split of this dataset again"
     if len(found) != samples or (complete and samples != len(wanted)):
         raise StpError(
@@ -154,9 +146,9 @@ def _there(
         )
     steps = np.array(leads, np.int64)
     if len(steps) != shape[-4] or (np.diff(steps, prepend=0) < 1).any() or steps[-1] > horizon:
-        raise StpError(
-            f"{store}: lead times {leads} of {horizon}, and an array of {shape[-4]}",
+        raise ArtefactError(
+            store,
+            f"lead times {leads} of {horizon}, and an array of {shape[-4]}",
             expected="leads: those of the array, ascending from 1, at most lead_times",
-            remedy=REMEDY,
         )
     return int(horizon), There(steps - 1, channels)

@@ -328,7 +328,6 @@ class GradientDescent:
             self._require_finite_weights()
             self.snapshots.save(progress.step, objects.copy_of(self.kept))
         self._call("after_step", value)
-        time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
         return stop
 

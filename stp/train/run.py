@@ -70,7 +70,7 @@ def run(job: Job) -> Extras:
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
             unless set: less memory, the same gradient but for rounding and what is drawn),
             ``recompute`` (false; forget what the backward pass needs and compute it twice: less
-            memory, the same gradient), ``slow_step_s`` (0; a pause after each step, for tests),
+            memory, the same gradient),
             ``ranks`` (where the processes that share this training meet, see
             stp.train.distributed).
 

@@ -12,7 +12,7 @@ from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
-    from stp.collect.rows import CellRow
+    from stp.collect.schema import CellRow
 
 command = functools.partial(app.command, rich_help_panel=PANELS[3])
 
@@ -129,7 +129,7 @@ def _draw_scenario(
         StpError: there is no such cell or scenario, or the cell is not about people.
     """
     from stp.collect.opened import opened
-    from stp.collect.rows import CellRow
+    from stp.collect.schema import CellRow
     from stp.collect.stored import kinds, stored_cell, titles
     from stp.core.errors import StpError
     from stp.render.pictures import trajectories

@@ -10,7 +10,6 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
-from stp.run.workflow_files import write_code_input
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "figures.md").read_text()
@@ -137,14 +136,3 @@ def test_the_help_tells_of_every_kind_and_has_examples() -> None:
     shown = CliRunner().invoke(app, ["draw", "figure", "--help"], env={"COLUMNS": "200"}).output
     assert all(kind in shown for kind in KINDS)
     assert "stp draw figure leads results/demo/plan/long_term.json --cell" in shown
-
-
-def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:
-    roots = [kind.module for kind in KINDS.values()]
-    path = write_code_input("figures", roots, results=tmp_path)
-    before = path.stat().st_mtime_ns, path.read_text()
-    assert write_code_input("figures", roots, results=tmp_path) == path
-    assert (path.stat().st_mtime_ns, path.read_text()) == before
-    other = write_code_input("figures", roots, write=False, results=tmp_path / "none")
-    assert other == tmp_path / "none" / "plan" / "figures.json"
-    assert not (tmp_path / "none").exists()

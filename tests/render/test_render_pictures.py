@@ -16,7 +16,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
-from small_store import bare_cell, bare_manifest, score_rows
+from small_store import bare_cell, bare_manifest, score_rows, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -126,9 +126,10 @@ class PictureStore:
         )
         return frames[:, 0]
 
-    def manifest(self, columns: Any = None) -> Any:
-        """The manifest, written and read again."""
-        columns = columns or {"MSE": "mse.pixel_mean"}
+    def manifest(self, *variables: str) -> Any:
+        """The manifest, written and read again, with a column for each variable."""
+        columns = [table_column("WRMSE", "wrmse.per_frame", variable=name) for name in variables]
+        columns = columns or [table_column("MSE", "mse.pixel_mean")]
         described = bare_manifest(
             self.folder,
             self.cells,
@@ -258,8 +259,8 @@ def test_errors_share_the_scale_that_99_of_100_keep_to(tmp_path: Path) -> None:
 def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: Path) -> None:
     store = weather(tmp_path)
     predicted = store.add("persistence", column="wrmse.per_frame.t2m")
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("t2m", "z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    variables = ("t2m", "z500", "t850")
+    shown = compare(store.manifest(*variables), "kth", "4")
     assert [(v.name, v.units) for v in shown.variables] == [
         ("t2m", "K"),
         ("z500", "m² s⁻²"),
@@ -275,7 +276,7 @@ def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: 
         text = texts(strips.draw(shown))
     assert "+3 +18 h" in text and "z500 [m² s⁻²]" in text
     assert "Synthetic data, demo protocol: not comparable with published values." in text
-    only = compare(store.manifest(columns), "kth", "4", variable="z500")
+    only = compare(store.manifest(*variables), "kth", "4", variable="z500")
     assert [v.name for v in only.variables] == ["z500"]
 
 
@@ -347,8 +348,7 @@ def test_variables_that_a_model_lacks_are_empty_and_the_others_are_its_own(tmp_p
     store = weather(tmp_path)
     of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
     predicted = store.add("persistence", **of)
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    shown = compare(store.manifest("z500", "t850"), "kth", "4")
     lacking, there = np.moveaxis(shown.forecasts[0].frames, 1, 0)  # in the order of the data
     assert np.isnan(lacking).all()
     np.testing.assert_array_equal(there, predicted[4, :, 2])
@@ -369,8 +369,7 @@ def test_spectra_of_the_drawn_sample_leave_out_what_a_model_lacks(tmp_path: Path
     store = weather(tmp_path)
     of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
     predicted = store.add("persistence", **of)
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    shown = compare(store.manifest("z500", "t850"), "kth", "4")
     with strips.paper_size():
         figure = detail.draw(shown, {"Persistence": Style("#0072b2", "-", "o")})
     assert [axes.get_title() for axes in figure.axes] == [

@@ -58,4 +58,4 @@ def test_all_figures_and_the_report_are_made(tiny: Checkout, tmp_path: Path) -> 
 
     checkout.edit("stp/render/figures/ranks.py")
     planned = jobs(snakemake(checkout, "-n", "--quiet", "host", "--", TABLE, ALL))
-    assert planned == {"figure_of_dimension", "figure_of_case", "all_figures"}
+    assert planned == {"figure_of_dimension", "all_figures"}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -58,8 +58,6 @@ class TaxiBJOptions:
         ok = len(self.years) > 0 and all(whole(year, 0, 99) for year in self.years)
         ok = ok and list(self.years) == sorted(set(self.years))
         require(ok, "years", self.years, "ascending years of two digits, such as [13, 14]")
-        ok = isinstance(self.complete_days, bool)
-        require(ok, "complete_days", self.complete_days, "true or false")
         ok = isinstance(self.clips, dict) and set(self.clips) == {"val", "test"}
         ok = ok and all(whole(n, 1) for n in self.clips.values())
         require(ok, "clips", self.clips, "{val: n, test: n}, each >= 1")
@@ -312,19 +310,19 @@ def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> 
         open_array(path, "data", ndim=4, dtypes=("float64", "float32")) as dataset,
     ):
         if dataset.shape[1:] != shape or len(dataset) != len(dates):
-            raise StpError(
-                f"{path}: data has shape {dataset.shape}",
+            raise RawFileError(
+                path,
+                f"data has shape {dataset.shape}",
                 expected=f"as many rows as date, {len(dates)}, each {shape}",
-                remedy="fetch the file again",
             )
         values = read(dataset, slice(first, first + rows), path)
     wrong = ~np.isfinite(values) | (values < 0) | (values > np.finfo(np.float32).max)
     if wrong.any():
         row = first + int(np.flatnonzero(wrong.any(axis=(1, 2, 3)))[0])
-        raise StpError(
-            f"{path}: {int(wrong.sum())} values of data are no flows, first in row {row}",
+        raise RawFileError(
+            path,
+            f"{int(wrong.sum())} values of data are no flows, first in row {row}",
             expected="finite numbers from 0",
-            remedy="fetch the file again",
         )
     return values.astype(np.float32)
 
