@@ -13,6 +13,7 @@ from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
+from stp.page.units import readable
 from stp.plan.column import Column
 from stp.plan.manifest import (
     Cell,
@@ -101,15 +102,17 @@ class Scores:
 
     def unit(self, case: str, column: str) -> str:
         """The unit of a column's values; empty where there is none, or it is not known."""
-        shown = self.columns(case)[column]
+        cell, shown = self.cases[case][0].cells[0], self.columns(case)[column]
         if shown.unit:
-            return shown.unit
-        cell = self.cases[case][0].cells[0]
+            return readable(shown.unit)
         declared = self.plan.conventions[shown.convention].unit
         facts = self.plan.datasets.get(cell.key.tested_on)
-        stated = facts.units if facts else ""
         return unit_of_value(
-            Path(cell.data), declared, shown.convention, shown.variable, stated=stated
+            Path(cell.data),
+            declared,
+            shown.convention,
+            shown.variable,
+            stated=facts.units if facts else "",
         )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:

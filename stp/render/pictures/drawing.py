@@ -247,6 +247,8 @@ def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(min(most, 6)))
         return
     axes.set_xticks([scale.low, scale.high], ends)
+    longest = LETTER * (len(ends[0]) + len(ends[1]) + 1)
+    axes.tick_params(labelsize=6 * min(1.0, width / longest))
     first, last = axes.get_xticklabels()
     first.set_horizontalalignment("left")
     last.set_horizontalalignment("right")
