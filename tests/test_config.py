@@ -188,7 +188,7 @@ def test_every_table_row_of_the_evaluation_exists():
 
 def test_a_column_names_its_threshold_as_a_number():
     mine = {
-        "metrics": ["csi.mean@16", "csi.mean"],
+        "metrics": [{"convention": "csi.mean", "threshold": 16}],
         "title": "Mine",
         "shape": [1, 8, 8],
         "context": 2,
@@ -198,8 +198,8 @@ def test_a_column_names_its_threshold_as_a_number():
     }
     scale = {"scale": "t", "dimensions": {}, "datasets": {"mine": mine}}
     assert Recipes(config.load(scale)).conventions("mine") == ["csi.mean"]
-    scale["datasets"]["mine"]["metrics"] = ["csi.mean@low"]
-    with pytest.raises(StpError, match=r"'csi\.mean@low' is nothing"):
+    scale["datasets"]["mine"]["metrics"][0]["threshold"] = "low"
+    with pytest.raises(StpError, match=r"metrics\.0\.threshold is 'low'"):
         Recipes(config.load(scale)).conventions("mine")
 
 
@@ -255,6 +255,23 @@ def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
     with pytest.raises(StpError) as caught:
         config.load(demo(), folder)
     assert f"{path}: 'a$(id)b' is the name of a" in str(caught.value)
+
+
+def test_a_suite_is_a_folder(tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, folder)
+    file = folder / "suites" / "toys.yaml"
+    file.write_text("title: Toys\n")
+    with pytest.raises(StpError) as caught:
+        config.load(demo(), folder)
+    assert str(file) in caught.value.what and "suite.yaml" in caught.value.remedy
+
+
+def test_a_scale_without_a_suite_is_of_that_of_its_dimensions():
+    scale = people(["constant_velocity"])
+    del scale["suite"]
+    assert config.load(scale).scale.suite == "atlas"
+    assert config.load({"scale": "x", "dimensions": {}}).scale.suite == "predbench"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,18 @@ def test_every_rule_names_its_environment_and_its_log():
     assert "    run:" not in "".join(rules)
 
 
+def test_files_of_rules_hold_rules_and_stages_have_no_parameters():
+    """What differs between runs, as the scale's configuration, would make finished work again."""
+    folder = ROOT / "workflow"
+    rules = {path.stem: path.read_text() for path in (folder / "rules").glob("*.smk")}
+    assert len(rules) <= 12 and len((folder / "Snakefile").read_text().splitlines()) < 80
+    assert not re.findall(r"(?m)^ *(def|class) ", "\n".join(rules.values()))
+    for stage in ("fetch", "prepare", "train", "predict", "features", "score"):
+        assert "    params:" not in rules[stage].partition("rule data:")[0], stage
+    for profile in (ROOT / "profiles").glob("*/config.yaml"):
+        assert "\nrerun-triggers: [mtime, params]\n" in profile.read_text(), profile
+
+
 def test_importing_the_package_and_its_command_line_loads_nothing_heavy():
     code = (
         "import sys, stp, stp.cli\n"

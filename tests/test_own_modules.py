@@ -11,7 +11,7 @@ import pytest
 
 import stp.models
 from stp import cli
-from stp.core import fingerprint, leaves, project
+from stp.core import fingerprint, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
 from stp.models.create import create
@@ -47,25 +47,26 @@ class Last(nn.Module):
 """
 METRIC = '''\
 """Errors of the darkest values."""
-from stp.metrics.mse import pixel_mean as darkest
+from stp.metrics.mse import mse as darkest
 '''
 ENTRY = "title: {}\nreference: a test\nfit: none\n"
 CONVENTIONS = """\
 title: Darkness
 unit: "1"
 higher_is_better: false
-conventions: {darkest: "as mse.pixel_mean"}
+conventions:
+  darkest: {about: as mse.pixel_mean, function: darkest, over_pixels: mean}
 """
 POINTS = "[stp.extensions]\nlab = lab\n"
 EDITS = """
 import yaml
 from pathlib import Path
-from stp.external.scoring import _declared
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge
-from stp.score.conventions import find
+from stp.plan.metric import declared
+from stp.score.conventions import build
 from stp.train import given_weights  # imports packages before and after
 
 TINY = yaml.safe_load(Path("tiny.yaml").read_text())
@@ -94,8 +95,10 @@ print(changed(LAB.parent / "nets/layers.py", "1.0", "1.5"))
 model = create({"model": "darker", "options": {"power": 2}, "shape": (1, 8, 8), "context": 2,
                 "horizon": 3})
 assert model.power == 2
-assert find("darkest.darkest") is find("mse.pixel_mean")
-assert _declared("darkest.darkest").title == "Darkness"
+metric, convention = declared("darkest.darkest", "a test")
+assert metric.title == "Darkness"
+made = build("darkest.darkest", convention.definition)
+assert made == build("mse.pixel_mean", declared("mse.pixel_mean", "a test")[1].definition)
 """
 
 
@@ -179,7 +182,7 @@ def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
 
 def test_a_model_may_lie_in_the_folder_of_a_suite(tmp_path, monkeypatch):
     written(tmp_path, {"suites/nowcast/models/drift.py": MODEL})
-    monkeypatch.setattr(leaves, "own_modules", lambda: (tmp_path,))
+    monkeypatch.setattr(stp, "__path__", [*stp.__path__, str(tmp_path)])
     named = named_class.of_suite("stp.models", "drift")
     assert named == "stp.suites.nowcast.models.drift:Model"
     assert named_class.of_suite("stp.models", "simvp") is None

@@ -196,7 +196,9 @@ METRIC = """
 from stp.metrics.metric import Metric
 from stp.metrics.pixels import squared_errors
 
-mean = Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
+
+def beside():
+    return Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
 """
 GENERATOR = """
 from stp.datasets.enso.generator import generate
@@ -257,7 +259,8 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
     declared_in = checkout / "config" / entry.partition(":")[0]
     if "conventions" in entry:
         declared_in.write_text(
-            "title: Beside\nunit: '1'\nhigher_is_better: false\nconventions: {mean: of a test}\n"
+            "title: Beside\nunit: '1'\nhigher_is_better: false\n"
+            "conventions: {mean: {about: of a test, function: beside}}\n"
         )
     is_model = stage == "predict"
     if is_model:

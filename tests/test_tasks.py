@@ -1,9 +1,11 @@
-"""Whatever depends on the kind of a sample asks an attribute of its `Kind`, in stp/tasks."""
+"""Whatever depends on the task asks an attribute or a method of its `Task`, in stp/tasks."""
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import astuple
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,14 @@ def test_nothing_outside_of_the_room_tells_kinds_apart() -> None:
 )
 def test_the_search_finds_what_it_is_for(code: str) -> None:
     assert list(branches(code))
+
+
+@EACH
+def test_the_modules_that_a_task_names_exist(name: str) -> None:
+    task = tasks.find(name)
+    fitted = [core for fit in task.fits.values() for core in (fit.core, fit.given)]
+    named = [task.models, task.sources, *astuple(task.cores), *fitted]
+    assert [module for module in named if module and find_spec(module) is None] == []
 
 
 @EACH

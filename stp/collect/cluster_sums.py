@@ -14,16 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.collect.conventions import convention_in
 from stp.collect.sample_files import SAMPLE_SCORES, sample_file, schema_of
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.parquet import read_table
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
 from stp.metrics.perceptual import LearnedMetric
+from stp.plan.artefacts import PERCEPTUAL
+from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part, lead_range
 from stp.score.aggregate import Leads, values
 from stp.score.blocks import Blocks, summed
-from stp.score.conventions import find
 from stp.score.tables import CLUSTERS
 
 NO_SUMS = "no sums over clusters of clips"
@@ -152,7 +153,7 @@ def read_sums(
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
             own = sums.filter(pc.equal(sums["convention"], convention))
-            metric = _metric(convention, kind, own["components"][0].as_py())
+            metric = _metric(folder, convention, own["components"][0].as_py())
             held = _held(
                 own,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
@@ -267,14 +268,16 @@ def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
     return found
 
 
-def _metric(convention: str, kind: str, components: int) -> Metric:
+def _metric(folder: Path, convention: str, components: int) -> Metric:
     """How values of a convention are computed from means.
 
     Args:
+        folder: of the score artefact.
         components: number of its statistics. The value of one that looks through a network is the
             mean of the only one; to find this out, libraries of networks would be loaded.
     """
-    found = None if kind == "perceptual" and components == 1 else find(convention)
+    is_perceptual = folder.parent.name == PERCEPTUAL and components == 1
+    found = None if is_perceptual else convention_in(folder, convention)
     if isinstance(found, LearnedMetric):
         return found.of_means
     return found if isinstance(found, Metric) else Metric(needs_data)

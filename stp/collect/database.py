@@ -20,7 +20,7 @@ from stp.collect.empty import Keys, commented, create, identifier, keyed_tables,
 from stp.collect.kept_rows import KEPT_ROWS, KeptRows
 from stp.collect.kept_rows import files as kept_files
 from stp.collect.kept_rows import query as kept_query
-from stp.collect.matched import METRIC, Report, matched_distances
+from stp.collect.matched import Report, conventions_of_sets, matched_distances
 from stp.collect.opened import created
 from stp.collect.paper import paper_columns
 from stp.collect.people import runtimes
@@ -113,7 +113,9 @@ def build(
             _insert(database, schema.CELLS, _cells(plans))
             fill(database, collected)
             check(database, plans, claimed, collected)
-            distances = _overall(database, f"k.metric = '{METRIC}' AND k.leads IS NULL")
+            names = ", ".join(f"'{name}'" for name in conventions_of_sets(plans))
+            which = f"k.convention IN ({names}) AND k.leads IS NULL" if names else "false"
+            distances = _overall(database, which)
             matched = matched_distances(plans, distances, cache, report)
             kept = cache and cache.parent
             ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)

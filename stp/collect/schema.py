@@ -489,9 +489,9 @@ class _Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow, _Comparison):
-    """Frechet distances at equal N: one row per comparison, cell and convention."""
+    """Distances between sets at equal N: one row per comparison, cell and convention."""
 
-    metric: Annotated[str, "Metric: fvd."]
+    metric: Annotated[str, "Metric, such as fvd."]
     convention: Convention
     n: Annotated[int | None, "Clips of the smallest cell of the comparison; of all its values."]
     clips: Annotated[int | None, "Clips of this cell."]

@@ -14,16 +14,17 @@ import pyarrow.parquet as pq
 from stp.collect.receipt_rows import makings
 from stp.collect.schema import ABOUT, OverallRow
 from stp.collect.score_rows import ScoreRow, as_table
-from stp.collect.table import arrow_schema, columns_of
+from stp.collect.table import arrow_schema
+from stp.collect.table import columns_of as fields_of
 from stp.core.disk import beside
 from stp.core.errors import ArtefactError, StpError, again
 from stp.core.parquet import read_table, schema_problems
 from stp.core.receipts import Receipt, check_file, require_receipt
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of, stored_of
+from stp.plan.manifest import WHOSE, Cell, Manifest, columns_of, describe, load_manifest, stored_of
 from stp.score.tables import SCORES
 
-_OVERALL = {column.name: column for column in columns_of(OverallRow)}
+_OVERALL = {column.name: column for column in fields_of(OverallRow)}
 _ADDED = arrow_schema([_OVERALL[name] for name in ("leads", *ABOUT, "scores_fingerprint")])
 COLLECTED = pa.schema([*SCORES, *_ADDED])
 """Schema of the collected rows of one dimension: those of the scores, and those that columns of
@@ -105,7 +106,9 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
     """The rows of a score artefact, and those of lead times or statistics that columns show."""
-    every = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+    every = {
+        column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
+    }
     wanted = [
         (convention, part)
         for convention, part in every
@@ -146,9 +149,9 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
     """Refuse scores without an available convention that a table shows."""
     wanted = {
-        convention
+        column.convention
         for table in plan.tables
-        for convention, _ in parts_of(plan, table, cell).values()
+        for column in columns_of(plan, table, cell).values()
     }
     lacking = sorted(wanted - scored - set(plan.unavailable))
     if lacking:

@@ -27,8 +27,8 @@ from stp.core.errors import ArtefactError
 from stp.core.parquet import read_table
 from stp.core.receipts import making
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
-from stp.plan.setting import Part
+from stp.plan.column import Part
+from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
 
 if TYPE_CHECKING:
     from stp.collect.left_out import Asked, Common, LeftOut
@@ -129,10 +129,10 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             if convention in plan.unavailable
         ]
         shown = {
-            (convention, *part[:-1])
+            (column.convention, *column.part[:-1])
             for table in plan.tables
-            for convention, part in parts_of(plan, table, first).values()
-            if part.leads and part.statistic == "mean"
+            for column in columns_of(plan, table, first).values()
+            if column.lead and column.statistic == "mean"
         }
         known = json.dumps(
             [plan.code, vars(about), made_of, directions, gaps, sorted(shown, key=repr)],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stp.collect.conventions import convention_of
 from stp.collect.people_agreement import with_people
 from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
@@ -13,7 +14,6 @@ from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest
-from stp.score.conventions import find
 from stp.score.sample_size import SHARES, AtSize, resolution, within
 
 HEADER = (
@@ -125,9 +125,11 @@ def rows(found: dict[str, OfDataset], people: Sequence[AgreementRow] = ()) -> li
 
 
 def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
-    metric = find(convention)
     has_values = all(curve.values[0] is not None for curve in own)
-    if not isinstance(metric, SetDistance) or cell.perceptual is None or not has_values:
+    if cell.perceptual is None or not has_values:
+        return OfDataset(own, [], None, None)
+    metric = convention_of(cell, convention)
+    if not isinstance(metric, SetDistance):
         return OfDataset(own, [], None, None)
     seen = looked(cell, convention)
     real = seen.pair.observed

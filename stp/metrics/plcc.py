@@ -17,8 +17,13 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-signed = Agreement(correlation, weighted_correlation)
-"""With its sign."""
+def plcc(*, signed: bool) -> Agreement:
+    """One convention.
 
-magnitude = Agreement(_magnitude, weighted_correlation, signless=True)
-"""Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""
+    Args:
+        signed: with its sign; without it, as Somraj et al. (2022) print it, it hides a measure that
+            ranks backwards.
+    """
+    if signed:
+        return Agreement(correlation, weighted_correlation)
+    return Agreement(_magnitude, weighted_correlation, signless=True)

@@ -1,6 +1,6 @@
 """What a score recipe may say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
@@ -53,8 +53,9 @@ class ScoreOptions:
 
     Attributes:
         cell: the keys of the cell (``CELL_KEYS``), written into every row.
-        conventions: named ``<metric>.<choice>``, without repetition; none where all conventions of
-            a cell need a network, and belong to its other scores.
+        conventions: named ``<metric>.<choice>``, with their functions and options (see
+            `stp.options.conventions`); none where all conventions of a cell need a network, and
+            belong to its other scores.
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
@@ -70,7 +71,7 @@ class ScoreOptions:
     """
 
     cell: CellValues
-    conventions: Sequence[str]
+    conventions: Mapping[str, Mapping[str, Any]]
     split: str = "test"
     interval: PositiveInt = 1
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -94,12 +95,12 @@ class ScoreOptions:
                     expected="an integer or null" if key == "seed" else "text",
                     remedy="let the plan write the recipe",
                 )
-        twice = sorted({name for name in self.conventions if self.conventions.count(name) > 1})
-        if twice:
+        lacking = next((n for n, of in self.conventions.items() if "function" not in of), None)
+        if lacking is not None:
             raise StpError(
-                f"score recipe: conventions are {list(self.conventions)}",
-                expected="none of them twice",
-                remedy="name each convention once",
+                f"score recipe: conventions.{lacking} has no function",
+                expected="a function with options for each name",
+                remedy="let the plan write the recipe",
             )
 
     @classmethod

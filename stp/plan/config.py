@@ -8,7 +8,7 @@ from stp.core.errors import StpError
 from stp.core.project import check_own_modules
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
-from stp.plan.metric import Metric
+from stp.plan.metric import Metric, with_definitions
 from stp.plan.model import Model
 from stp.plan.removed import refuse_files
 from stp.plan.scale import DimensionCells, Scale
@@ -221,6 +221,12 @@ def load(
         wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite = suites[wanted.suite]
+    for label, definitions in (
+        *((f"config/suites/{name}/{SUITE_FILE}", one.definitions) for name, one in suites.items()),
+        *((declared[name], one.definitions) for name, one in datasets.items()),
+        (where, wanted.definitions),
+    ):
+        metrics = with_definitions(metrics, definitions, label)
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(
@@ -230,13 +236,6 @@ def load(
             )
         releases = {of: datasets[of].release for of in suite.datasets if of in datasets}
         models[name] = own.model(name, releases)
-    for name, dataset in datasets.items():
-        if dataset.metrics and name in suite.datasets:
-            raise StpError(
-                f"{declared[name]}: metrics",
-                expected=f"none: {suite.folder / SUITE_FILE} says what is scored on {name}",
-                remedy="take them out, or give your own data another name",
-            )
     for dimension, cells in wanted.dimensions.items():
         other = next((name for name, one in suites.items() if dimension in one.dimensions), None)
         if other not in (None, wanted.suite):

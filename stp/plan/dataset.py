@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from stp.plan.column import Columns, ConventionName
+from stp.plan.metric import Convention
 from stp.plan.removed import current_generator
 from stp.plan.strict import Json, Module, Strict
 from stp.tasks import task as tasks
@@ -214,8 +216,10 @@ class Dataset(Strict):
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
-        metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
-            the suite has none for it: your own data.
+        metrics: columns of its table, besides those that its suite has for it: conventions such as
+            mse.pixel_sum, or records with a heading, a variable, ...
+        definitions: conventions of its own, such as those with thresholds in its units, by their
+            names, <metric>.<choice>; see the files of config/conventions.
         reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
             stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
@@ -239,7 +243,8 @@ class Dataset(Strict):
     context: int = Field(ge=0)
     horizon: int = Field(ge=1)
     units: str = "1"
-    metrics: tuple[str, ...] = ()
+    metrics: Columns = ()
+    definitions: dict[ConventionName, Convention] = {}
     protocol_source: str = "your own data"
     homepage: str = ""
     citation: str = ""

@@ -27,7 +27,6 @@ from stp.plan.manifest_types import (
     ModelFacts,
     Names,
     RawFacts,
-    ReproducedColumnFacts,
     ReproductionFacts,
     SuiteFacts,
     TableColumns,
@@ -36,7 +35,7 @@ from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
 from stp.plan.strict import Json, config_file
-from stp.plan.suite import Reproduction, Suite, read_suite, suite_file
+from stp.plan.suite import Suite, read_suite, suite_file
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
 
@@ -93,7 +92,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         ),
         controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
-            name: _reproduction_facts(table)
+            name: ReproductionFacts(table.table, table.columns)
             for name, table in plan.config.suite.reproduction.items()
             if "reproduction" in plan.config.suite.dimensions[dimension].tables
         },
@@ -143,14 +142,6 @@ def suite_facts(name: str, suite: Suite) -> SuiteFacts:
             for view in suite.views
         },
     )
-
-
-def _reproduction_facts(table: Reproduction) -> ReproductionFacts:
-    columns = {
-        metric: ReproducedColumnFacts(of.convention, of.factor, of.unit, of.doubt)
-        for metric, of in table.columns.items()
-    }
-    return ReproductionFacts(table.table, columns)
 
 
 def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
@@ -240,15 +231,15 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
     choice = convention.partition(".")[2]
     reason = plan.recipes.why_unavailable(convention)
     return ConventionFacts(
-        title=metric.title,
-        unit=metric.unit,
+        title=metric.title_of(choice),
+        unit=metric.unit_of(choice),
         higher_is_better=metric.is_higher_better(choice),
-        best_at=metric.best_at.get(choice),
-        success=metric.success,
-        compares_sets=metric.compares_sets_of(choice),
+        best_at=metric.conventions[choice].best_at,
+        success=metric.success_of(choice),
+        compares_sets=metric.compares_sets(choice),
         available=not reason,
         reason=reason,
-        description=metric.conventions[choice],
+        description=metric.conventions[choice].about,
     )
 
 

@@ -461,8 +461,7 @@ class Recipes(ScoredConventions):
                 else {}
             ),
             "cell": cell,
-            # The order of a table's columns is no matter of the scores.
-            "conventions": sorted(conventions),
+            "conventions": {name: self.convention(name).definition for name in conventions},
             "split": cell["subset"],
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,

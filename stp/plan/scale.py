@@ -8,7 +8,9 @@ from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
+from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
+from stp.plan.metric import Convention
 from stp.plan.model import ModelSettings, OwnForecasts
 from stp.plan.strict import Json, Name, Strict
 
@@ -127,6 +129,8 @@ class Scale(Strict):
         models: values that replace those of the model's entry, by model.
         forecasts: of your own that are read from files, by the name of the model that they are.
         metrics: values that replace those of the metric's entry, by metric.
+        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+            config/conventions.
         train: settings of training, for all models and datasets.
         predict: settings of prediction, likewise.
         bootstrap: how confidence intervals are made.
@@ -144,6 +148,7 @@ class Scale(Strict):
     models: dict[str, ModelSettings] = {}
     forecasts: dict[Name, OwnForecasts] = {}
     metrics: dict[str, Json] = {}
+    definitions: dict[ConventionName, Convention] = {}
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()

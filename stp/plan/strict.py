@@ -101,32 +101,21 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
         folder: the configuration.
 
     Raises:
-        StpError: two files have one name, or a suite is no folder.
+        StpError: two files have one name.
     """
     found: dict[str, Path] = {}
+    pattern = f"*/{SUITE_FILE}" if kind == "suites" else "*.yaml"
     for config in (folder, *(root / "config" for root in extensions())):
-        for path in sorted((config / kind).glob("*.yaml")):
-            if kind == "suites":
+        for path in sorted((config / kind).glob(pattern)):
+            name = path.parent.name if kind == "suites" else path.stem
+            if name in found:
                 raise StpError(
-                    f"{path}: a suite is a folder",
-                    expected=f"{path.with_suffix('') / SUITE_FILE}",
-                    remedy="move the file there, its views into views/ beside it, its findings "
-                    "into findings/, and what its paper prints to published.csv",
+                    f"{path} has the name of {found[name]}",
+                    expected="names that are unique over the configuration and all extensions",
+                    remedy="rename one of the two",
                 )
-            _add(found, path.stem, path)
-        for path in sorted((config / kind).glob(f"*/{SUITE_FILE}")):
-            _add(found, path.parent.name, path)
+            found[name] = path
     return found
-
-
-def _add(found: dict[str, Path], name: str, path: Path) -> None:
-    if name in found:
-        raise StpError(
-            f"{path} has the name of {found[name]}",
-            expected="names that are unique over the configuration and all extensions",
-            remedy="rename one of the two",
-        )
-    found[name] = path
 
 
 def config_file(folder: Path, *parts: str) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from stp.core import leaves, provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
+from stp.options.conventions import modules_of
 from stp.options.named import modules
 from stp.options.train import TrainOptions
 from stp.plan import named_class
@@ -65,6 +66,7 @@ class Walk:
         self.prepared: dict[str, Artefact] = {}
         self._versions = {name: provenance.version_of(name) for name in self.config.scale.versions}
         self._parts: dict[tuple[str, str, str], list[str]] = {}
+        self._modules: dict[tuple[str, ...], list[str]] = {}
         self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
 
     def _artefact(
@@ -310,7 +312,7 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = [leaves.module_of("stp.metrics", m, self.code.source) for m in metrics]
+            computing = self._computing(own["conventions"])
             roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
@@ -335,6 +337,15 @@ class Walk:
             len(stored) if isinstance(stored, list) else stored,
             tuple(features.values()),
         )  # fmt: skip
+
+    def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
+        """The modules that make conventions, sorted."""
+        key = tuple(conventions)
+        if key not in self._modules:
+            source = self.code.source
+            of_each = (modules_of(definition, source) for definition in conventions.values())
+            self._modules[key] = sorted({module for of in of_each for module in of})
+        return self._modules[key]
 
     def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
         """What a network sees of all videos of a dataset; nothing if its weights are not there."""
@@ -420,6 +431,6 @@ class Walk:
         named = [
             name
             for name, metric in self.config.metrics.items()
-            if seen.code in {one.code for one in metric.features.values()}
+            if any(one.seen and one.seen.code == seen.code for one in metric.conventions.values())
         ]
         return entries_of("conventions", *sorted(named))

@@ -53,8 +53,8 @@ def run(job: Job) -> Extras:
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
-    for name in options.conventions:
-        metric = conventions.find(name)
+    for name, definition in options.conventions.items():
+        metric = conventions.build(name, definition)
         if not isinstance(metric, Agreement):
             raise StpError(
                 f"{name} compares frames, not opinions",

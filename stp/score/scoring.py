@@ -44,7 +44,7 @@ def score(
         spread: whether standard deviations over samples are written as well.
         densities: of people, see `stp.metrics.comparison.Comparison`.
     """
-    found = {name: conventions.find(name) for name in options.conventions}
+    found = {name: conventions.build(name, of) for name, of in options.conventions.items()}
     in_channels = len(predictions.there.channels) < data.shape[0]
     ready = learned.with_weights(job, options, found)
     members = Members(predictions.members, options.statistic, options.higher_is_better)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -149,14 +149,6 @@ class Task:
     def seconds_per_step(self, options: Json) -> float | None:
         """Seconds between two positions, from options of a reader; None: nobody asks."""
         return None
-
-    @property
-    def modules(self) -> list[str]:
-        """All cores, for tests that resolve the names."""
-        named = {*astuple(self.cores)}
-        for fit in self.fits.values():
-            named |= {fit.core, fit.given}
-        return sorted(name for name in named if name)
 
 
 @functools.cache

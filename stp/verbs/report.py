@@ -38,7 +38,7 @@ def report(
     pictures_mb: Annotated[
         float,
         typer.Option("--pictures-mb", min=0, help="Largest total size of all pictures, in MB."),
-    ] = 25,
+    ] = 4,
     log: Log = None,
 ) -> None:
     """Write the report: one HTML page that needs no network and no server."""

@@ -54,6 +54,11 @@ class FigureRule:
         return {ending: f"{self.figure}.{ending}" for ending in self.endings}
 
     @property
+    def log(self) -> str:
+        """The log of its jobs, with wildcards."""
+        return f"{self.figure.replace('/figures/', '/logs/figures/')}.log"
+
+    @property
     def outs(self) -> list[str]:
         """Words that name the files to write; those beside a PNG file need no name."""
         named = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts
+from small_store import SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -294,7 +294,8 @@ def test_every_sql_block_of_the_page_runs(
 def test_the_ten_questions_have_answers(store: SmallStore) -> None:
     """The page asks for KTH, nuScenes and TAU; here these words stand for what the store has."""
     columns = store.manifest["tables"]["short_term"]["columns"]
-    columns["nuscenes"] = columns["kth"] = {"SSIM": "ssim.range2", "LPIPS": "lpips.alex"}
+    shown = [table_column("SSIM", "ssim.range2"), table_column("LPIPS", "lpips.alex")]
+    columns["nuscenes"] = columns["kth"] = shown
     store.add("persistence", "kth", ssim(0.5))
     store.add("convlstm", "kth", ssim(0.75), seed=1)
     store.add("tau", "nuscenes", ssim(0.9), seed=1)
@@ -325,7 +326,7 @@ def test_the_ten_questions_have_answers(store: SmallStore) -> None:
 
 
 def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStore) -> None:
-    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"SSIM": "ssim.range2"}
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = [table_column("SSIM", "ssim.range2")]
     values: dict[tuple[str, ...], float] = {}
     for model, variant in product(("convlstm", "simvpv2"), ("default", "small")):
         for subset, more in (("test", ""), ("other", "+interval-1"), ("other", "+interval-3")):

@@ -38,12 +38,24 @@ def test_only_robustness_has_slopes(paper: list[str]) -> None:
 
 
 def test_every_dimension_has_one_of_the_others(paper: list[str]) -> None:
-    for kind in ("ranks", "overview", "critical_difference", "speed"):
+    for kind in ("ranks", "overview", "speed"):
         assert [path for path in paper if Path(path).stem == kind] == [
             f"figures/{dimension}/{kind}.png"
             for dimension in ("short_term", "long_term", "generalization", "robustness")
         ]
     assert len(paper) == len(set(paper))
+
+
+def test_a_figure_that_could_only_say_why_it_is_empty_is_not_planned(paper: list[str]) -> None:
+    """A critical difference needs five datasets of the test."""
+    drawn = [path for path in paper if path.endswith("critical_difference.png")]
+    assert drawn == ["figures/short_term/critical_difference.png"]
+    one = {"models": ["persistence"], "cells": [{"trained_on": "kth"}]}
+    content = {"scale": "try", "suite": "predbench", "dimensions": {"short_term": one}}
+    kinds = {
+        path.split("/")[2].removesuffix(".png") for path in figures(Plan(config.load(content)))
+    }
+    assert not kinds & {"ranks", "overview", "critical_difference", "speed"}
 
 
 def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two() -> None:

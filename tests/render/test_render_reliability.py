@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from small_store import PUBLISHED, SmallStore
+from small_store import PUBLISHED, SmallStore, table_column
 
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
@@ -236,7 +236,7 @@ def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None
 
 def paper_study(store: SmallStore, *, official: bool) -> Path:
     """The paper's own runs of Moving-MNIST as if they were ours."""
-    names, columns = store.manifest["names"], {"SSIM": "ssim.range2"}
+    names, columns = store.manifest["names"], [table_column("SSIM", "ssim.range2")]
     names["models"]["predrnnpp"] = "PredRNN++"
     store.manifest["published_names"]["models"]["predrnnpp"] = "PredRNN++"
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = columns
@@ -360,7 +360,7 @@ def test_a_missing_run_is_named(store: SmallStore) -> None:
 def test_a_missing_metric_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
     columns = store.manifest["tables"]["short_term"]["columns"]["moving_mnist"]
-    columns["PSNR"] = "psnr.per_frame"
+    columns.append(table_column("PSNR", "psnr.per_frame"))
     with pytest.raises(StpError, match="4 of 4 cells cannot be collected") as caught:
         render(store)
     assert "no row of psnr.per_frame" in caught.value.remedy

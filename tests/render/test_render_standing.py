@@ -11,8 +11,8 @@ from small_store import bare_manifest, convention_facts
 from toy_scored import Scored
 
 from stp.collect.contest import OTHER_CLUSTERS, Pair
+from stp.plan.column import Part
 from stp.plan.manifest_types import Cell, Manifest
-from stp.plan.setting import Part
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, _tested, standings
 

@@ -28,7 +28,7 @@ for figure in RUN.figures.rules:
                 for ending, path in figure.files.items()
             },
         log:
-            f"{figure.figure.replace('/figures/', '/logs/figures/')}.log",
+            figure.log,
         wildcard_constraints:
             **figure.constraints,
         localrule: True

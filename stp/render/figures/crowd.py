@@ -33,7 +33,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
 ELSEWHERE = "predictors that were calibrated on other data are left out"
-MARKED = "hollow: as printed in the paper, from its own bytes"
+MARKED = "hollow: as printed in the paper, from its own data"
 LETTERS = 95
 """In a line of a legend."""
 

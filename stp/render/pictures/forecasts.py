@@ -1,6 +1,5 @@
 """What the models of a case predict for one sample, beside what happened."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import read_decoded
 from stp.data.zarr_rows import MappedRows, read_metadata
 from stp.page.figure_style import whose
-from stp.plan.manifest import Manifest, title_of, variable_of
+from stp.page.units import readable
+from stp.plan.manifest import Manifest, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase, case_of
@@ -263,7 +263,7 @@ class Case:
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first.data))
         self.channels = self._data.shape[0]
-        drawn = _variables(tested.columns, self._data, variable)
+        drawn = _variables(tested.variables, self._data, variable)
         # Of 69 channels of weather, three are drawn: no others are held.
         self._channels = sorted({channel for one in drawn for channel in one.channels})
         self._variables = [
@@ -435,7 +435,7 @@ def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
     return found
 
 
-def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
+def _variables(of_tables: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
     """Those that are asked for; else those of the tables; else the first ones."""
     if shows_pictures(data):
         if wanted is not None:
@@ -444,25 +444,17 @@ def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> li
     names, units = variables_of(data), units_of(data)
     # Tables write z500, data z_500.
     plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
-    in_tables = dict.fromkeys(v for c in columns if (v := variable_of(c)) in plain)
+    in_tables = dict.fromkeys(name for name in of_tables if name in plain)
     if wanted in plain:
         chosen = [plain.index(wanted)]
     elif wanted is None and in_tables:
-        chosen = [plain.index(name) for name in in_tables if name]
+        chosen = [plain.index(name) for name in in_tables]
     else:
         chosen = choose(names, wanted, None)
     return [
-        Variable(plain[i] if plain[i] in in_tables else names[i], _readable(units[i]), (i,))
+        Variable(plain[i] if plain[i] in in_tables else names[i], readable(units[i]), (i,))
         for i in chosen
     ]
-
-
-def _readable(units: str) -> str:
-    """``m**2 s**-2`` as people write it."""
-    return re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), units)
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:

@@ -18,6 +18,7 @@ from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
+from stp.plan.column import Column
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.strict import CONFIG_FOLDER
 from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
@@ -339,20 +340,19 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     columns = plan.tables[table].columns
     datasets = {cell.key.tested_on for cell in plan.cells}
     kept = {
-        dataset: {
-            column: shown for column, shown in of.items() if _is_metric(metric, column, shown)
-        }
+        dataset: tuple(column for column in of if _is_metric(metric, column))
         for dataset, of in columns.items()
         if dataset in datasets
     }
     if not any(kept.values()):
-        raise _nothing("column", metric, {c for d in datasets for c in columns.get(d, {})})
+        raise _nothing("column", metric, {c.name for d in datasets for c in columns.get(d, ())})
     return replace(plan, tables={**plan.tables, table: replace(plan.tables[table], columns=kept)})
 
 
-def _is_metric(asked: str, column: str, shown: str) -> bool:
-    convention = shown.partition("@")[0]
-    names = (column, column.rpartition(" ")[2], shown, convention, convention.partition(".")[0])
+def _is_metric(asked: str, column: Column) -> bool:
+    convention = column.convention
+    metric = convention.partition(".")[0]
+    names = (column.name, column.heading, column.shown, convention, metric)
     return asked.casefold() in (name.casefold() for name in names)
 
 

@@ -14,7 +14,7 @@ from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
 from stp.render.tables.repeated import PAPER_P, PAPER_STD, meaning
 from stp.render.tables.strip_plot import strip_plot
-from stp.render.tables.study import Column, Study, read_studies
+from stp.render.tables.study import Repeated, Study, read_studies
 from stp.run.results import rows_of
 
 HEADER = (
@@ -81,7 +81,7 @@ def _csv(studies: list[Study]) -> str:
     return csv_text(lines)
 
 
-def _run_lines(study: Study, column: Column) -> Iterable[list[object]]:
+def _run_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
     """One line per run; the paper's runs stand beside ours in their order alone."""
     theirs = column.printed.runs if column.printed else ()
     for number in range(max(len(column.runs), len(theirs))):
@@ -96,7 +96,7 @@ def _run_lines(study: Study, column: Column) -> Iterable[list[object]]:
         ]
 
 
-def _statistic_lines(study: Study, column: Column) -> Iterable[list[object]]:
+def _statistic_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
     printed = column.printed
     theirs = printed.found if printed else {}
     shown = {PAPER_STD: printed.std, PAPER_P: printed.pvalue} if printed else {}
@@ -233,7 +233,7 @@ def _spread_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
             ]
 
 
-def _heading(plan: Manifest, column: Column) -> str:
+def _heading(plan: Manifest, column: Repeated) -> str:
     """Add an arrow that points to better."""
     return heading(column.name, Direction.of(plan, column.convention))
 

@@ -181,7 +181,7 @@ def _many(count: int, what: str) -> str:
 def _interval(entry: Entry | None) -> str:
     if entry is None or entry.low is None or entry.high is None:
         return ""
-    return f"{digits(entry.low)} to {digits(entry.high)}"
+    return f"{digits(entry.low, entry.digits)} to {digits(entry.high, entry.digits)}"
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
@@ -252,13 +252,14 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
             sign = "+" if entry.difference >= 0 else "-"
             # Beside a spread, in the digits of the value.
             size = abs(entry.difference)
-            asides.append(f"{sign}{digits(size) if entry.sd is None else f'{size:.4f}'}")
+            text = digits(size, entry.digits) if entry.sd is None else f"{size:.4f}"
+            asides.append(f"{sign}{text}")
     if entry.value is None:
         return Item("–", aside="; ".join(asides))
     if clips:
         asides.append(f"N = {_count(entry.n)}")
     standing = standing or Standing()
-    text = digits(entry.value) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
+    text = digits(entry.value, entry.digits) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
     return Item(
         text, standing.place, ALIKE if standing.is_worse is False else "", "; ".join(asides)
     )
@@ -350,22 +351,23 @@ def _lead(lead: int, step: float | None) -> str:
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
     """Explain each column by the convention behind it; datasets may differ in it."""
     known = manifest.conventions
-    meanings: dict[tuple[str, str], list[str]] = {}
+    meanings: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for column, entry in row.entries.items():
-            datasets = meanings.setdefault((column, entry.convention), [])
+            datasets = meanings.setdefault((column, entry.convention, entry.unit), [])
             if row.dataset not in datasets:
                 datasets.append(row.dataset)
-    for (column, convention), datasets in meanings.items():
-        shared = sum(name == column for name, _ in meanings) == 1
+    for (column, convention, unit), datasets in meanings.items():
+        shared = sum(name == column for name, *_ in meanings) == 1
         about = known[convention]
+        unit = unit or about.unit
         text = ": ".join(filter(None, [about.title, about.description]))
         yield (
             heading(column, Direction.of(manifest, convention))
             + ("" if shared else f" ({', '.join(datasets)})")
             + f": `{convention}`"
             + (f", {text}" if text else "")
-            + (f" [{about.unit}]" if about.unit != "1" else "")
+            + (f" [{unit}]" if unit != "1" else "")
         )
 
 

@@ -139,9 +139,9 @@ def _ranked(
 ) -> Iterable[tuple[tuple[int, str], Standing]]:
     entries = [rows[i].entries[column] for i, column in places]
     direction = Direction.of(manifest, entries[0].convention, entries[0].part)
-    values = [entry.value for entry in entries if entry.value is not None]
-    ranks = ranks_of(values, direction)
-    printed = ranks_of([float(digits(value)) for value in values], direction)
+    values = [(entry.value, entry.digits) for entry in entries if entry.value is not None]
+    ranks = ranks_of([value for value, _ in values], direction)
+    printed = ranks_of([float(digits(*value)) for value in values], direction)
     best = rows[places[ranks.index(1)][0]].model
     distinct = sorted(set(printed))
     for place, rank, shown in zip(places, ranks, printed, strict=True):
