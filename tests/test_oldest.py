@@ -17,9 +17,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TESTS = ("data", "metrics", "models", "collect", "test_store.py", "test_receipts.py")
 UNDER_CONSTRAINTS = {
-    "tests/models/test_models_initial_weights.py": "weights that a release of torch draws",
+    "tests/models/test_models_e3dlstm.py::test_recall_keeps_no_matrix_and_has_the_loss_and_"
+    "gradients_of_the_formula": "a loss in double precision, in which nothing is trained",
+    "tests/models/test_models_stochastic.py::test_every_weight_learns[savp]": "six steps against "
+    "an adversary, after which the loss is 0.8 % larger",
 }
-"""Tests of numbers that belong to the pinned releases, each with the reason."""
+"""Tests that hold for the pinned releases alone, each with the reason."""
 PYTEST = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 REFERENCES = ("scikit-image", "properscoring", "scores", "statsmodels")
 
@@ -71,6 +74,6 @@ def test_contracts_hold_with_the_oldest_releases(uv: str, tmp_path: Path) -> Non
     run(*install, "--no-deps", "-e", ".")
     run(
         *(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long"),
-        *(f"--ignore={path}" for path in UNDER_CONSTRAINTS),
+        *(f"--deselect={name}" for name in UNDER_CONSTRAINTS),
         *(f"tests/{name}" for name in TESTS),
     )
