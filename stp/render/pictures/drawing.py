@@ -249,8 +249,9 @@ def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
     axes.set_xticks([scale.low, scale.high], ends)
     longest = LETTER * (len(ends[0]) + len(ends[1]) + 1)
     axes.tick_params(labelsize=6 * min(1.0, width / longest))
-    for label, side in zip(axes.get_xticklabels(), ("left", "right"), strict=True):
-        label.set_horizontalalignment(side)
+    first, last = axes.get_xticklabels()
+    first.set_horizontalalignment("left")
+    last.set_horizontalalignment("right")
 
 
 def aspect_of(sheet: Sheet) -> float:
