@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import yaml
@@ -222,7 +222,11 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
         yield {"path": pattern, "many": True}
 
 
-def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+Look: TypeAlias = tuple[list[int], dict[str, Any], Sequence[str | dict[str, str]], dict[str, str]]
+"""What files say: shape, options of the reader, columns, and notes on each key."""
+
+
+def _look_at_videos(raw: RawFiles) -> Look:
     path = raw.find(videos.files_of(raw.names, "videos", FILMS)[0])
     videos.probe(path)  # which complains well
     height, width = videos.size(path)
@@ -230,7 +234,7 @@ def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str]
     return [3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
 
 
-def _look_at_pictures(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_pictures(raw: RawFiles) -> Look:
     path = raw.find(raw.names[0])
     height, width, _ = pictures.decode_picture(path.read_bytes(), str(path), "RGB").shape
     with Image.open(path) as picture:
@@ -245,7 +249,7 @@ def _smaller(height: int, width: int) -> list[int]:
     return [max(8, round(side * scale / 8) * 8) for side in (height, width)]
 
 
-def _look_at_arrays(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_arrays(raw: RawFiles) -> Look:
     name = arrays.files_of(raw.names, "arrays", arrays.SUFFIXES)[0]
     inside = arrays.contents(raw.find(name))
     large = {array: about for array, about in inside.items() if len(about[0]) in (3, 4, 5)}
@@ -291,7 +295,7 @@ def guess_axes(shape: Sequence[int]) -> str:
     return "NCTHW" if shape[1] <= few < shape[2] else "NTCHW"
 
 
-def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_grids(raw: RawFiles) -> Look:
     path = grids.raw_path(raw, grids.names_of(raw)[0])
     with grids.opened(path) as dataset:
         variables: dict[str, Any] = {}

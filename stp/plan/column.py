@@ -75,7 +75,7 @@ class Column(Strict):
     lead: LeadTimes | None = None
     statistic: Literal["mean", "sd", "median"] = "mean"
     unit: str = ""
-    digits: int = Field(4, ge=1, le=10)
+    digits: int = Field(default=4, ge=1, le=10)
 
     @model_validator(mode="before")
     @classmethod

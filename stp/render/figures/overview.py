@@ -151,7 +151,7 @@ def _baselines(
 def _legend(figure: Figure, scores: Scores, baselines: list[str]) -> None:
     """Name the lines of baselines below the panels."""
     handles = [
-        Line2D([], [], color=BASELINE, linestyle=scores.styles[model].line, label=model)
+        Line2D([], [], color=BASELINE, ls=scores.styles[model].line, label=model)
         for model in baselines
     ]
     figure.legend(handles=handles, loc="lower center", ncols=min(5, len(handles)), frameon=False)
