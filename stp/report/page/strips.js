@@ -20,7 +20,7 @@
     const shown = all.filter((one) => !one.gap).slice(0, MOST);
     for (const evaluation of shown) strip(root, evaluation);
     const more = h("p", {class: "note links"});
-    if (all.length) {
+    if (all.length && stp.hasSection("forecasts")) {
       more.append(h("a", {href: stp.link("forecasts", {dimension})}, "All models as films, with their errors"));
     }
     const people = stp.data("trajectories").tests.length > 0;
