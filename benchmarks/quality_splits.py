@@ -31,8 +31,8 @@ from torch import nn
 
 from stp.core.file_identity import identify
 from stp.core.job import Job, silent
-from stp.features import videos
 from stp.datasets.pvqa import generator as pvqa
+from stp.features import videos
 from stp.metrics.networks.inception import Inception
 from stp.metrics.networks.maps import open_looker
 from stp.metrics.networks.random_weights import draw

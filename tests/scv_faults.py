@@ -11,11 +11,11 @@ from functools import cache
 from itertools import islice
 
 import numpy as np
+from conventions import convention
 from scipy import ndimage
 
 from stp.datasets.scv.look import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario
-from stp.suites.scv.metrics import scv_partial_success, scv_success
 
 OF_RULES = {
     "move_unit_to_border": "move_unit",
@@ -24,7 +24,7 @@ OF_RULES = {
     "road_trip_with_medivac": "road_trip",
 }
 """Scenario -> convention."""
-RULES = {name: getattr(scv_success, rules) for name, rules in OF_RULES.items()}
+RULES = {name: convention(f"scv_success.{rules}") for name, rules in OF_RULES.items()}
 LEVELS = ((0.5, 0), (1, 0), (1.5, 0), (2, 0), (0, 0.02), (0, 0.03), (0, 0.05), (0.5, 0.02))
 """Standard deviations of blur, in pixels, and of noise, in 0..1."""
 CONTEXT = 2
@@ -376,7 +376,7 @@ def tolerance(number: int) -> None:
     """Print what blurred and noisy true videos of 64 pixels get: all rules, their share, PSNR."""
     for name, rules in RULES.items():
         true = film(games(name, number))
-        share = getattr(scv_partial_success, OF_RULES[name])
+        share = convention(f"scv_partial_success.{OF_RULES[name]}")
         for blur, noise in LEVELS:
             frames = ndimage.gaussian_filter(true, (0, 0, 0, blur, blur))
             off = np.random.default_rng(0).normal(0, noise, true.shape) if noise else 0

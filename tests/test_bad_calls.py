@@ -13,7 +13,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge
 from stp.prepare.own.splits import check_splits
-from stp.run import called, results, workflow_files
+from stp.run import called
 from stp.run.cluster import resume
 from stp.run.readable_traceback import WHOLE, readable
 
@@ -136,21 +136,6 @@ def test_frames_of_our_code_are_left_out_of_an_error_of_the_plan():
 def test_a_plan_is_told_from_a_run():
     assert called.is_dry_run(["-np", TABLE]) and called.is_dry_run(["--dry-run"])
     assert not called.is_dry_run(["--profile", "local", TABLE])
-
-
-def test_to_plan_another_scale_leaves_what_the_last_run_was(tmp_path, monkeypatch):
-    """The copies in results/tables are older than the file that stands in, so they are planned."""
-    monkeypatch.chdir(tmp_path)
-    tiny, other = Plan(config.load(TINY)), Plan(config.load(merge(TINY, {"scale": "other"})))
-    first = workflow_files.write_last_run(tiny)
-    copied = tmp_path / "copied"
-    copied.touch()
-    assert workflow_files.write_last_run(tiny, True, True) == first
-    planned = workflow_files.write_last_run(other, True, True)
-    assert results.last_scale() == TINY["scale"]
-    assert planned.read_text() == "other\n" and planned != first
-    assert planned.stat().st_mtime_ns >= copied.stat().st_mtime_ns
-    assert workflow_files.write_last_run(other) == first and results.last_scale() == "other"
 
 
 def test_a_disk_that_refuses_is_an_error_for_people(tmp_path):

@@ -13,6 +13,7 @@ from package_copy import copy_package
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.column import Column
 from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import merge
 from stp.run import workflow_files
@@ -372,7 +373,12 @@ def test_settings_are_sorted_in_their_name():
 def test_unknown_conventions_are_refused(monkeypatch):
     loaded = config.load(DEMO)
     rows = loaded.suite.model_copy(
-        update={"columns": {**loaded.suite.columns, "video": {"SSIM": "ssim.rnge2"}}}
+        update={
+            "columns": {
+                **loaded.suite.columns,
+                "video": (Column(heading="SSIM", convention="ssim.rnge2"),),
+            }
+        }
     )
     with pytest.raises(StpError, match=r"unknown convention of ssim(.|\n)*range2"):
         Plan(loaded.model_copy(update={"suite": rows}))

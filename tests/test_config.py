@@ -1,19 +1,21 @@
 """Configuration says no, once and clearly, and names the nearest that exists."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from stp.core import fingerprint
-from stp.core.errors import StpError
-from stp.plan import config, strict
-from stp.plan.dataset import Counts
+from stp.core import fingerprint, leaves
+from stp.core.errors import ConfigurationError, StpError
+from stp.plan import config, removed, strict
+from stp.plan.dataset import Counts, Release
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.strict import CONFIG_FOLDER, entries, merge, read_yaml
+from stp.plan.suite import Suite
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
@@ -186,7 +188,7 @@ def test_every_table_row_of_the_evaluation_exists():
 
 def test_a_column_names_its_threshold_as_a_number():
     mine = {
-        "metrics": ["csi.mean@16", "csi.mean"],
+        "metrics": [{"convention": "csi.mean", "threshold": 16}],
         "title": "Mine",
         "shape": [1, 8, 8],
         "context": 2,
@@ -196,8 +198,8 @@ def test_a_column_names_its_threshold_as_a_number():
     }
     scale = {"scale": "t", "dimensions": {}, "datasets": {"mine": mine}}
     assert Recipes(config.load(scale)).conventions("mine") == ["csi.mean"]
-    scale["datasets"]["mine"]["metrics"] = ["csi.mean@low"]
-    with pytest.raises(StpError, match=r"'csi\.mean@low' is nothing"):
+    scale["datasets"]["mine"]["metrics"][0]["threshold"] = "low"
+    with pytest.raises(StpError, match=r"metrics\.0\.threshold is 'low'"):
         Recipes(config.load(scale)).conventions("mine")
 
 
@@ -253,6 +255,23 @@ def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
     with pytest.raises(StpError) as caught:
         config.load(demo(), folder)
     assert f"{path}: 'a$(id)b' is the name of a" in str(caught.value)
+
+
+def test_a_suite_is_a_folder(tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, folder)
+    file = folder / "suites" / "toys.yaml"
+    file.write_text("title: Toys\n")
+    with pytest.raises(StpError) as caught:
+        config.load(demo(), folder)
+    assert str(file) in caught.value.what and "suite.yaml" in caught.value.remedy
+
+
+def test_a_scale_without_a_suite_is_of_that_of_its_dimensions():
+    scale = people(["constant_velocity"])
+    del scale["suite"]
+    assert config.load(scale).scale.suite == "atlas"
+    assert config.load({"scale": "x", "dimensions": {}}).scale.suite == "predbench"
 
 
 @pytest.mark.parametrize(
@@ -360,3 +379,33 @@ def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explai
     assert counts.official == {"train": 90, "test": 21}
     estimated = counts.model_copy(update={"estimated": ("test",)})
     assert estimated.official == {"train": 90}
+
+
+@pytest.mark.parametrize("pattern", removed.FILES)
+def test_files_that_nothing_reads_any_more_are_named(pattern: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(CONFIG_FOLDER, tmp_path / "config"))
+    path = folder / pattern.replace("*", "scv")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[]")
+    with pytest.raises(ConfigurationError, match=re.escape(str(path))) as error:
+        config.load(DEMO, folder)
+    assert error.value.remedy == removed.FILES[pattern]
+
+
+@pytest.mark.parametrize(("kind", "key"), removed.KEYS)
+def test_a_key_that_went_leads_to_what_replaces_it(kind: str, key: str) -> None:
+    (checked,) = (one for one in (Suite,) if one.__name__ == kind)
+    with pytest.raises(StpError, match=f"s.yaml: {key} is no more") as error:
+        strict.check(checked, {key: "x"}, "s.yaml")
+    assert error.value.remedy == removed.KEYS[kind, key]
+
+
+@pytest.mark.parametrize("name", removed.GENERATORS)
+def test_the_name_that_a_generator_had_leads_to_that_of_today(name: str) -> None:
+    release = {"source": "synthetic", "generator": name}
+    with pytest.raises(StpError, match=f"generator is '{name}'") as error:
+        strict.check(Release, release, "d.yaml")
+    today = removed.GENERATORS[name]
+    assert error.value.expected.startswith(today)
+    assert strict.check(Release, {**release, "generator": today}, "d.yaml").generator == today
+    assert leaves.generator(today) in leaves.generators()

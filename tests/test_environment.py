@@ -38,11 +38,23 @@ def test_constraints_name_no_place_of_one_machine():
 
 def test_every_rule_names_its_environment_and_its_log():
     rules = [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
-    blocks = re.findall(r"(?m)^rule .*\n(?:(?: .*)?\n)+", "\n".join(rules))
-    assert len(blocks) == len(re.findall(r"(?m)^rule ", "\n".join(rules))) > 20
-    for block in blocks:  # rules made by `use rule` have those of the rule that they use
+    blocks = re.split(r"(?m)^ *rule\b.*:\n", "\n".join(rules))[1:]
+    assert len(blocks) >= 18
+    for block in blocks:
         assert "    conda:" in block and "    log:" in block, block
     assert "    run:" not in "".join(rules)
+
+
+def test_files_of_rules_hold_rules_and_stages_have_no_parameters():
+    """What differs between runs, as the scale's configuration, would make finished work again."""
+    folder = ROOT / "workflow"
+    rules = {path.stem: path.read_text() for path in (folder / "rules").glob("*.smk")}
+    assert len(rules) <= 12 and len((folder / "Snakefile").read_text().splitlines()) < 80
+    assert not re.findall(r"(?m)^ *(def|class) ", "\n".join(rules.values()))
+    for stage in ("fetch", "prepare", "train", "predict", "features", "score"):
+        assert "    params:" not in rules[stage].partition("rule data:")[0], stage
+    for profile in (ROOT / "profiles").glob("*/config.yaml"):
+        assert "\nrerun-triggers: [mtime, params]\n" in profile.read_text(), profile
 
 
 def test_importing_the_package_and_its_command_line_loads_nothing_heavy():

@@ -22,7 +22,8 @@ from stp.metrics.networks.i3d import I3D
 from stp.plan import config
 from stp.plan import weights as network_weights
 from stp.plan.cells import Plan
-from stp.plan.manifest import shown_of
+from stp.plan.column import Column
+from stp.plan.manifest import columns_of
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 from stp.run import runner
@@ -102,25 +103,32 @@ def test_tables_know_what_is_behind_a_cell(made):
 def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):
     planned = manifest(made, "short_term")
     (cell,) = planned.cells
-    columns = {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.pixel_mean"}
-    sampled = {
-        "PSNR-{members}": "psnr.per_frame",
-        "FVD-{seen}": "fvd.predicted_only",
-        "CRPS-of-{K}": "crps.fair",
-    }
+    columns = [
+        Column(heading="PSNR", convention="psnr.per_frame"),
+        Column(heading="FVD", convention="fvd.predicted_only"),
+        Column(heading="MSE", convention="mse.pixel_mean"),
+    ]
+    sampled = [
+        Column(heading="PSNR-{members}", convention="psnr.per_frame"),
+        Column(heading="FVD-{seen}", convention="fvd.predicted_only"),
+        Column(heading="CRPS-of-{K}", convention="crps.fair"),
+    ]
     tested = cell.key.tested_on
     of_table = replace(
-        planned.tables["short_term"], columns={tested: columns}, sampled={tested: sampled}
+        planned.tables["short_term"],
+        columns={tested: tuple(columns)},
+        sampled={tested: tuple(sampled)},
     )
     planned = replace(planned, tables={"short_term": of_table})
     several = replace(cell, samples=100, statistic="best_of_members")
-    assert shown_of(planned, "short_term", several) == {
+    shown = columns_of(planned, "short_term", several)
+    assert {name: column.convention for name, column in shown.items()} == {
         "MSE": "mse.pixel_mean",
         "PSNR-best-of-100": "psnr.per_frame",
         "FVD-first-of-100": "fvd.predicted_only",
         "CRPS-of-100": "crps.fair",
     }
-    assert shown_of(planned, "short_term", cell) == columns
+    assert list(columns_of(planned, "short_term", cell).values()) == columns
 
 
 LOADED = """

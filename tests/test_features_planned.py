@@ -104,7 +104,7 @@ def two(folder, monkeypatch):
         "with_context": seen | {"layer": "pooled"},
         "zero_padded": seen | {"network": "i3d_600", "module": "i3d"},
     }
-    loaded = config.load(demo(metrics={"fvd": {"features": looks}}))
+    loaded = config.load(demo(metrics={"fvd": {"conventions": looks}}))
     every = tuple(f"fvd.{name}" for name in looks)
     also = {**loaded.suite.also, "video": (*loaded.suite.also.get("video", ()), *every)}
     return loaded.model_copy(update={"suite": loaded.suite.model_copy(update={"also": also})})

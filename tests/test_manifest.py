@@ -12,6 +12,7 @@ from package_copy import copy_package
 from stp.core.errors import StpError
 from stp.plan import config, raw_bytes
 from stp.plan.cells import Plan
+from stp.plan.column import by_name
 from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifest_types import Cell, RawFacts
 from stp.plan.manifests import Paper, manifest
@@ -237,9 +238,9 @@ def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
 def test_columns_keep_the_papers_order_and_directions(paper):
     made = manifest(paper, "short_term")
     table = made.tables["short_term"]
-    assert list(table.columns["kth"]) == ["SSIM", "PSNR", "LPIPS", "FVD"]
-    assert table.columns["human36m"]["FVD"] == "fvd.zero_padded"
-    ssim, *_, fvd = (made.conventions[name] for name in table.columns["kth"].values())
+    assert [column.name for column in table.columns["kth"]] == ["SSIM", "PSNR", "LPIPS", "FVD"]
+    assert by_name(table.columns["human36m"])["FVD"].convention == "fvd.zero_padded"
+    ssim, *_, fvd = (made.conventions[column.convention] for column in table.columns["kth"])
     assert ssim.higher_is_better and not fvd.higher_is_better
     # nino34 is a skill, but its RMSE is an error
     assert made.conventions["nino34.correlation"].higher_is_better

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.data.prepared import Prepared
+from stp.data.prepared import Clips, Prepared
+from stp.inspect import own_options
 from stp.inspect.new_dataset import (
     FIELD_METRICS,
     PIXEL_METRICS,
@@ -32,10 +33,14 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
 from stp.plan.model import Size
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER, in_order
+from stp.prepare.own.reader import KINDS, build_options
+from stp.prepare.own.splits import cut, deal
 from stp.profiling.size import size
 from stp.render.pictures.prepared import units_of
 from stp.run import runner
+from stp.run.costs import brief
+from stp.run.costs.estimate import Costs
 from stp.run.costs.work import forecast_gmacs
 
 
@@ -166,17 +171,16 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
         scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
         overall = {r["convention"]: r["value"] for r in scores
                    if r["lead"] is None and r["statistic"] == "mean"}  # fmt: skip
-        assert set(overall) == {name.rpartition(" ")[2] for name in written["metrics"]}
+        assert set(overall) == {convention_of(column) for column in written["metrics"]}
         assert all(np.isfinite(value) for value in overall.values()), overall
     described = manifest(plan, "short_term")
     assert {cell.source for cell in described.cells} == {"own"}
     assert not any(cell.follows_paper for cell in described.cells)
     assert "mine" not in described.published_names.datasets
-    assert described.tables["short_term"].columns["mine"] == {
-        name: name.rpartition(" ")[2] for name in written["metrics"]
-    }
+    columns = described.tables["short_term"].columns["mine"]
+    assert [column.convention for column in columns] == list(map(convention_of, written["metrics"]))
     if kind == "netcdf":  # z500, z850 in m2 s-2, t2m in K: each is scored for itself
-        assert written["metrics"][0].endswith(" wrmse.per_frame")
+        assert written["metrics"][0]["convention"] == "wrmse.per_frame"
         rows = [r for r in scores if r["lead"] is None and r["statistic"] == "mean"]
         assert {r["variable"] for r in rows} == {m.split()[0] for m in written["metrics"]}
         prepared = Prepared(plan.store / plan.data("mine").folder)
@@ -194,6 +198,66 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
+
+
+def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path):
+    """The edit is made, and gives them."""
+    (tmp_path / "few").mkdir()
+    for i in range(4):
+        np.save(tmp_path / "few" / f"{i}.npy", np.full((400, 8, 8), i, np.uint8))
+    draft = inspect(tmp_path / "few")
+    assert draft.clusters["test"] < 10 and draft.more_clusters
+    text = dataset_text(draft)
+    assert f"# To get them, change: {draft.more_clusters}" in text
+    changed = yaml.safe_load("{" + draft.more_clusters.partition(" (")[0] + "}")
+    assert changed["splits"]["by"] == "time"
+    raw = Files(draft.root, [f"few/{i}.npy" for i in range(4)])
+    options = build_options(in_order({"kind": "arrays", **draft.options, **changed}))
+    found = KINDS["arrays"].raw_contents(raw, options, tuple(draft.shape), tmp_path)
+    span = draft.context + draft.horizon
+    clips = cut(found, deal(found, options, lambda name: []), options, span)
+    assert len({clip.cluster for clip in clips if clip.split == "test"}) >= 10
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [({"axes": "NTXY"}, "axes is 'NTXY'"), ({"shares": 0.9}, "splits is"), ({"kid": 1}, "kid")],
+)
+def test_a_mistake_in_own_options_is_found_by_the_plan(facts, tmp_path, wrong, where):
+    path, planned = drafted(facts, tmp_path)
+    own_options.check(planned())
+    written = yaml.safe_load(path.read_text())
+    if share := wrong.pop("shares", None):
+        written["prepare"]["splits"]["test"] = share
+    written["prepare"] |= wrong
+    path.write_text(yaml.safe_dump(written, sort_keys=False))
+    with pytest.raises(StpError, match="dataset bars, prepare") as error:
+        own_options.check(planned())
+    assert where in str(error.value)
+
+
+def test_estimates_of_uncounted_data_are_guesses_until_prepare_counted(facts, tmp_path):
+    path, planned = drafted(facts, tmp_path)
+    written = yaml.safe_load(path.read_text())
+    counts = written.pop("counts")
+    path.write_text(yaml.safe_dump(written, sort_keys=False))
+    guess = "a guess: nobody has counted the clips of bars"
+    assert guess in "".join(brief.lines(planned(), "short_term", 2))
+    plan = planned()
+    runner.fetch(plan, plan.raw("bars"))
+    runner.make(plan, plan.data("bars"))
+    known = Costs(planned()).workload.facts.clips(plan.data("bars"))
+    assert known.value == {split: counts[split] for split in ("train", "val", "test")}
+    assert guess not in "".join(brief.lines(planned(), "short_term", 2))
+
+
+def drafted(facts, tmp_path):
+    """The YAML of a drafted dataset `bars`, and what makes the plan of its scale."""
+    make_npy(tmp_path / "data")
+    list(new_dataset(tmp_path / "data" / "bars.npy", None, facts))
+    scale = yaml.safe_load((facts / "bars.yaml").read_text())
+    scale["dimensions"]["short_term"]["models"] = ["persistence"]
+    return facts / "datasets" / "bars.yaml", lambda: Plan(config.load(scale, facts))
 
 
 def test_a_draft_says_that_frames_are_not_resampled(tmp_path):
@@ -377,7 +441,9 @@ def test_rows_without_coordinates_are_numbers_and_those_in_degrees_latitudes(
 ):
     field = made.grid(made.times("2000-01-01", 40))[["t2m"]].isel(lat=slice(None, None, order))
     field.to_netcdf(tmp_path / "data" / "g.nc")
-    assert inspect(tmp_path / "data" / "g.nc").metrics == ["t2m wrmse.per_frame"]
+    assert inspect(tmp_path / "data" / "g.nc").metrics == [
+        {"convention": "wrmse.per_frame", "variable": "t2m"}
+    ]
     field.drop_vars("lat").to_netcdf(tmp_path / "data" / "h.nc")
     assert inspect(tmp_path / "data" / "h.nc").metrics == FIELD_METRICS
 
@@ -472,6 +538,11 @@ def test_names_that_are_none(facts, tmp_path):
 # The configuration
 
 
+def convention_of(column):
+    """Of a column as a dataset names it."""
+    return column if isinstance(column, str) else column["convention"]
+
+
 def own(facts: Path, **changes) -> dict:
     """A scale with a dataset that has the fewest keys that are possible."""
     dataset = {
@@ -511,8 +582,15 @@ def test_a_dataset_may_stand_in_the_scale_file(facts):
     ("changes", "message"),
     [
         ({"metrics": None}, "nothing says what is scored on mine(.|\n)*metrics"),
-        ({"metrics": ["mse"]}, "mine.yaml: metrics: 'mse' is nothing that a column may show"),
-        ({"metrics": ["mes.pixel_mean"]}, "mine.yaml: metrics: unknown metric 'mes'(.|\n)*mse"),
+        ({"metrics": ["mse"]}, r"metrics\.0\.convention is 'mse'"),
+        (
+            {"metrics": ["mes.pixel_mean"]},
+            "mine.yaml: metrics(.|\n)*unknown metric 'mes'(.|\n)*mse",
+        ),
+        (
+            {"metrics": [{"convention": "mse.pixel_mean", "variable": "t2m"}]},
+            "mine.yaml: metrics(.|\n)*unknown variable of mine 't2m'",
+        ),
         ({"shape": None}, "shape"),
         ({"release": "mine"}, "unknown release 'mine'"),
     ],
@@ -522,11 +600,94 @@ def test_what_is_missing_is_named(facts, changes, message):
         Plan(config.load(own(facts, **changes), facts))
 
 
-def test_metrics_of_a_dataset_of_the_paper_are_not_its_own(facts):
-    path = facts / "datasets" / "kth.yaml"
-    path.write_text(path.read_text() + "metrics: [mse.pixel_mean]\n")
-    with pytest.raises(StpError, match=r"kth\.yaml: metrics"):
-        config.load(own(facts), facts)
+def test_a_dataset_of_a_suite_may_have_further_columns(facts):
+    scale = own(facts)
+    scale["datasets"] = {"kth": {"metrics": ["csi.mean"]}}
+    recipes = Plan(config.load(scale, facts)).recipes
+    names = [column.name for column in recipes.columns("kth")]
+    assert names == ["SSIM", "PSNR", "LPIPS", "FVD", "csi.mean"]
+    assert "csi.mean" in recipes.scored("kth", False)
+    again = {"heading": "SSIM", "convention": "ssim.range1"}
+    scale["datasets"] = {"kth": {"metrics": [again]}}
+    with pytest.raises(StpError, match=r"kth\.yaml: metrics(.|\n)*'SSIM'"):
+        Plan(config.load(scale, facts)).recipes.conventions("kth")
+
+
+def test_a_scale_file_adds_conventions_and_their_columns(facts, tmp_path, monkeypatch):
+    """Thresholds in the units of the data, and a composition; scored by the real stages."""
+    list(new_dataset(make_npy(tmp_path / "data"), "mine", facts))
+    scale = yaml.safe_load((facts / "mine.yaml").read_text())
+    scale["dimensions"]["short_term"]["models"] = ["persistence"]
+    scale["definitions"] = {
+        "csi.bright": {
+            "about": "of brightness (ours)", "function": "csi", "thresholds": [0.25, 0.6]
+        },
+        "rmse.batches": {
+            "about": "means of pairs (ours)", "function": "rmse", "root": "frames", "batch": 2
+        },
+        "exceedance.pooled": {
+            "about": "of brightness (ours)", "function": "pod", "thresholds": [0.6],
+            "title": "Exceedance", "unit": "1", "higher_is_better": True,
+        },
+    }  # fmt: skip
+    bright = {"heading": "CSI", "convention": "csi.bright"}
+    further = ["rmse.batches", "exceedance.pooled"]
+    columns = [bright, bright | {"heading": "CSI 0.6", "threshold": 0.6}, *further]
+    scale["datasets"] = {"mine": {"metrics": columns}}
+    scale["runtime"], scale["bootstrap"] = {"device": "cpu"}, {"resamples": 100}
+    monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
+    plan = Plan(config.load(scale, facts))
+    runner.fetch(plan, plan.raw("mine"))
+    for artefact in plan.artefacts.values():
+        runner.make(plan, artefact)
+    (made_cell,) = plan.cells
+    scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
+    found = {
+        (row["convention"], row["threshold"]): row["value"]
+        for row in scores
+        if row["lead"] is None and row["statistic"] == "mean"
+    }
+
+    data = Prepared(plan.store / plan.data("mine").folder)
+    clips = Clips(data, "test")
+    frames = clips.read(range(len(clips))).astype(float)
+    observed = frames[:, data.context :]
+    predicted = np.broadcast_to(frames[:, data.context - 1 : data.context], observed.shape)
+
+    def share(threshold, of_events):
+        forecast, event = predicted >= threshold, observed >= threshold
+        return (forecast & event).sum() / (event if of_events else forecast | event).sum()
+
+    each = [share(0.25, False), share(0.6, False)]
+    assert found["csi.bright", 0.6] == pytest.approx(each[1])
+    assert found["csi.bright", None] == pytest.approx(np.mean(each))
+    assert found["exceedance.pooled", 0.6] == pytest.approx(share(0.6, True))
+    roots = np.sqrt(((predicted - observed) ** 2).mean(axis=(2, 3, 4))).mean(axis=1)
+    batches = [roots[i : i + 2].mean() for i in range(0, len(roots), 2)]
+    assert found["rmse.batches", None] == pytest.approx(np.mean(batches), rel=1e-5)
+    described = manifest(plan, "short_term")
+    assert described.conventions["exceedance.pooled"].title == "Exceedance"
+    shown = [column.name for column in described.tables["short_term"].columns["mine"]]
+    assert shown == ["CSI", "CSI 0.6", "rmse.batches", "exceedance.pooled"]
+
+
+@pytest.mark.parametrize(
+    ("definitions", "metrics", "message"),
+    [
+        ({"csi.mean": {"about": "a", "function": "csi"}}, [], "csi.mean: there is a convention"),
+        ({"new.own": {"about": "a", "function": "mse"}}, [], "new.own: title, unit"),
+        ({"csi.own": {"about": "a", "function": "csi"}}, ["csi.own"], "csi needs thresholds"),
+        (
+            {"csi.own": {"about": "a", "function": "csi", "thresholds": [3]}},
+            [{"convention": "csi.own", "threshold": 4}],
+            "csi.own has no threshold 4",
+        ),
+    ],
+)
+def test_the_plan_refuses_wrong_definitions(facts, definitions, metrics, message):
+    scale = own(facts, metrics=metrics or ["mse.pixel_mean"])
+    with pytest.raises(StpError, match=message):
+        Plan(config.load(scale | {"definitions": definitions}, facts))
 
 
 def test_dates_in_a_file_stay_text(facts):

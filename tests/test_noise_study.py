@@ -16,7 +16,8 @@ from stp.cli import app
 from stp.collect import success
 from stp.collect.everything import build_database, collect_dimension
 from stp.collect.people_agreement import HEADER as AGREEMENTS
-from stp.collect.people_agreement import Agreement, line
+from stp.collect.people_agreement import line
+from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
 from stp.core.errors import StpError
@@ -207,7 +208,7 @@ def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
         assert out.with_suffix(ending).stat().st_size > 1000
 
 
-ANSWERS = Agreement(
+ANSWERS = AgreementRow(
     source="synthetic", scale="demo", protocol="demo", comparable=False, study="a",
     scenario="spr. FID", kind="spread", metric="FID", convention="average_fid.random_means",
     counting="decided", value=62.5, ci95_low=51.0, ci95_high=74.0, reason=None, pairs=45,

@@ -15,51 +15,62 @@ from stp.core import fingerprint, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
 from stp.models.create import create
-from stp.plan import strict
+from stp.plan import named_class, strict
+from stp.plan.model import Model
 from stp.plan.model_options import check_model_options
 from stp.plan.strict import CONFIG_FOLDER
 from stp.run import readable_traceback
 
 MODEL = '''\
 """Repeats the latest frame, darker."""
-from torch import nn
-
 from stp.models.darkness import DARKNESS
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     def __init__(self, shape, context, horizon, *, power: int = 1):
-        super().__init__()
+        super().__init__(context)
         self.power = power
 
     def forward(self, frames, horizon):
         return frames[:, -1:].repeat(1, horizon, 1, 1, 1) * DARKNESS**self.power
 '''
+LAST = """\
+from torch import nn
+
+from nets.layers import FACTOR
+
+
+class Last(nn.Module):
+    def forward(self, frames):
+        return FACTOR * frames[:, -1:]
+"""
 METRIC = '''\
 """Errors of the darkest values."""
-from stp.metrics.mse import pixel_mean as darkest
+from stp.metrics.mse import mse as darkest
 '''
 ENTRY = "title: {}\nreference: a test\nfit: none\n"
 CONVENTIONS = """\
 title: Darkness
 unit: "1"
 higher_is_better: false
-conventions: {darkest: "as mse.pixel_mean"}
+conventions:
+  darkest: {about: as mse.pixel_mean, function: darkest, over_pixels: mean}
 """
 POINTS = "[stp.extensions]\nlab = lab\n"
 EDITS = """
 import yaml
 from pathlib import Path
-from stp.external.scoring import _declared
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge
-from stp.score.conventions import find
+from stp.plan.metric import declared
+from stp.score.conventions import build
 from stp.train import given_weights  # imports packages before and after
 
 TINY = yaml.safe_load(Path("tiny.yaml").read_text())
-NAMES = ["persistence", "darker", "theirs"]
+NAMES = ["persistence", "darker", "theirs", "outside"]
 SHORT = {"short_term": {"models": NAMES, "datasets": ["moving_mnist"]}}
 
 def scores():
@@ -80,11 +91,14 @@ print(changed("modules/models/darker.py", "the latest", "the last"))
 print(changed("modules/models/darker.py", "-1:", "-2:-1"))
 print(changed("modules/models/darkness.py", "0.5", "0.25"))
 print(changed(LAB / "modules/models/theirs.py", "return 0 * ", "return 0.1 * "))
+print(changed(LAB.parent / "nets/layers.py", "1.0", "1.5"))
 model = create({"model": "darker", "options": {"power": 2}, "shape": (1, 8, 8), "context": 2,
                 "horizon": 3})
 assert model.power == 2
-assert find("darkest.darkest") is find("mse.pixel_mean")
-assert _declared("darkest.darkest").title == "Darkness"
+metric, convention = declared("darkest.darkest", "a test")
+assert metric.title == "Darkness"
+made = build("darkest.darkest", convention.definition)
+assert made == build("mse.pixel_mean", declared("mse.pixel_mean", "a test")[1].definition)
 """
 
 
@@ -96,6 +110,10 @@ def lab(tmp_path_factory) -> Path:
         "lab/__init__.py": "raise RuntimeError('nobody needs to import it')\n",
         "lab/modules/models/theirs.py": MODEL.replace("return ", "return 0 * "),
         "lab/config/models/theirs.yaml": ENTRY.format("Theirs"),
+        "lab/config/models/outside.yaml": ENTRY.format("Outside") + "class: nets.last:Last\n",
+        "nets/__init__.py": "raise RuntimeError('no plan needs to import it')\n",
+        "nets/last.py": LAST,
+        "nets/layers.py": "FACTOR = 1.0\n",
         "lab-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n",
         "lab-1.0.dist-info/entry_points.txt": POINTS,
     }
@@ -139,7 +157,53 @@ def test_an_edit_of_a_module_of_ones_own_plans_its_cells_again_and_no_others(lab
     )
     assert done.returncode == 0, done.stderr
     both = "['darker', 'theirs']"  # they share a module
-    assert done.stdout.split("\n")[:4] == ["[]", "['darker']", both, "['theirs']"]
+    changed = ["[]", "['darker']", both, "['theirs']", "['outside']"]
+    assert done.stdout.split("\n")[:5] == changed
+
+
+@pytest.mark.parametrize(
+    ("chosen", "what", "remedy"),
+    [
+        ("nets.lost:Last", "no module nets.lost", "install"),
+        ("no_such_package:Last", "no module no_such_package", "install"),
+        ("nets.last:Lost", "last.py has no class Lost", "Last"),
+        ("stp.models.simvp:SimVPP", "simvp.py has no class SimVPP", "SimVP"),
+    ],
+)
+def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
+    lab, monkeypatch, chosen, what, remedy
+):
+    monkeypatch.syspath_prepend(lab)
+    with pytest.raises(StpError) as caught:
+        named_class.source_of(chosen, "config/models/outside.yaml: class")
+    assert f"config/models/outside.yaml: class: {chosen}" in caught.value.what
+    assert what in caught.value.what and remedy in caught.value.remedy
+
+
+def test_a_model_may_lie_in_the_folder_of_a_suite(tmp_path, monkeypatch):
+    written(tmp_path, {"suites/nowcast/models/drift.py": MODEL})
+    monkeypatch.setattr(stp, "__path__", [*stp.__path__, str(tmp_path)])
+    named = named_class.of_suite("stp.models", "drift")
+    assert named == "stp.suites.nowcast.models.drift:Model"
+    assert named_class.of_suite("stp.models", "simvp") is None
+    written(tmp_path, {"models/drift.py": MODEL})
+    with pytest.raises(StpError, match=r"drift.py"):
+        named_class.of_suite("stp.models", "drift")
+
+
+def test_a_job_may_read_the_package_of_the_class_of_its_recipe(lab, monkeypatch):
+    monkeypatch.syspath_prepend(lab)
+    outside, ours = {"class": "nets.last:Last"}, {"class": "stp.models.simvp:SimVP"}
+    assert named_class.package_of(outside) == [lab / "nets"]
+    assert named_class.package_of({"rollout": outside}) == [lab / "nets"]
+    assert named_class.package_of(ours) == named_class.package_of({"model": "simvp"}) == []
+
+
+def test_the_form_of_a_class_and_its_kind_are_checked_where_they_are_set():
+    entry = {"title": "Outside", "reference": "a test"}
+    for wrong in ({"fit": "sgd", "class": "nets.last"}, {"fit": "closed_form", "class": "a:B"}):
+        with pytest.raises(StpError, match="class"):
+            strict.check(Model, {**entry, **wrong}, "outside.yaml")
 
 
 def test_names_are_unique(tmp_path, monkeypatch):

@@ -1,15 +1,18 @@
 """How long still? Estimated from what earlier work took."""
 
 import json
+import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stp.core.units import duration
 from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
-from stp.run.progress import Progress
+from stp.run.progress import PAGES, Progress, count_pages, note_pages
+from stp.verbs.app import say_wrote
 
 
 def whole(*kinds: str) -> list[tuple[str, float]]:
@@ -106,3 +109,38 @@ def test_while_it_works_a_job_looks_at_all_receipts_only_now_and_then(
     lines.say("is saved")
     counts = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()]
     assert counts == ["[ 0/24", "[ 0/24", "[ 1/24"]
+
+
+def test_tables_and_figures_of_a_run_are_counted(tmp_path, monkeypatch):
+    """Their outputs tell: those that were there before the run count when they are made again."""
+    monkeypatch.chdir(tmp_path)
+    tables, figures = Path("results/demo/tables"), Path("results/demo/figures/short_term")
+    pages = [tables / "short_term.csv", figures / "ranks.png", figures / "leads.png"]
+    others = ["results/tables/short_term.csv", "results/demo/figures/all", "results/store/x.json"]
+    jobs = [SimpleNamespace(output=[str(path)]) for path in (*pages, *others)]
+    for path in pages:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (0, 0))
+    note_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
+    assert count_pages(pages[1]) == "[0/3] "
+    pages[1].touch()
+    assert count_pages(pages[1].with_suffix(".svg")) == "[1/3] "
+    assert count_pages(Path("ranks.png")) == ""  # of a person, beside the run
+    PAGES.write_text("torn")
+    assert count_pages(pages[1]) == ""
+
+
+def test_a_verb_of_a_run_says_how_many(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = Path("results/demo/figures/short_term/ranks.png")
+    jobs = [SimpleNamespace(output=[str(page)])]
+    note_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
+    page.parent.mkdir(parents=True)
+    page.touch()
+    say_wrote(tmp_path / "ranks.log", page, " and ranks.svg")
+    say_wrote(None, page)
+    assert capsys.readouterr().err.splitlines() == [
+        f"[1/1] wrote {page} and ranks.svg",
+        f"wrote {page}",
+    ]

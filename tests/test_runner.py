@@ -13,6 +13,7 @@ import forked
 import pandas as pd
 import pytest
 import torch
+from standstill import slow_steps
 
 from stp.core import store
 from stp.core.errors import StpError
@@ -23,6 +24,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import failures, runner
+from stp.run.restored import restore_receipts
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
@@ -92,9 +94,9 @@ def test_receipts_that_snakemake_deleted_are_put_back(prepared):
     receipt = prepared.store / prepared.data("enso").receipt
     before = receipt.read_bytes()
     receipt.unlink()
-    assert runner.restore_receipts(prepared) == 1
+    assert restore_receipts(prepared) == 1
     assert receipt.read_bytes() == before
-    assert runner.restore_receipts(prepared) == 0
+    assert restore_receipts(prepared) == 0
 
 
 def test_an_artefact_has_at_most_a_hundred_files(prepared):
@@ -194,7 +196,9 @@ METRIC = """
 from stp.metrics.metric import Metric
 from stp.metrics.pixels import squared_errors
 
-mean = Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
+
+def beside():
+    return Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
 """
 GENERATOR = """
 from stp.datasets.enso.generator import generate
@@ -255,7 +259,8 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
     declared_in = checkout / "config" / entry.partition(":")[0]
     if "conventions" in entry:
         declared_in.write_text(
-            "title: Beside\nunit: '1'\nhigher_is_better: false\nconventions: {mean: of a test}\n"
+            "title: Beside\nunit: '1'\nhigher_is_better: false\n"
+            "conventions: {mean: {about: of a test, function: beside}}\n"
         )
     is_model = stage == "predict"
     if is_model:
@@ -453,10 +458,12 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
     (made,) = cell(prepared, "convlstm").models
-    scale = merge(read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}})
+    scale = merge(read_yaml(TINY), {"runtime": {"checkpoint_every_s": 0}})
+    slow_steps(tmp_path, 1)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]
-    slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"])
+    slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"], env=environment)
     state = runner.state_folder(prepared, made.folder) / "training.pt"
     while slow.poll() is None and not state.exists():
         time.sleep(0.05)

@@ -61,6 +61,14 @@ def test_no_query_of_the_package_reads_a_setting_by_a_pattern() -> None:
     assert found == []
 
 
+def test_the_page_of_suites_lists_the_files_of_the_sixth_one() -> None:
+    folder = PACKAGE.parent / "tests" / "workflow" / "rain"
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    page = (PACKAGE.parent / "docs" / "own_suite.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert set(listed) == {file for file in files if "__pycache__" not in file}
+
+
 def test_every_suite_says_where_paper_and_code_differ_and_names_what_there_is() -> None:
     folder = CONFIG_FOLDER / "conventions"
     known = {

@@ -50,8 +50,8 @@ def test_every_part_of_a_path_survives_the_command_line_of_a_job(scale: Path) ->
 @pytest.mark.parametrize("name", ["fc,6", "fc 6", "fc=6", "fc'6", "fc6:0", "fc6{0}"])
 def test_a_name_that_would_not_survive_is_refused_by_the_plan(name: str) -> None:
     scale = yaml.safe_load((CONFIG_FOLDER / "fvd-demo.yaml").read_text())
-    features = {"random_logits": {"layer": name}}
-    given = merge(scale, {"metrics": {"fvd": {"features": features}}})
+    conventions = {"random_logits": {"layer": name}}
+    given = merge(scale, {"metrics": {"fvd": {"conventions": conventions}}})
     with pytest.raises(StpError) as caught:
         Plan(config.load(given))
     assert f"i3d_random.{name}" in caught.value.what

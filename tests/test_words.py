@@ -35,6 +35,7 @@ EXEMPT = {
 """Words of names of suites and datasets that mean something else besides, each with its reason."""
 PLACES = {
     "stp/options/protocols.py": "the name of a protocol in stores and tables, declared once",
+    "stp/plan/removed.py": "names of before, which lead to those of today",
     "stp/report/page/ask.js": "everyday questions, examples for people",
     "stp/profiling/__init__.py": "the dataset on which networks are measured unless one is named",
 }

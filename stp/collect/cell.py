@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.layout import ALIKE
 from stp.collect.query import answer, ask
-from stp.collect.rows import (
+from stp.collect.schema import (
+    ALIKE,
     ArtefactRow,
     AttemptRow,
     CellRow,

@@ -13,19 +13,19 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from stp.collect.conventions import convention_in
 from stp.collect.sample_files import SAMPLE_SCORES, sample_file, schema_of
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.core.parquet import read_table
 from stp.metrics.metric import Metric, every_component, first_component, needs_data
 from stp.metrics.perceptual import LearnedMetric
+from stp.plan.artefacts import PERCEPTUAL
+from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part, lead_range
 from stp.score.aggregate import Leads, values
 from stp.score.blocks import Blocks, summed
-from stp.score.conventions import find
+from stp.score.tables import CLUSTERS
 
 NO_SUMS = "no sums over clusters of clips"
 """Why a value cannot be tested: a distance between sets, or the store is not at hand."""
@@ -143,14 +143,17 @@ def read_sums(
         asked.setdefault(place.convention, []).append(place)
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
         folder = cell.folder(kind)
-        if not asked or folder is None or not (folder / "cluster_sums.parquet").is_file():
+        if not asked or folder is None or not (folder / "scores.parquet").is_file():
             continue
-        sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
+        has_sums = (folder / "cluster_sums.parquet").is_file()  # agreement of ratings has none
+        sums = CLUSTERS.empty_table()
+        if has_sums:
+            sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
         rows = _table(folder, "scores.parquet", conventions=sorted(asked))
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
             own = sums.filter(pc.equal(sums["convention"], convention))
-            metric = _metric(convention, kind, own["components"][0].as_py())
+            metric = _metric(folder, convention, own["components"][0].as_py())
             held = _held(
                 own,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
@@ -265,14 +268,16 @@ def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
     return found
 
 
-def _metric(convention: str, kind: str, components: int) -> Metric:
+def _metric(folder: Path, convention: str, components: int) -> Metric:
     """How values of a convention are computed from means.
 
     Args:
+        folder: of the score artefact.
         components: number of its statistics. The value of one that looks through a network is the
             mean of the only one; to find this out, libraries of networks would be loaded.
     """
-    found = None if kind == "perceptual" and components == 1 else find(convention)
+    is_perceptual = folder.parent.name == PERCEPTUAL and components == 1
+    found = None if is_perceptual else convention_in(folder, convention)
     if isinstance(found, LearnedMetric):
         return found.of_means
     return found if isinstance(found, Metric) else Metric(needs_data)
@@ -286,20 +291,10 @@ def _table(
     conventions: list[str] | None = None,
 ) -> pa.Table:
     """Read some columns or conventions of a file; all unless given."""
-    try:
-        return pq.read_table(
-            folder / name,
-            columns=columns,
-            filters=[("convention", "in", conventions)] if conventions else None,
-            partitioning=None,
-            page_checksum_verification=True,
-        )
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise StpError(
-            f"{folder / name}: cannot be read ({error})",
-            expected="a Parquet file of a score artefact",
-            remedy=again(folder),
-        ) from None
+    rows = read_table(folder / name, columns)
+    if conventions:
+        rows = rows.filter(pc.is_in(rows["convention"], pa.array(conventions, pa.string())))
+    return rows
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:

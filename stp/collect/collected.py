@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from stp.collect.layout import ABOUT, SCORE_KINDS
-from stp.collect.scores import COLLECTED, schema_problems
+from stp.collect.schema import ABOUT, SCORE_KINDS
+from stp.collect.scores import COLLECTED
 from stp.core.errors import StpError
+from stp.core.parquet import check_pages, schema_problems
 from stp.options.score import CELL_KEYS
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Manifest, describe
@@ -30,7 +29,7 @@ _SAME_KEY = " AND ".join(
 _SAME_CELL = " AND ".join(
     [_SAME_KEY, *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in ABOUT)]
 )
-_KIND = ", ".join(name for name, *_ in SCORE_KINDS.columns if name != "number")
+_KIND = ", ".join(name for name in SCORE_KINDS.comments if name != "number")
 _SAME_KIND = " AND ".join(f"r.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND.split(", "))
 _ROW = "convention, variable, level, threshold, leads, lead, statistic"
 _LISTED = ", ".join(f"'{name}'" for name in STATISTICS)
@@ -149,18 +148,7 @@ def check_schema(path: Path) -> None:
     Raises:
         StpError: the file is missing, damaged, or has other columns.
     """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            found = file.schema_arrow
-            for _ in file.iter_batches():
-                pass
-    except FileNotFoundError:
-        remedy = "collect the cells of its manifest first"
-        raise StpError(f"{path} is missing", expected=EXPECTED, remedy=remedy) from None
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=EXPECTED, remedy=_again(path)
-        ) from None
+    found = check_pages(path, expected=EXPECTED, remedy=_again(path))
     problems = schema_problems(found, COLLECTED)
     if problems:
         raise StpError(

@@ -16,9 +16,7 @@ import numpy as np
 
 from stp.collect.sensitivity import Curve, curves
 from stp.collect.trust_card import is_temporal
-from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Manifest
-from stp.score.conventions import find
 
 ERROR = "psnr.pooled"
 """What the error by frame is read from."""
@@ -67,7 +65,7 @@ def compare(plan: Manifest) -> list[Compared]:
         for c in found
         if c.convention == ERROR
     }
-    distances = [c for c in found if isinstance(find(c.convention), SetDistance)]
+    distances = [c for c in found if plan.conventions[c.convention].compares_sets]
     compared = []
     for curve in distances:
         if not is_temporal(curve):

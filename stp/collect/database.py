@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from stp.collect import layout, suite_rows
+from stp.collect import schema, suite_rows
 from stp.collect.collected import check, claims, fill
 from stp.collect.empty import Keys, commented, create, identifier, keyed_tables, write_empty
 from stp.collect.kept_rows import KEPT_ROWS, KeptRows
 from stp.collect.kept_rows import files as kept_files
 from stp.collect.kept_rows import query as kept_query
-from stp.collect.matched import METRIC, Report, matched_distances
+from stp.collect.matched import Report, conventions_of_sets, matched_distances
 from stp.collect.opened import created
 from stp.collect.paper import paper_columns
 from stp.collect.people import runtimes
@@ -33,11 +33,19 @@ from stp.collect.receipt_rows import (
     raw_file_rows,
     receipts_of,
 )
-from stp.collect.rows import CellRow, ConventionRow, DatasetRow, MissingRow, ModelRow, PublishedRow
 from stp.collect.sample_files import SampleFiles, sample_files, samples_query
+from stp.collect.schema import (
+    CellRow,
+    ConventionRow,
+    DatasetRow,
+    MissingRow,
+    ModelRow,
+    PublishedRow,
+)
 from stp.collect.settings import key_columns, setting_rows
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
+from stp.collect.table import Table
 from stp.collect.views import EVERY_SCORE
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -48,7 +56,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Rows = Iterable["DataclassInstance | Mapping[str, object]"]
-"""Dataclasses of `stp.collect.rows`; or mappings, where keys of settings are columns."""
+"""Dataclasses of `stp.collect.schema`; or mappings, where keys of settings are columns."""
 Described = dict[str, Rows]
 """Rows of the tables that say what the scores are, by the table's name."""
 
@@ -57,7 +65,7 @@ class Gaps(NamedTuple):
     """Cells that are planned and have no scores, and what is known of the work on them.
 
     Attributes:
-        rows: of the table `layout.MISSING`.
+        rows: of the table `schema.MISSING`.
         finished: receipts of artefacts that they are to be made from.
         tried: artefacts that are not finished, and the attempts at them.
     """
@@ -102,16 +110,18 @@ def build(
             sampling = meanwhile.submit(sample_files, plans)
             others = meanwhile.submit(_fill_others, database, plans, keys, reading, sampling)
             database.begin()
-            _insert(database, layout.CELLS, _cells(plans))
+            _insert(database, schema.CELLS, _cells(plans))
             fill(database, collected)
             check(database, plans, claimed, collected)
-            distances = _overall(database, f"k.metric = '{METRIC}' AND k.leads IS NULL")
+            names = ", ".join(f"'{name}'" for name in conventions_of_sets(plans))
+            which = f"k.convention IN ({names}) AND k.leads IS NULL" if names else "false"
+            distances = _overall(database, which)
             matched = matched_distances(plans, distances, cache, report)
             kept = cache and cache.parent
             ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
-            _insert(database, layout.MATCHED_DISTANCES, matched)
-            _insert(database, layout.RANKS, ranks)
-            _insert(database, layout.COMPARISONS, comparisons)
+            _insert(database, schema.MATCHED_DISTANCES, matched)
+            _insert(database, schema.RANKS, ranks)
+            _insert(database, schema.COMPARISONS, comparisons)
             database.commit()
             others.result()
         _refuse_mixture(collected)
@@ -145,35 +155,35 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
     """The rows of all tables that say what the scores are, from manifests and receipts."""
     receipts = receipts_of(plans, gaps.finished)
     return {
-        layout.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
-        layout.ATTEMPTS.name: [
+        schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
+        schema.ATTEMPTS.name: [
             *attempt_rows(Tried(one.path, one.stage, one.attempts) for one in receipts),
             *attempt_rows(gaps.tried),
         ],
-        layout.MISSING.name: gaps.rows,
-        layout.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
-        layout.MODELS.name: _models(plans),
-        layout.DATASETS.name: _datasets(plans),
-        layout.PUBLISHED.name: [_published(row) for row in suite_rows.published(plans)],
-        layout.SETTINGS.name: setting_rows(suite_rows.settings(plans, gaps.rows)),
-        layout.SUITES.name: list(suite_rows.suites(plans)),
-        layout.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
-        layout.CONVENTIONS.name: _conventions(plans),
-        layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
-        layout.RUNTIME.name: [
+        schema.MISSING.name: gaps.rows,
+        schema.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
+        schema.MODELS.name: _models(plans),
+        schema.DATASETS.name: _datasets(plans),
+        schema.PUBLISHED.name: [_published(row) for row in suite_rows.published(plans)],
+        schema.SETTINGS.name: setting_rows(suite_rows.settings(plans, gaps.rows)),
+        schema.SUITES.name: list(suite_rows.suites(plans)),
+        schema.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
+        schema.CONVENTIONS.name: _conventions(plans),
+        schema.PAPER_COLUMNS.name: list(paper_columns(plans)),
+        schema.RUNTIME.name: [
             row
             for plan in plans
             for row in runtimes(cell for cell in plan.cells if plan.kind_of(cell).has_runtime)
         ],
-        layout.AGREEMENT_WITH_PEOPLE.name: read_agreements(people) if people else [],
+        schema.AGREEMENT_WITH_PEOPLE.name: read_agreements(people) if people else [],
     }
 
 
 _SCORED = {
     table.name
     for table in (
-        *(layout.CELLS, layout.SCORE_KINDS, layout.SCORE_ROWS),
-        *(layout.MATCHED_DISTANCES, layout.RANKS, layout.COMPARISONS),
+        *(schema.CELLS, schema.SCORE_KINDS, schema.SCORE_ROWS),
+        *(schema.MATCHED_DISTANCES, schema.RANKS, schema.COMPARISONS),
     )
 }
 """Tables whose rows are scores, or follow from them; filled while all others are."""
@@ -201,9 +211,7 @@ def _fill_others(
         create(own, [], views_of_plans(plans))  # they may ask any of the others
 
 
-def _insert(
-    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | Rows
-) -> None:
+def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:
     """Insert rows in their order: a table of Arrow, or a few thousand rows as one text of JSON.
 
     Arrow, which is faster for millions, imports pandas to read a list.
@@ -320,11 +328,11 @@ def _create_sample_view(
     titles = {row.convention: row.title or row.description for row in conventions}
     comments = {}
     for column, *_ in database.execute("DESCRIBE sample_scores").fetchall():
-        comment = layout.SAMPLE_COLUMNS.get(column)
+        comment = schema.SAMPLE_SCORES.comments.get(column)
         if comment is None:
             convention = ".".join(column.split(".")[:2])
             title = titles.get(convention)
             comment = f"{column} of each lead time" + (f": {title}." if title else ".")
         comments[column] = comment
-    statements = commented("VIEW", "sample_scores", layout.SAMPLE_SCORES_COMMENT, comments)
+    statements = commented("VIEW", "sample_scores", schema.SAMPLE_SCORES.comment, comments)
     database.execute(";\n".join(statements))

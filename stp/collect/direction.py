@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stp.plan.column import Part
 from stp.plan.manifest import Manifest
-from stp.plan.setting import Part
 
 LEVEL = 0.05
 """A corrected p value below it is significant."""

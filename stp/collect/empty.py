@@ -14,13 +14,14 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect import layout, opened, sample_files, views
+from stp.collect import opened, sample_files, schema, views
 from stp.collect.settings import with_keys
+from stp.collect.table import Column, Table
 from stp.collect.views import View
 from stp.core.disk import beside
 from stp.core.errors import StpError
 
-Keys = tuple[tuple[str, str, str], ...]
+Keys = tuple[Column, ...]
 """Columns for the keys of settings, see `stp.collect.settings.key_columns`."""
 MEMORY = Path(__file__).parent / "__pycache__"
 REMEMBERED = 8
@@ -55,14 +56,14 @@ def write_empty(path: Path, keys: Keys) -> None:
             old.unlink()
 
 
-def keyed_tables(keys: Keys) -> list[layout.Table]:
+def keyed_tables(keys: Keys) -> list[Table]:
     """All tables; settings and published values have a column for each of these keys."""
-    keyed = (layout.SETTINGS, layout.PUBLISHED)
-    return [with_keys(table, keys) if table in keyed else table for table in layout.TABLES]
+    keyed = (schema.SETTINGS, schema.PUBLISHED)
+    return [with_keys(table, keys) if table in keyed else table for table in schema.TABLES]
 
 
 def create(
-    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], asked: Iterable[View]
+    database: duckdb.DuckDBPyConnection, tables: Iterable[Table], asked: Iterable[View]
 ) -> None:
     """Create empty tables, and views, with their comments.
 

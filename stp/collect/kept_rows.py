@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect import layout
 from stp.collect.sample_files import quoted, schema_of
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.collect.schema import OPINION_RATINGS, PERSON_ERRORS, PREDICTED_OPINIONS
+from stp.collect.table import Table
+from stp.core.errors import ArtefactError
 from stp.plan.manifest import Manifest
 
 
@@ -22,13 +22,13 @@ class KeptRows:
     Attributes:
         view: its layout.
         file: name in the artefact.
-        has: attribute of a kind of sample (`stp.kinds.kind.Kind`) that says whether it has them.
+        has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has them.
         what: the file holds, for messages.
         of_data: the artefact is prepared data, not scores. Not all of them have the file, and rows
             have the fingerprint of the data in the place of the keys of a cell.
     """
 
-    view: layout.Table
+    view: Table
     file: str
     has: str
     what: str
@@ -41,19 +41,19 @@ class KeptRows:
 
 
 ERRORS = KeptRows(
-    layout.PERSON_ERRORS,
+    PERSON_ERRORS,
     "errors.parquet",
     "has_person_errors",
     "the errors of each person at each step",
 )
 QUALITY = KeptRows(
-    layout.PREDICTED_OPINIONS,
+    PREDICTED_OPINIONS,
     "quality.parquet",
     "has_opinions",
     "the predicted opinion of each test video",
 )
 RATINGS = KeptRows(
-    layout.OPINION_RATINGS,
+    OPINION_RATINGS,
     "ratings.parquet",
     "has_opinions",
     "what each rater says of each video",
@@ -86,10 +86,8 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
     names = [name for name, _, _ in kept.view.columns if name != FINGERPRINT]
     lacking = [name for name in names if name not in schema.names]
     if lacking:
-        raise StpError(
-            f"{path}: no column {', '.join(lacking)}",
-            expected=f"columns {', '.join(names)}",
-            remedy=again(folder),
+        raise ArtefactError(
+            path, f"no column {', '.join(lacking)}", expected=f"columns {', '.join(names)}"
         )
     return path
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stp.collect.cluster_sums import Clusters, Place, Sums, read_sums, samples_of
+from stp.plan.column import Part
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part
 from stp.score.blocks import few
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 

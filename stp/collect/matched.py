@@ -1,12 +1,10 @@
-"""Frechet distances at equal N, where cells with unequal numbers of clips are compared.
+"""Distances between sets at equal N, where cells with unequal numbers of clips are compared.
 
-The distance between two sets of clips shrinks as they grow, so that of 815 clips says nothing
-beside that of 3,970. Tables compare a model with itself on other test sets: with other frame
-intervals, in other scenes, on other datasets. Each such comparison is made at the smallest number
-of clips in it: of larger cells, as many are drawn without replacement, several times, from the
-features that are kept of them (stage `features`).
-
-Kernel distances need none of this: their estimator is unbiased at every N.
+Of conventions whose values depend on the number of clips (``compares_sets``): a Frechet distance
+shrinks as sets grow, so that of 815 clips says nothing beside that of 3,970. Tables compare a model
+with itself on other test sets: with other frame intervals, in other scenes, on other datasets. Each
+such comparison is made at the smallest number of clips in it: of larger cells, as many are drawn
+without replacement, several times, from the features that are kept of them (stage `features`).
 """
 
 import statistics
@@ -17,21 +15,21 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.rows import MatchedRow
+from stp.collect.conventions import convention_in
+from stp.collect.schema import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.collect.scores import read_parquet
 from stp.core.disk import beside
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_table
 from stp.core.receipts import check_file, making, require_receipt
 from stp.features.table import FEATURES
-from stp.metrics import frechet
+from stp.metrics.perceptual import SetDistance
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest
 from stp.score.sets import at_n, read
 
 REPEATS = 10
 """Drawings of a value; the number of the drawing, from 0, is its seed."""
-
-METRIC = "fvd"
 
 _CACHE = pa.schema(
     [
@@ -59,6 +57,13 @@ class _Scored(NamedTuple):
     code: str
 
 
+def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
+    """The conventions whose values depend on the number of clips, sorted."""
+    return sorted(
+        {name for plan in plans for name, about in plan.conventions.items() if about.compares_sets}
+    )
+
+
 def matched_distances(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
 ) -> list[MatchedRow]:
@@ -66,7 +71,7 @@ def matched_distances(
 
     Args:
         plans: manifests of all dimensions that were collected.
-        scores: their collected rows of this metric, all lead times together.
+        scores: their collected rows of `conventions_of_sets`, all lead times together.
         cache: Parquet file of values that were drawn before; brought up to date.
         report: called with the progress, a line at a time.
 
@@ -176,7 +181,10 @@ def _value(
     for looked in behind.values():
         check_file(looked, require_receipt(looked), FEATURES)
     pair = read(behind, name)
-    values = [at_n(pair, frechet.distance, n, seed) for seed in range(REPEATS)]
+    metric = convention_in(folder, member.row.convention)
+    if not isinstance(metric, SetDistance):
+        return None, "it is made of single clips: none are drawn"
+    values = [at_n(pair, metric.distance, n, seed) for seed in range(REPEATS)]
     return (statistics.fmean(values), statistics.stdev(values)), None
 
 
@@ -191,7 +199,7 @@ def _row(
     return MatchedRow(
         comparison=comparison,
         **vars(member.row.key),
-        metric=METRIC,
+        metric=member.row.metric,
         convention=member.row.convention,
         n=n,
         clips=member.row.n,
@@ -208,8 +216,8 @@ def _read_cache(path: Path | None) -> DrawnDistances:
     if path is None or not path.is_file():
         return {}
     try:
-        rows = read_parquet(path).cast(_CACHE).to_pylist()
-    except (OSError, ValueError, pa.ArrowException):
+        rows = read_table(path, _CACHE).to_pylist()
+    except ArtefactError:
         return {}
     return {
         (row["scores_fingerprint"], row["convention"], row["n"], row["code"], row["making"]): (

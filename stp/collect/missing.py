@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stp.collect.database import Gaps
 from stp.collect.receipt_rows import Tried
-from stp.collect.rows import MissingRow
+from stp.collect.schema import MissingRow
 from stp.core import store
 from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.plan.cell_key import CellKey
@@ -38,7 +38,7 @@ NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable"
 
 @dataclass(frozen=True)
 class Stopped:
-    """Where the work on a cell stopped; columns of `stp.collect.layout.MISSING`.
+    """Where the work on a cell stopped; columns of `stp.collect.schema.MISSING`.
 
     Attributes:
         stage: whose artefact is not there.

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import duckdb
 
+from stp.collect.schema import TABLES, About
+from stp.collect.table import columns_of
 from stp.core.errors import StpError
 
 _FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality|ratings)\.parquet)'")
@@ -32,6 +34,8 @@ def opened(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a results store; what goes wrong with it inside is one error.
 
+    A store of an older version has columns that came later all the same: they are NULL.
+
     Args:
         database: results.duckdb.
         wanted: what is expected of the file, for error messages.
@@ -42,7 +46,7 @@ def opened(
             None: whatever the system allows.
 
     Raises:
-        StpError: there is no store, or it is damaged or an older one.
+        StpError: there is no store, or it is damaged.
     """
     if not database.is_file():
         raise StpError(
@@ -56,6 +60,7 @@ def opened(
         settings["threads"] = threads
     try:
         with duckdb.connect(str(database), read_only=True, config=settings) as connection:
+            _complete(connection)
             if locked is not None:
                 _lock(connection, locked)
             yield connection
@@ -65,6 +70,37 @@ def opened(
             expected=f"{wanted}, and the artefacts that it names where they were",
             remedy=f"build it again: stp collect --database {database}",
         ) from None
+
+
+def _complete(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give a store of an older version the columns that came later, for this connection."""
+    counts = dict(
+        connection.execute(
+            "SELECT table_name, column_count FROM duckdb_tables() "
+            "WHERE schema_name = 'main' AND NOT internal UNION ALL "
+            "SELECT view_name, column_count FROM duckdb_views() "
+            "WHERE schema_name = 'main' AND NOT internal"
+        ).fetchall()
+    )
+    expected = [("TABLE", table.name, table.columns) for table in TABLES]
+    if all(counts.get(name, 0) >= len(columns) for _, name, columns in expected):
+        return
+    expected += [("VIEW", name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
+    for kind, name, columns in expected:
+        if name not in counts:
+            continue  # no store of ours: whatever is asked of it says so
+        store = connection.execute("SELECT current_database()").fetchall()[0][0]
+        relation = f'"{store}".main."{name}"'
+        existing = {column for column, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()}
+        later = [
+            f'NULL::{column.sql_type} AS "{column.name}"'
+            for column in columns
+            if column.name not in existing
+        ]
+        if later:
+            connection.execute(
+                f'CREATE TEMP {kind} "{name}" AS SELECT *, {", ".join(later)} FROM {relation}'
+            )
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, allowed: Iterable[Path]) -> None:

@@ -1,22 +1,19 @@
 """The value of a cell over all lead times, from its score artefacts."""
 
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
+from stp.core.parquet import read_table
 from stp.plan.manifest_types import StoredCell
 
 NOT_SCORED = "not scored"
+_COLUMNS = ("convention", "lead", "statistic", "value", "reason")
 
 
 def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
     """The value over all lead times, or why there is none."""
     for folder in cell.folders(("scores", "perceptual")):
-        rows = pq.read_table(
-            folder / "scores.parquet",
-            columns=["lead", "statistic", "value", "reason"],
-            filters=[("convention", "=", convention), ("statistic", "=", "mean")],
-            page_checksum_verification=True,
-        ).to_pylist()
-        for row in rows:
-            if row["lead"] is None:
+        rows = read_table(folder / "scores.parquet", _COLUMNS)
+        for row in rows.filter(pc.equal(rows["convention"], convention)).to_pylist():
+            if row["lead"] is None and row["statistic"] == "mean":
                 return row["value"], row["reason"] or ""
     return None, NOT_SCORED

@@ -3,22 +3,19 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from stp.collect.rows import RuntimeRow
-from stp.core.errors import StpError
-from stp.core.receipts import again, require_receipt
+from stp.collect.schema import RuntimeRow
+from stp.core.parquet import read_table, reading
+from stp.core.receipts import require_receipt
 from stp.plan.manifest import Cell
 
 RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
-    """The rows of table `layout.RUNTIME`: what predictions measured of themselves.
+    """The rows of table `schema.RUNTIME`: what predictions measured of themselves.
 
     Raises:
-        StpError: a file is missing or damaged.
+        ArtefactError: a file is missing or damaged.
     """
     for cell in cells:
         if cell.predictions is None or cell.external:
@@ -27,8 +24,9 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
         path = folder / RUNTIME
         receipt = require_receipt(folder)
         made = receipt.provenance
-        try:
-            for row in pq.read_table(path, page_checksum_verification=True).to_pylist():
+        expected = "how long a scenario took, by the number of its people"
+        with reading(path, expected):
+            for row in read_table(path, expected=expected).to_pylist():
                 yield RuntimeRow(
                     **vars(cell.key),
                     **{name: getattr(cell, name) for name in ("source", "release", "protocol")},
@@ -38,9 +36,3 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
                     **{name: getattr(made, name) for name in ("host", "processor", "device")},
                     predictions_fingerprint=receipt.fingerprint,
                 )
-        except (pa.ArrowException, OSError, TypeError) as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected="how long a scenario took, by the number of its people",
-                remedy=again(folder),
-            ) from None

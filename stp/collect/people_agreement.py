@@ -5,85 +5,33 @@
 
 import csv
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
+from stp.collect.schema import AgreementRow
 from stp.core.errors import StpError
 
 TABLE = "agreement_with_people"
 """Of a scale: ``results/<scale>/tables/agreement_with_people.csv``; and of the results store."""
 
 DECIDED, ALL_ANSWERS, MAJORITY = "decided", "all", "majority"
-"""Ways to count, see `Agreement.counting`."""
+"""Ways to count, see table agreement_with_people."""
 
 RATERS = "Among raters"
 """Stands where a metric does: how often the first two raters agree with each other."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """How often a metric and people agree on which of two videos is better, in one scenario.
-
-    Attributes:
-        source: of the bytes that models were tested on; empty without models.
-        scale: of the results store that models were chosen from; empty for a CSV file.
-        protocol: of their training and test.
-        comparable: whether the printed value is of the same models; never yet.
-        study: checksum of the questionnaire.
-        scenario: as the paper calls it: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
-        kind: equal, spread or gap.
-        metric: heading, or ``RATERS``.
-        convention: that was computed; empty for ``RATERS``.
-        counting: which answers count. ``decided``: those that name a video; ``all``: also those
-            that found no difference, as disagreement; ``majority``: what two raters say of a pair
-            and is no tie.
-        value: percent; None with a reason.
-        ci95_low: of its 95 % interval, over pairs of models and raters.
-        ci95_high: likewise.
-        reason: why there is no value, or else no interval; None if there are both.
-        pairs: of models.
-        comparisons: of videos.
-        answers: that count.
-        raters: who gave them.
-        ties: comparisons that the metric says nothing of: equal, or without a value.
-        simulated: whether raters were programs.
-        published: percent, as printed; None where nothing is.
-    """
-
-    source: str
-    scale: str
-    protocol: str
-    comparable: bool
-    study: str
-    scenario: str
-    kind: str
-    metric: str
-    convention: str
-    counting: str
-    value: float | None
-    ci95_low: float | None
-    ci95_high: float | None
-    reason: str | None
-    pairs: int
-    comparisons: int
-    answers: int
-    raters: int
-    ties: int
-    simulated: bool
-    published: float | None
-
-
-HEADER = tuple(field.name for field in fields(Agreement))
+HEADER = tuple(field.name for field in fields(AgreementRow))
 """Columns of the CSV file."""
 
 
-def line(row: Agreement) -> list[str]:
+def line(row: AgreementRow) -> list[str]:
     """A row as fields of the CSV file."""
     return ["" if value is None else str(value) for value in vars(row).values()]
 
 
-def read_agreements(path: Path) -> list[Agreement]:
+def read_agreements(path: Path) -> list[AgreementRow]:
     """Read the table; empty if there is none.
 
     Raises:
@@ -107,7 +55,7 @@ def read_agreements(path: Path) -> list[Agreement]:
 UNKNOWN = "no study with people has compared it"
 
 
-def with_people(rows: Iterable[Agreement], convention: str) -> tuple[float | None, str]:
+def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
     """The one number for a metric: agreement where models are spread in its own values.
 
     Args:
@@ -134,11 +82,12 @@ _READ: dict[type, Callable[[str], object]] = {
 }
 
 
-def _row(row: dict[str, str]) -> Agreement:
+def _row(row: dict[str, str]) -> AgreementRow:
     found: dict[str, object] = {}
-    for field in fields(Agreement):
-        kinds = get_args(field.type) or (field.type,)
+    for field in fields(AgreementRow):
+        kind = get_args(field.type)[0]  # of an annotation with a comment
+        kinds = get_args(kind) or (kind,)
         text = row[field.name]
         empty = type(None) in kinds and not text
         found[field.name] = None if empty else _READ[kinds[0]](text)
-    return Agreement(**found)  # type: ignore[arg-type]
+    return AgreementRow(**found)  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.settings import Value, value_of, values_of
+from stp.collect.settings import value_of, values_of
+from stp.collect.table import Value
 from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stp.collect.rows import ArtefactRow, AttemptRow, RawFileRow
+from stp.collect.schema import ArtefactRow, AttemptRow, RawFileRow
 from stp.core.disk import below, write_text
 from stp.core.errors import StpError
 from stp.core.json_files import read_json

@@ -6,17 +6,18 @@ import struct
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from stp.collect import layout
-from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.collect.schema import SAMPLE_SCORES as VIEW
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_schema
 from stp.plan.manifest import Manifest
 
 SampleFiles = dict[str, list[list[Path]]]
 """Files of per-sample scores, of either kind of score artefact; those of a schema together."""
 
 SAMPLE_SCORES = "sample_scores.parquet"
+COLUMNS = tuple(column.name for column in VIEW.columns)
+"""Columns that all of them have, before those of their conventions."""
 
 
 def quoted(text: str) -> str:
@@ -41,7 +42,7 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
             group = known.get(stated) if stated else None
             if group is None:
                 sample_file(folder)
-                schema = pq.read_schema(path).remove_metadata()
+                schema = read_schema(path).remove_metadata()
                 if schema not in schemas:
                     schemas.append(schema)
                     groups.append([])
@@ -85,29 +86,24 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
         StpError: the file is missing or damaged.
     """
     path = (folder / name).absolute()
-    try:
-        return path, pq.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy=again(folder)
-        ) from None
+    return path, read_schema(path, expected=expected)
 
 
 def sample_file(folder: Path) -> Path:
     """Return the absolute path of the per-sample scores, found to be of the right schema."""
     path, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
-    problems = [f"no column {name}" for name in layout.SAMPLE_COLUMNS if name not in schema.names]
+    problems = [f"no column {name}" for name in COLUMNS if name not in schema.names]
     problems += [
         f"{field.name} is {field.type}"
         for field in schema
-        if field.name not in layout.SAMPLE_COLUMNS
+        if field.name not in COLUMNS
         and not (pa.types.is_list(field.type) and field.type.value_type == pa.float64())
     ]
     if problems:
-        raise StpError(
-            f"{path}: wrong schema: {'; '.join(problems)}",
-            expected=f"columns {', '.join(layout.SAMPLE_COLUMNS)}, and lists of double",
-            remedy=again(folder),
+        raise ArtefactError(
+            path,
+            f"wrong schema: {'; '.join(problems)}",
+            expected=f"columns {', '.join(COLUMNS)}, and lists of double",
         )
     return path
 
@@ -127,10 +123,8 @@ def samples_query(files: SampleFiles) -> str:
 
     rows = read("scores")
     if files["perceptual"]:
-        same = " AND ".join(
-            f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in layout.SAMPLE_COLUMNS
-        )
-        keys = ", ".join(layout.SAMPLE_COLUMNS)
+        same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in COLUMNS)
+        keys = ", ".join(COLUMNS)
         rows = (
             f"SELECT a.*, b.* EXCLUDE ({keys}) FROM ({read('scores')}) a "
             f"LEFT JOIN ({read('perceptual')}) b ON {same}"

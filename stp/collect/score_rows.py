@@ -18,7 +18,7 @@ _ADDED = ("leads", "scores_fingerprint")
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A row of collected scores; see `stp.collect.layout.SCORES`.
+    """A row of collected scores; see `stp.collect.views.SCORES`.
 
     Attributes:
         key: of its cell.

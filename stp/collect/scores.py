@@ -12,32 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.receipt_rows import makings
+from stp.collect.schema import ABOUT, OverallRow
 from stp.collect.score_rows import ScoreRow, as_table
+from stp.collect.table import arrow_schema
+from stp.collect.table import columns_of as fields_of
 from stp.core.disk import beside
-from stp.core.errors import StpError
-from stp.core.receipts import Receipt, again, check_file, require_receipt
+from stp.core.errors import ArtefactError, StpError, again
+from stp.core.parquet import read_table, schema_problems
+from stp.core.receipts import Receipt, check_file, require_receipt
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of, stored_of
+from stp.plan.manifest import WHOSE, Cell, Manifest, columns_of, describe, load_manifest, stored_of
 from stp.score.tables import SCORES
 
-COLLECTED = pa.schema(
-    [
-        *SCORES,
-        pa.field("leads", pa.string()),
-        pa.field("source", pa.string()),
-        pa.field("release", pa.string()),
-        pa.field("bytes_known_by", pa.string()),
-        pa.field("lacking", pa.string()),
-        pa.field("accepted", pa.string()),
-        pa.field("scale", pa.string()),
-        pa.field("protocol", pa.string()),
-        pa.field("official_paper_protocol", pa.bool_()),
-        pa.field("comparable", pa.bool_()),
-        pa.field("leaky", pa.bool_()),
-        pa.field("best_of", pa.int64()),
-        pa.field("scores_fingerprint", pa.string()),
-    ]
-)
+_OVERALL = {column.name: column for column in fields_of(OverallRow)}
+_ADDED = arrow_schema([_OVERALL[name] for name in ("leads", *ABOUT, "scores_fingerprint")])
+COLLECTED = pa.schema([*SCORES, *_ADDED])
 """Schema of the collected rows of one dimension: those of the scores, and those that columns of
 tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.shown`)."""
 
@@ -80,29 +69,14 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
     return made
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """Read a Parquet file; pq.read_table would import pandas, half a second of every build."""
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        return file.read()
-
-
 def read_collected(path: Path) -> pa.Table:
     """Read the collected rows of a dimension (schema ``COLLECTED``).
 
     Raises:
         StpError: the file is missing or damaged.
     """
-    expected, remedy = "the collected rows of a dimension", "run the table command"
-    if not path.is_file():
-        raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
-    try:
-        return read_parquet(path).select(COLLECTED.names).cast(COLLECTED)
-    except (pa.ArrowException, KeyError, ValueError, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected=expected,
-            remedy=f"delete {path} and run again",
-        ) from None
+    remedy = f"delete {path} and run again"
+    return read_table(path, COLLECTED, expected="the collected rows of a dimension", remedy=remedy)
 
 
 def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
@@ -132,7 +106,9 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
     """The rows of a score artefact, and those of lead times or statistics that columns show."""
-    every = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+    every = {
+        column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
+    }
     wanted = [
         (convention, part)
         for convention, part in every
@@ -173,17 +149,17 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
     """Refuse scores without an available convention that a table shows."""
     wanted = {
-        convention
+        column.convention
         for table in plan.tables
-        for convention, _ in parts_of(plan, table, cell).values()
+        for column in columns_of(plan, table, cell).values()
     }
     lacking = sorted(wanted - scored - set(plan.unavailable))
     if lacking:
         folder = Path(cell.scores)
-        raise StpError(
-            f"{folder / 'scores.parquet'}: no row of {', '.join(lacking)}",
+        raise ArtefactError(
+            folder / "scores.parquet",
+            f"no row of {', '.join(lacking)}",
             expected=f"all conventions that tables show (cell: {describe(cell.key)})",
-            remedy=again(folder),
         )
 
 
@@ -196,23 +172,15 @@ def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
 def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
     """Read and check one ``scores.parquet``."""
     path = check_file(folder, receipt, "scores.parquet")
-    try:
-        rows = read_parquet(path)
-    except (pa.ArrowException, ValueError, OSError) as error:
-        raise StpError(
-            f"{path}: not readable as parquet ({error})",
-            expected="a parquet file of scores",
-            remedy=again(folder),
-        ) from None
-    rows = _to_schema(rows, path, folder)
+    rows = _to_schema(read_table(path, expected="scores"), path)
     for name in CELL_KEYS:
         found = rows[name].unique().to_pylist()
         wanted = getattr(cell.key, name)
         if len(rows) and found != [wanted]:
-            raise StpError(
-                f"{path}: rows of another cell, {name} is {found}",
+            raise ArtefactError(
+                path,
+                f"rows of another cell, {name} is {found}",
                 expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
-                remedy=again(folder),
             )
     _check_rows(rows, path, folder)
     return rows
@@ -261,34 +229,16 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
             seen.add(row)
 
 
-def _to_schema(rows: pa.Table, path: Path, folder: Path) -> pa.Table:
+def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
     """Bring ``rows`` to ``SCORES``, accepting only the spellings of one and the same type."""
-    problems = schema_problems(rows.schema, SCORES)
-    if problems:
-        raise StpError(
-            f"{path}: wrong schema: {'; '.join(problems)}",
+    if problems := schema_problems(rows.schema, SCORES):
+        raise ArtefactError(
+            path,
+            f"wrong schema: {'; '.join(problems)}",
             expected=", ".join(f"{field.name} {field.type}" for field in SCORES),
-            remedy=again(folder),
         )
     # Writers differ in the metadata that they attach; it would hinder concatenation.
     return rows.select(SCORES.names).cast(SCORES).replace_schema_metadata(None)
-
-
-def schema_problems(found: pa.Schema, wanted: pa.Schema) -> list[str]:
-    """Say how the columns of a file differ from those that it should have."""
-    problems = [f"no column {name}" for name in wanted.names if name not in found.names]
-    problems += [f"column {name}" for name in found.names if name not in wanted.names]
-    return problems + [
-        f"{name} is {found.field(name).type}, not {wanted.field(name).type}"
-        for name in wanted.names
-        if name in found.names and not _same(found.field(name).type, wanted.field(name).type)
-    ]
-
-
-def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Tell whether two types mean the same: an all-NULL column, or another kind of string."""
-    text = pa.types.is_large_string(found) or pa.types.is_string_view(found)
-    return found.equals(wanted) or pa.types.is_null(found) or (text and wanted == pa.string())
 
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[ScoreRow]:

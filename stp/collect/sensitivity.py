@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 from scipy.stats import rankdata
 
 from stp.collect.cluster_sums import Place, read_sums
+from stp.collect.conventions import convention_of
 from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
+from stp.core.parquet import read_table
 from stp.core.receipts import require_receipt
 from stp.metrics.perceptual import SetDistance
+from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of
-from stp.plan.setting import Part, read_shown, setting_of
+from stp.plan.setting import setting_of
 from stp.score import sets
-from stp.score.conventions import find
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
@@ -103,10 +104,9 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
         cells.sort(key=_intensity)
         clips = clips_of(cells[0])
         drawn = draws(len(clips.names), resamples)
-        for shown in columns_of(plan, plan.dimension, cells[0]).values():
-            convention = read_shown(shown).convention
-            if only in (None, convention):
-                found.append(_curve(plan, cells, convention, clips, drawn))
+        for column in columns_of(plan, plan.dimension, cells[0]).values():
+            if only in (None, column.convention):
+                found.append(_curve(plan, cells, column.convention, clips, drawn))
     return found
 
 
@@ -135,11 +135,7 @@ def clips_of(cell: Cell) -> Clips:
     """
     scores = Path(cell.scores)
     require_receipt(scores)
-    table = pq.read_table(
-        scores / "sample_scores.parquet",
-        columns=["sample", "cluster"],
-        page_checksum_verification=True,
-    )
+    table = read_table(scores / "sample_scores.parquet", ["sample", "cluster"])
     of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
     clusters = [of[sample] for sample in sorted(of)]
     names = list(dict.fromkeys(clusters))
@@ -215,7 +211,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
     Args:
         drawn: how often each cluster is in each resample, (R, G).
     """
-    metric = find(convention)
+    metric = convention_of(cell, convention)
     if isinstance(metric, SetDistance):
         pair = looked(cell, convention).pair
         if pair.reason:

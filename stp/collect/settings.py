@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from stp.collect.layout import SETTING_KEYS, Table
+from stp.collect.table import SETTING_KEYS, Column, Table, Value
 from stp.plan.setting import parts_of_name
-
-Value = int | str
-"""A number, or a name."""
 
 
 def values_of(setting: str) -> dict[str, Value]:
@@ -20,7 +17,7 @@ def value_of(text: str) -> Value:
     return int(text) if text.isdecimal() else text
 
 
-def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[tuple[str, str, str], ...]:
+def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
     """Columns for the keys of settings: those that are always there, then the others by name.
 
     Args:
@@ -33,12 +30,12 @@ def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[tuple[str, str, s
                 kinds[key] = "VARCHAR" if isinstance(value, str) else "BIGINT"
     more = sorted(kinds.keys() - SETTING_KEYS.keys())
     return tuple(
-        (key, kinds[key], SETTING_KEYS.get(key, f"The key {key}; NULL where it is not set."))
+        Column(key, kinds[key], SETTING_KEYS.get(key, f"The key {key}; NULL where it is not set."))
         for key in [*SETTING_KEYS, *more]
     )
 
 
-def with_keys(table: Table, keys: Iterable[tuple[str, str, str]]) -> Table:
+def with_keys(table: Table, keys: Iterable[Column]) -> Table:
     """A table of the layout with these columns in place of the keys that are always there."""
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]
     at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)

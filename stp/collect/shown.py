@@ -15,16 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.collect.cluster_sums import Place, Sums, read_sums, series_of
+from stp.collect.conventions import convention_of
 from stp.collect.left_out import LeftOut, without_each
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.core.errors import StpError
-from stp.core.receipts import again
 from stp.metrics.metric import every_component, first_component
 from stp.options.score import Bootstrap
+from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
-from stp.plan.setting import Part, lead_range
 from stp.score import bootstrap
-from stp.score.conventions import find
 from stp.score.tables import read_samples
 
 VALUES = ("mean", "median")
@@ -138,7 +136,7 @@ def _mean(
 
 def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
     """The standard deviation over samples (ddof 0) of their means over the lead times."""
-    metric = find(whole.convention)
+    metric = convention_of(cell, whole.convention)
     finish = getattr(metric, "finish", None)
     if finish not in (first_component, every_component) or whole.threshold is not None:
         return _row(whole, "sd", None, whole.n, "single samples have no value")
@@ -164,14 +162,7 @@ def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
 
 def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | None:
     for folder in cell.folders(("scores", "perceptual")):
-        try:
-            found = read_samples(folder, convention, variable)
-        except (OSError, pa.ArrowException, KeyError) as error:
-            raise StpError(
-                f"{folder / 'sample_scores.parquet'}: cannot be read ({error})",
-                expected="the scores of each test sample",
-                remedy=again(folder),
-            ) from None
+        found = read_samples(folder, convention, variable)
         if found is not None:
             return found[1]
     return None

@@ -16,38 +16,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect import layout
+from stp.collect import schema
 from stp.collect.contest import Entrant, contest
 from stp.collect.direction import Direction
-from stp.collect.layout import ALIKE, EVALUATION
-from stp.collect.rows import ComparisonRow, EvaluationRow, RankRow
+from stp.collect.schema import ALIKE, EVALUATION, ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.collect.scores import read_parquet
+from stp.collect.table import arrow_schema
 from stp.core.disk import beside
+from stp.core.errors import ArtefactError
+from stp.core.parquet import read_table
 from stp.core.receipts import making
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Cell, Manifest, parts_of, stored_of
-from stp.plan.setting import Part
+from stp.plan.column import Part
+from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
 
 if TYPE_CHECKING:
     from stp.collect.left_out import Asked, Common, LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
-_TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
-_TYPES["BOOLEAN"] = pa.bool_()
-
 Report = Callable[[str], None]
 Both = tuple[pa.Table, pa.Table]
 """Rows of ``ranks``, and of ``comparisons``."""
 
-
-def schema(table: layout.Table) -> pa.Schema:
-    """The Arrow schema of a table of plain columns."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind, _ in table.columns])
-
-
-RANKS, COMPARISONS = schema(layout.RANKS), schema(layout.COMPARISONS)
+RANKS = arrow_schema(schema.RANKS.columns)
+COMPARISONS = arrow_schema(schema.COMPARISONS.columns)
 _KEY = pa.field("key", pa.string())
 
 
@@ -136,10 +129,10 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             if convention in plan.unavailable
         ]
         shown = {
-            (convention, *part[:-1])
+            (column.convention, *column.part[:-1])
             for table in plan.tables
-            for convention, part in parts_of(plan, table, first).values()
-            if part.leads and part.statistic == "mean"
+            for column in columns_of(plan, table, first).values()
+            if column.lead and column.statistic == "mean"
         }
         known = json.dumps(
             [plan.code, vars(about), made_of, directions, gaps, sorted(shown, key=repr)],
@@ -298,9 +291,9 @@ def _kept(folder: Path | None) -> dict[str, Both]:
     if folder is None:
         return {}
     try:
-        ranks = read_parquet(folder / RANKS_FILE)
-        comparisons = read_parquet(folder / COMPARISONS_FILE)
-    except (OSError, pa.ArrowException):
+        ranks = read_table(folder / RANKS_FILE)
+        comparisons = read_table(folder / COMPARISONS_FILE)
+    except ArtefactError:
         return {}
     wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
     of_one_time = ranks.schema.metadata == comparisons.schema.metadata

@@ -3,7 +3,7 @@
 import duckdb
 
 from stp.collect.query import of_answer
-from stp.collect.rows import CellRow
+from stp.collect.schema import CellRow
 from stp.plan.manifest import WHOSE
 from stp.plan.manifest_types import Names, StoredCell
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from stp.collect.published import read_published
-from stp.collect.rows import DimensionRow, MissingRow, PublishedRow, SuiteRow
-from stp.collect.settings import Value, values_of
+from stp.collect.schema import DimensionRow, MissingRow, PublishedRow, SuiteRow
+from stp.collect.settings import values_of
+from stp.collect.table import Value
 from stp.plan.manifest import Manifest
 
 

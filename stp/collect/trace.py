@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stp.collect.cell import Step, lineage
-from stp.collect.layout import ALIKE, SETTING_KEYS
 from stp.collect.query import ask
-from stp.collect.rows import CellRow
+from stp.collect.schema import ALIKE, CellRow
+from stp.collect.table import SETTING_KEYS
 from stp.core.errors import StpError
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS

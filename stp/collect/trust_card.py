@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from stp.collect.people_agreement import Agreement, with_people
+from stp.collect.conventions import convention_of
+from stp.collect.people_agreement import with_people
+from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
 from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest
-from stp.score.conventions import find
 from stp.score.sample_size import SHARES, AtSize, resolution, within
 
 HEADER = (
@@ -109,7 +110,7 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
     }
 
 
-def rows(found: dict[str, OfDataset], people: Sequence[Agreement] = ()) -> list[tuple[Any, ...]]:
+def rows(found: dict[str, OfDataset], people: Sequence[AgreementRow] = ()) -> list[tuple[Any, ...]]:
     """A row for each dataset and distortion, see `HEADER`.
 
     Args:
@@ -124,9 +125,11 @@ def rows(found: dict[str, OfDataset], people: Sequence[Agreement] = ()) -> list[
 
 
 def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
-    metric = find(convention)
     has_values = all(curve.values[0] is not None for curve in own)
-    if not isinstance(metric, SetDistance) or cell.perceptual is None or not has_values:
+    if cell.perceptual is None or not has_values:
+        return OfDataset(own, [], None, None)
+    metric = convention_of(cell, convention)
+    if not isinstance(metric, SetDistance):
         return OfDataset(own, [], None, None)
     seen = looked(cell, convention)
     real = seen.pair.observed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.collect.rows import CellRow
+from stp.collect.schema import CellRow
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.plan.setting import setting_of

@@ -1,4 +1,4 @@
-"""Views of results.duckdb for everyday questions, over the tables in layout.py.
+"""Views of results.duckdb for everyday questions, over the tables in schema.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
 keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
@@ -8,9 +8,10 @@ aggregate), and no `any_value` is taken: the answer does not depend on the numbe
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stp.collect import layout
-from stp.collect.layout import EVALUATION
+from stp.collect import schema
 from stp.collect.published import OWN
+from stp.collect.schema import EVALUATION
+from stp.collect.table import SETTING_KEYS, comments_of
 from stp.options.score import CELL_KEYS
 from stp.plan.raw_bytes import BYTES_TEXT
 
@@ -28,17 +29,10 @@ _KEYS = ", ".join(CELL_KEYS)
 _CASE = ", ".join(EVALUATION)
 _PART = "convention, variable, level, threshold"
 _PLACE = f"{_PART}, leads"
-_ALIKE = ", ".join(layout.ALIKE)
+_ALIKE = ", ".join(schema.ALIKE)
 Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
-_STATED = {
-    "value": "Mean over test samples, or median over splits; NULL always has a reason.",
-    "ci95_low": "Lower end of the 95 % interval, from a studentised bootstrap over clusters.",
-    "ci95_high": "Upper end of it.",
-    "n": "Test samples behind the value.",
-    "clusters": "Independent clusters behind the interval.",
-    "reason": "Why there is no value, or else why there is no interval.",
-}
+_STATED = comments_of(schema.Stated)
 
 
 EVERY_SCORE = f"""
@@ -46,7 +40,7 @@ SELECT
     {", ".join(f"c.{name}" for name in CELL_KEYS)},
     k.metric, k.convention, k.variable, k.level, k.lead, k.threshold, k.leads, k.statistic,
     s.value, s.n, s.reason,
-    {", ".join(f"c.{name}" for name in layout.ABOUT)}, s.scores_fingerprint
+    {", ".join(f"c.{name}" for name in schema.ABOUT)}, s.scores_fingerprint
 FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind"""
 """All rows, also those of lead times that columns of tables show."""
 
@@ -64,7 +58,7 @@ SELECT
     coalesce(
         max(reason) FILTER (WHERE statistic IN ('mean', 'median')), max(reason)
     ) AS reason,
-    {", ".join(layout.ABOUT)}, scores_fingerprint
+    {", ".join(schema.ABOUT)}, scores_fingerprint
 FROM {scores}
 WHERE lead IS {where}
 GROUP BY ALL
@@ -73,12 +67,12 @@ HAVING bool_or(statistic IN ('mean', 'median'))"""
 
 SCORES = View(
     "scores",
-    layout.SCORES_COMMENT,
+    "One row per cell, convention, variable, level, threshold, lead time and statistic.",
     f"{EVERY_SCORE.replace('k.leads, ', '')}\nWHERE k.leads IS NULL",
     {
         name: comment
-        for table in (layout.SCORE_KINDS, layout.SCORE_ROWS)
-        for name, _, comment in table.columns
+        for table in (schema.SCORE_KINDS, schema.SCORE_ROWS)
+        for name, comment in table.comments.items()
         if name not in ("number", "cell", "kind", "leads")
     },
 )
@@ -101,7 +95,7 @@ BY_LEAD = View(
 _SAME_PLACE = " AND ".join(
     f"k.{name} IS NOT DISTINCT FROM r.{name}"
     for name in (
-        *(*EVALUATION, *layout.ALIKE, "model", "variant"),
+        *(*EVALUATION, *schema.ALIKE, "model", "variant"),
         *("convention", "variable", "level", "threshold", "leads"),
     )
 )
@@ -136,7 +130,7 @@ FROM runs r
 LEFT JOIN ranks k ON {_SAME_PLACE}
 LEFT JOIN conventions c ON c.convention = r.convention
 WINDOW alike AS (
-    PARTITION BY {", ".join(f"r.{name}" for name in (*EVALUATION, *layout.ALIKE))},
+    PARTITION BY {", ".join(f"r.{name}" for name in (*EVALUATION, *schema.ALIKE))},
         r.convention, r.variable, r.level, r.threshold, r.leads,
         CASE WHEN c.compares_sets THEN r.n END
 )""",
@@ -287,7 +281,7 @@ DELTAS = View(
     "Our values beside the printed ones, at every place of a paper's tables that has both: the "
     "same model, training, test and setting, in which what the paper does not state is as the "
     "dataset has it.",
-    _deltas(layout.SETTING_KEYS),
+    _deltas(SETTING_KEYS),
     {
         "tested": "What was tested, for people.",
         "metric": "Column heading of the paper, behind a variable where it names one.",
@@ -301,7 +295,7 @@ DELTAS = View(
         "why_none": "Why there is no difference.",
         "n": "Test samples behind our value.",
         "bytes": "Origin of the bytes, and protocol.",
-        "bytes_known_by": layout.BYTES_KNOWN_BY,
+        "bytes_known_by": schema.CELLS.comments["bytes_known_by"],
     },
 )
 
@@ -443,11 +437,7 @@ SELECT
 FROM behind b
 JOIN artefacts a
     ON a.fingerprint = split_part(b.folder, '/', -1) AND ends_with(b.folder, '/' || a.path)""",
-    {
-        "step": "1 data, 2 trained models, 3 predictions, 4 network features, 5 scores, "
-        "6 perceptual scores.",
-        "raw_lock": "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
-    },
+    comments_of(schema.StepColumn) | comments_of(schema.LineageRow),
 )
 
 RUNS = View(
@@ -546,7 +536,7 @@ both_ranked AS (
     SELECT
         {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
         a.convention, b.convention AS other, a.variable, a.level, a.threshold, a.leads,
-        {", ".join(f"a.{name}" for name in layout.ALIKE)}, a.set_size,
+        {", ".join(f"a.{name}" for name in schema.ALIKE)}, a.set_size,
         {{'model': a.model, 'variant': a.variant}} AS who,
         a.value, b.value AS other_value, a.rank AS full_rank, b.rank AS full_other_rank
     FROM ranked a
@@ -556,7 +546,7 @@ both_ranked AS (
         AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
         AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
         AND a.threshold IS NOT DISTINCT FROM b.threshold AND a.leads IS NOT DISTINCT FROM b.leads
-        AND {" AND ".join(f"a.{name} = b.{name}" for name in layout.ALIKE)}
+        AND {" AND ".join(f"a.{name} = b.{name}" for name in schema.ALIKE)}
         AND a.set_size IS NOT DISTINCT FROM b.set_size
 ),
 placed AS (
@@ -616,7 +606,7 @@ WITH both_ranked AS (
     SELECT
         {", ".join(f"q.{key}" for key in EVALUATION)}, q.convention, l.convention AS other,
         l.metric, l.variable, l.level, l.threshold, l.leads,
-        {", ".join(f"q.{name}" for name in layout.ALIKE)}, {_SET_SIZE},
+        {", ".join(f"q.{name}" for name in schema.ALIKE)}, {_SET_SIZE},
         q.rank AS by_quality, l.rank AS by_other
     FROM leaderboard q
     JOIN leaderboard l USING ({_CASE}, {_ALIKE}, model, variant)
@@ -667,10 +657,7 @@ def comment_of(view: View, column: str) -> str:
     Raises:
         KeyError: nobody says.
     """
-    if column in view.columns:
-        return view.columns[column]
-    for table in layout.TABLES:
-        for name, _, comment in table.columns:
-            if name == column:
-                return comment
+    for comments in (view.columns, *(table.comments for table in schema.TABLES)):
+        if column in comments:
+            return comments[column]
     raise KeyError(f"{view.name}.{column}")

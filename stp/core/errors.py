@@ -1,7 +1,11 @@
-"""The one exception that users see: what is wrong, what was expected, what to do."""
+"""Errors that users see: what is wrong, what was expected, what to do."""
 
 import difflib
+import re
 from collections.abc import Iterable
+from pathlib import Path
+
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
 class StpError(Exception):
@@ -21,6 +25,72 @@ class StpError(Exception):
         if remedy:
             lines.append(f"remedy: {remedy}")
         super().__init__("\n".join(lines))
+
+
+class FileError(StpError):
+    """A file is missing, damaged, or holds something else.
+
+    Args:
+        path: of the file or folder, or the name of a part of it.
+        problem: what is wrong with it.
+        expected: what it should hold.
+        remedy: what to do, if it is not the usual remedy of the class.
+    """
+
+    def __init__(
+        self, path: Path | str, problem: str, *, expected: str = "", remedy: str | None = None
+    ) -> None:
+        super().__init__(
+            f"{path}: {problem}",
+            expected=expected,
+            remedy=self.usual_remedy(path) if remedy is None else remedy,
+        )
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """What to do about a file of this kind."""
+        return ""
+
+
+class ArtefactError(FileError):
+    """A file that a stage has written is missing, damaged, or holds something else."""
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """Have the artefact made again."""
+        return again(artefact_of(Path(path)))
+
+
+class RawFileError(FileError):
+    """A raw file is missing, damaged, or holds something else."""
+
+    @staticmethod
+    def usual_remedy(path: Path | str) -> str:
+        """Get it again."""
+        return "fetch the file again"
+
+
+class ConfigurationError(StpError):
+    """A value of the configuration is wrong."""
+
+    def __init__(
+        self, what: str, *, expected: str = "", remedy: str = "change it in the configuration"
+    ) -> None:
+        super().__init__(what, expected=expected, remedy=remedy)
+
+
+def artefact_of(path: Path) -> Path:
+    """The folder of the artefact that a file is part of: the one that a fingerprint names."""
+    named = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
+    return next(named, path.parent)
+
+
+def again(folder: Path) -> str:
+    """Tell how to have an artefact made again.
+
+    The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
+    """
+    return f"delete the folder and run again, it is made anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

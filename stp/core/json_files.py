@@ -4,35 +4,43 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, FileError
 
 T = TypeVar("T", dict[str, Any], list[Any])
 
 
-def read_json(path: Path, kind: type[T], expected: str, remedy: str) -> T:
+def read_json(
+    path: Path,
+    kind: type[T],
+    expected: str,
+    remedy: str | None = None,
+    error: type[FileError] = ArtefactError,
+) -> T:
     """Read a file that holds an object or a list.
 
     Args:
         path: of the file.
         kind: dict or list.
         expected: what the file should be, for the error.
-        remedy: what to do if it is not.
+        remedy: what to do if it is not; the usual one of the error unless given.
+        error: whose file it is.
 
     Raises:
-        StpError: it is missing, unreadable, no JSON, or something else.
+        FileError: it is missing, unreadable, no JSON, or something else.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise StpError(f"{path}: missing", expected=expected, remedy=remedy) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
-        ) from error
+        raise error(path, "missing", expected=expected, remedy=remedy) from None
+    except (OSError, ValueError, RecursionError) as problem:
+        raise error(
+            path, f"cannot be read ({problem})", expected=expected, remedy=remedy
+        ) from problem
     if not isinstance(content, kind):
         what = "an object" if isinstance(content, dict) else f"a {type(content).__name__}"
-        raise StpError(
-            f"{path}: holds {what} instead of {'an object' if kind is dict else 'a list'}",
+        raise error(
+            path,
+            f"holds {what} instead of {'an object' if kind is dict else 'a list'}",
             expected=expected,
             remedy=remedy,
         )

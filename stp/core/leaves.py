@@ -3,11 +3,11 @@
 A leaf is a folder of ``stp/datasets`` (a raw layout) or of ``stp/suites`` (what one suite needs).
 """
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.core.project import own_modules
 
 PACKAGE = "stp"
 SOURCE_FOLDER = Path(__file__).parents[2]
@@ -81,7 +81,8 @@ def _places(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
 def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
     """Modules whose names below the package match a pattern, with their files."""
     found: dict[str, Path] = {}
-    for root in (folder / PACKAGE, *own_modules()):
+    further = list(sys.modules[PACKAGE].__path__)[1:]  # of a project, and of extensions
+    for root in (folder / PACKAGE, *map(Path, further)):
         for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
             if path.name != "__init__.py":
                 module = _full(".".join(path.relative_to(root).with_suffix("").parts))

@@ -1,28 +1,42 @@
 """Options of a stage: a frozen dataclass that says no to what it does not know.
 
-Defaults live in the dataclass of the stage; a recipe holds only the keys that were set.
+Defaults live in the dataclass of the stage; a recipe holds only the keys that were set. Types of
+fields say what values may be::
+
+    threads: PositiveInt = 1
+    height: Annotated[int, Field(ge=16)] = 64
+    layout: Literal["raw", "odometry"] = "raw"
+
+What depends on several fields is checked in ``__post_init__``.
 """
 
 import dataclasses
+import functools
+import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from stp.core.errors import StpError, nearest
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from stp.core.errors import ConfigurationError, nearest
 
 T = TypeVar("T")
+LONGEST = 120
+"""Characters of a value in a message."""
 
 
 def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a key that is not known.
 
     Raises:
-        StpError: it names the key and the nearest known one.
+        ConfigurationError: it names the key and the nearest known one.
     """
     known = list(known)
     for key in given:
         if key not in known:
-            raise StpError(
+            raise ConfigurationError(
                 f"{where}: unknown key {key!r}",
                 expected=f"one of {', '.join(sorted(known))}",
                 remedy=nearest(str(key), known),
@@ -30,13 +44,11 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
-    """Build an options dataclass from the keys that were set.
-
-    A list becomes a tuple where the default is one. Ranges are checked by the dataclass itself,
-    in ``__post_init__``.
+    """Build an options dataclass from the keys that were set: values as JSON has them.
 
     Raises:
-        StpError: a key is unknown, or one without a default is missing.
+        ConfigurationError: a key is unknown, one without a default is missing, or a value is not
+            of the type of its field.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     check_keys(where, given, fields)
@@ -45,26 +57,74 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
         if needed and name not in given:
-            raise StpError(f"{where}: {name} is missing", remedy=f"set {name}")
-    tuples = {name for name, field in fields.items() if isinstance(field.default, tuple)}
-    return kind(
-        **{
-            key: tuple(value) if key in tuples and isinstance(value, list) else value
-            for key, value in given.items()
+            raise ConfigurationError(f"{where}: {name} is missing", remedy=f"set {name}")
+    try:
+        built: T = _adapter(kind).validate_json(  # type: ignore[arg-type]
+            json.dumps(given), strict=True
+        )
+        return built
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        hints = get_type_hints(kind, include_extras=True)
+        label = f"{where}.{name}" if where.isidentifier() else f"{where}: {name}"
+        raise ConfigurationError(
+            f"{label} is {shown(given[name])}", expected=description(hints[name])
+        ) from None
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(with_config(ConfigDict(allow_inf_nan=False))(kind))
+
+
+def description(annotation: Any) -> str:
+    """What values a type has, in words: ``a whole number from 1, or null``."""
+    kind, bounds = annotation, {}
+    if get_origin(annotation) is Annotated:
+        kind, *about = get_args(annotation)
+        about = [one for info in about for one in getattr(info, "metadata", [info])]
+        bounds = {
+            sign: getattr(one, name)
+            for one in about
+            for name, sign in (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+            if hasattr(one, name)
         }
-    )
+    parts = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        named = [description(part) for part in parts if part is not NoneType]
+        return ", or ".join([*dict.fromkeys(named), *(["null"] if NoneType in parts else [])])
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, parts))
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    if kind not in words:
+        return {dict: "keys with values", Mapping: "keys with values"}.get(
+            get_origin(kind) or kind, f"a list: {_items(parts)}" if parts else str(kind)
+        )
+    if kind is int and (">" in bounds or ">=" in bounds):
+        low = bounds[">="] if ">=" in bounds else bounds[">"] + 1
+        return f"a whole number from {low}" + (f" to {bounds['<=']}" if "<=" in bounds else "")
+    limits = " and ".join(f"{sign} {bound}" for sign, bound in bounds.items())
+    return f"{words[kind]} {limits}".rstrip()
+
+
+def _items(parts: tuple[Any, ...]) -> str:
+    return ", ".join("..." if part is ... else description(part) for part in parts)
+
+
+def shown(value: object) -> str:
+    """A value that somebody has set, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def require(ok: bool, where: str, value: object, expected: str) -> None:
     """Refuse the value of an option unless it is good.
 
     Raises:
-        StpError: it names the option, its value and what was expected.
+        ConfigurationError: it names the option, its value and what was expected.
     """
     if not ok:
-        raise StpError(
-            f"{where} is {value!r}", expected=expected, remedy="change it in the configuration"
-        )
+        raise ConfigurationError(f"{where} is {value!r}", expected=expected)
 
 
 def levels_by_name(variables: object) -> dict[str, list[Any]]:
@@ -74,7 +134,7 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
         variables: as recipes have them: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
 
     Raises:
-        StpError: they are something else, or a variable comes twice.
+        ConfigurationError: they are something else, or a variable comes twice.
     """
     records = variables if isinstance(variables, list) else []
     ok = bool(records) and all(

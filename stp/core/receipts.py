@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
 
 RECEIPT = "artefact.json"
 SEALED = ".sealed.json"
@@ -183,14 +183,6 @@ def making(folder: Path) -> str:
     return ""
 
 
-def again(folder: Path) -> str:
-    """Tell how to have an artefact made again.
-
-    The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
-    """
-    return f"delete the folder and run again, it is made anew: rm -r {folder}"
-
-
 def read_receipt(folder: Path) -> Receipt | None:
     """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
     for name in (RECEIPT, SEALED):
@@ -221,10 +213,10 @@ def refuse_altered(folder: Path) -> None:
         StpError: it differs from its sealed copy.
     """
     if is_altered(folder):
-        raise StpError(
-            f"{folder / RECEIPT}: altered since the artefact was finished",
+        raise ArtefactError(
+            folder / RECEIPT,
+            "altered since the artefact was finished",
             expected=f"what its sealed copy says, {folder / SEALED}",
-            remedy=again(folder),
         )
 
 
@@ -245,16 +237,16 @@ def require_receipt(folder: Path) -> Receipt:
             remedy="run again: the artefact was never finished, or its receipt was deleted",
         ) from None
     except _NO_RECEIPT as error:
-        raise StpError(
-            f"{path}: damaged ({type(error).__name__}: {error})",
+        raise ArtefactError(
+            path,
+            f"damaged ({type(error).__name__}: {error})",
             expected="a JSON receipt with a fingerprint",
-            remedy=again(folder),
         ) from None
     if receipt.fingerprint != folder.name:
-        raise StpError(
-            f"{path}: receipt of another artefact, {receipt.fingerprint}",
+        raise ArtefactError(
+            path,
+            f"receipt of another artefact, {receipt.fingerprint}",
             expected=f"fingerprint {folder.name}, the name of the folder",
-            remedy=again(folder),
         )
     refuse_altered(folder)
     return receipt
@@ -272,29 +264,23 @@ def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
     path = folder / name
     recorded = receipt.files.get(name)
     if recorded is None:
-        raise StpError(
-            f"{folder / RECEIPT}: does not list {name}",
+        raise ArtefactError(
+            folder / RECEIPT,
+            f"does not list {name}",
             expected=f"size and checksum of {name} under 'files'",
-            remedy=again(folder),
         )
     if not path.is_file():
-        raise StpError(
-            f"{path}: missing",
-            expected=f"a file of {recorded.bytes} bytes, as in the receipt",
-            remedy=again(folder),
+        raise ArtefactError(
+            path, "missing", expected=f"a file of {recorded.bytes} bytes, as in the receipt"
         )
     size = path.stat().st_size
     if size != recorded.bytes:
-        raise StpError(
-            f"{path}: damaged, {size} bytes",
-            expected=f"{recorded.bytes} bytes, as in the receipt",
-            remedy=again(folder),
+        raise ArtefactError(
+            path, f"damaged, {size} bytes", expected=f"{recorded.bytes} bytes, as in the receipt"
         )
     found = checksum(path)
     if found != recorded.sha256:
-        raise StpError(
-            f"{path}: damaged, SHA-256 {found}",
-            expected=f"{recorded.sha256}, as in the receipt",
-            remedy=again(folder),
+        raise ArtefactError(
+            path, f"damaged, SHA-256 {found}", expected=f"{recorded.sha256}, as in the receipt"
         )
     return path

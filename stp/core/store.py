@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.disk import disk_error, write_text
-from stp.core.errors import StpError
+from stp.core.errors import StpError, again
 from stp.core.job import Interrupted, never
 from stp.core.receipts import (
     RECEIPT,
     SEALED,
     Receipt,
     RecordedFile,
-    again,
     check_file,
     checksum,
     is_altered,

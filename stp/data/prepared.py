@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
+from stp.core.parquet import read_table
 from stp.data.random_stream import uniform
-from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.data.zarr_rows import MappedRows, read_metadata
 
 SPLITS = ("train", "val", "test")
 COLUMNS = ("split", "clip", "start", "stride", "length", "cluster", "phase")
@@ -44,18 +45,16 @@ class Prepared:
             self.context: int = self.attrs["context"]
             self.horizon: int = self.attrs["horizon"]
         except KeyError as error:
-            raise StpError(
-                f"{store}: attribute {error} is missing",
-                expected="shape, context and horizon",
-                remedy=REMEDY,
+            raise ArtefactError(
+                store, f"attribute {error} is missing", expected="shape, context and horizon"
             ) from error
         self.channels = np.arange(self.shape[0])
         self.frames = MappedRows(store / "frames")
         if self.frames.shape[1:] != self.shape:
-            raise StpError(
-                f"{store}: frames have shape {self.frames.shape[1:]}",
+            raise ArtefactError(
+                store,
+                f"frames have shape {self.frames.shape[1:]}",
                 expected=f"{self.shape}, as the attributes say",
-                remedy=REMEDY,
             )
         self.index = self._read_index()
 
@@ -124,29 +123,20 @@ class Prepared:
 
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
-        try:
-            index = pd.read_parquet(path, page_checksum_verification=True)
-        except (OSError, ValueError) as error:
-            raise StpError(
-                f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-                expected="a Parquet table with one row per clip",
-                remedy=REMEDY,
-            ) from error
+        index = read_table(path, expected="a row for each clip").to_pandas()
         lost = [name for name in COLUMNS if name not in index.columns]
         if lost:
-            raise StpError(
-                f"{path}: no column {', '.join(lost)}",
-                expected=", ".join(COLUMNS),
-                remedy=REMEDY,
+            raise ArtefactError(
+                path, f"no column {', '.join(lost)}", expected=f"columns {', '.join(COLUMNS)}"
             )
         last = index["start"] + (index["length"] - 1) * index["stride"]
         beyond = index[(index["start"] < 0) | (index["stride"] < 1) | (last >= len(self.frames))]
         if len(beyond):
-            raise StpError(
-                f"{path}: clip {beyond['clip'].iloc[0]!r} (and {len(beyond) - 1} more) lies outside"
-                " the frames",
+            raise ArtefactError(
+                path,
+                f"clip {beyond['clip'].iloc[0]!r} (and {len(beyond) - 1} more) lies outside the "
+                "frames",
                 expected=f"frames 0..{len(self.frames) - 1}",
-                remedy=REMEDY,
             )
         return index
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError
 from stp.data.recorded import check_recorded
-from stp.data.zarr_rows import REMEDY, MappedRows, is_mapped, read_metadata
+from stp.data.zarr_rows import MappedRows, is_mapped, read_metadata
 
 
 def has_array(store: Path, name: str) -> bool:
@@ -62,8 +62,8 @@ def read_array(folder: Path) -> np.ndarray:
     try:
         return np.asarray(zarr.open_array(str(folder), mode="r", zarr_format=3)[...])
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise StpError(
-            f"{folder}: cannot be read ({error})", expected="a Zarr v3 array", remedy=REMEDY
+        raise ArtefactError(
+            folder, f"cannot be read ({error})", expected="a Zarr v3 array"
         ) from error
 
 

@@ -11,17 +11,15 @@ for each `MappedRows`: a store of any size is opened at once, and what is not re
 """
 
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
+from stp.core.json_files import read_json
 from stp.data import chunk_sums
 from stp.data.recorded import check_recorded
-
-REMEDY = "make the artefact again: remove its folder and run the command once more"
 
 
 class MappedRows:
@@ -40,10 +38,10 @@ class MappedRows:
         self.shape: tuple[int, ...] = tuple(meta["shape"])
         self.dims: tuple[str, ...] = tuple(meta.get("dimension_names") or ())
         if not is_mapped(meta):
-            raise StpError(
-                f"{self.folder}: the array is stored in another layout",
+            raise ArtefactError(
+                self.folder,
+                "the array is stored in another layout",
                 expected="uncompressed shards, divided along the first axis only",
-                remedy=REMEDY,
             )
         self.dtype = np.dtype(meta["data_type"])
         self._shard_rows = meta["chunk_grid"]["configuration"]["chunk_shape"][0]
@@ -96,10 +94,10 @@ class MappedRows:
         if self._sums is None:
             return
         if len(self._sums) != self._chunk_count():
-            raise StpError(
-                f"{self.folder / chunk_sums.NAME}: {len(self._sums)} checksums",
+            raise ArtefactError(
+                self.folder / chunk_sums.NAME,
+                f"{len(self._sums)} checksums",
                 expected=f"{self._chunk_count()}, one for each chunk",
-                remedy=REMEDY,
             )
         self._unchecked = bytearray(b"\1" * self._chunk_count())
 
@@ -148,20 +146,20 @@ class MappedRows:
             expected = chunks * chunk_bytes + index_bytes
             found = path.stat().st_size if path.is_file() else None
             if found != expected:
-                raise StpError(
-                    f"{path}: {'missing' if found is None else f'{found} bytes'}",
+                raise ArtefactError(
+                    path,
+                    "missing" if found is None else f"{found} bytes",
                     expected=f"{expected} bytes",
-                    remedy=REMEDY,
                 )
             with path.open("rb") as file:
                 file.seek(-index_bytes, 2)
                 index = np.frombuffer(file.read(slots * 16), "<u8").reshape(slots, 2)[:chunks]
             in_order = np.arange(chunks, dtype=np.uint64) * np.uint64(chunk_bytes)
             if (index[:, 0] != in_order).any() or (index[:, 1] != chunk_bytes).any():
-                raise StpError(
-                    f"{path}: the shard's index is damaged or its chunks are out of order",
+                raise ArtefactError(
+                    path,
+                    "the shard's index is damaged or its chunks are out of order",
                     expected=f"{chunks} chunks of {chunk_bytes} bytes, one after the other",
-                    remedy=REMEDY,
                 )
 
     def _map(self, i: int) -> np.ndarray:
@@ -201,16 +199,9 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
     """
     path = folder / "zarr.json"
     check_recorded(path)
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected=f"the metadata of a Zarr v3 {kind}",
-            remedy=REMEDY,
-        ) from error
+    meta = read_json(path, dict, f"the metadata of a Zarr v3 {kind}")
     if meta.get("zarr_format") != 3 or meta.get("node_type") != kind:
-        raise StpError(f"{path}: not a Zarr v3 {kind}", expected=f"node_type {kind}", remedy=REMEDY)
+        raise ArtefactError(path, f"not a Zarr v3 {kind}", expected=f"node_type {kind}")
     return meta
 
 

@@ -13,10 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
 import yaml
 
-from stp.collect.rows import CellRow, ConventionRow, RawFileRow
+from stp.collect.opened import opened
+from stp.collect.schema import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
@@ -188,22 +188,15 @@ def _query_to_files(
     """
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
-    try:
-        # One thread: rows are written in their order, and in the same groups every time.
-        with duckdb.connect(str(database), read_only=True, config={"threads": 1}) as connection:
-            connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
-            if csv:
-                rows = connection.execute(f"FROM '{path}.parquet'")
-                header = [name for name, *_ in rows.description or ()]
-                text = csv_text([header, *rows.fetchall()])
-                target.with_suffix(".csv").write_text(text, encoding="utf-8", newline="\n")
-            counted = connection.execute(f"SELECT count(*) FROM '{path}.parquet'").fetchone()
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: DuckDB: {error}",
-            expected="a results store that this version has made, and the store behind it",
-            remedy=f"stp collect --database {database}",
-        ) from None
+    # One thread: rows are written in their order, and in the same groups every time.
+    with opened(database, threads=1) as connection:
+        connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
+        if csv:
+            rows = connection.execute(f"FROM '{path}.parquet'")
+            header = [name for name, *_ in rows.description or ()]
+            text = csv_text([header, *rows.fetchall()])
+            target.with_suffix(".csv").write_text(text, encoding="utf-8", newline="\n")
+        counted = connection.execute(f"SELECT count(*) FROM '{path}.parquet'").fetchone()
     return int(counted[0]) if counted else 0
 
 

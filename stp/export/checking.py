@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
+from stp.collect.schema import SCORE_KINDS, OverallRow
+from stp.collect.table import arrow_schema, columns_of
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
@@ -34,19 +36,15 @@ REQUIRED = (
     *("checkpoints.csv", "environment.json", "training_protocol.csv"),
 )
 """Files of every bundle."""
-_TEXT, _FLOAT, _WHOLE, _TRUTH = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+_OVERALL = columns_of(OverallRow)
+_AT = next(i for i, column in enumerate(_OVERALL) if column.name == "value")
+_LEAD = next(column for column in SCORE_KINDS.columns if column.name == "lead")
 COLUMNS = {
-    **{key: _WHOLE if key == "seed" else _TEXT for key in CELL_KEYS},
-    **{"metric": _TEXT, "convention": _TEXT, "variable": _TEXT, "level": _FLOAT},
-    **{"threshold": _FLOAT, "leads": _TEXT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
-    **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
-    **{"source": _TEXT, "release": _TEXT, "bytes_known_by": _TEXT, "lacking": _TEXT},
-    **{"accepted": _TEXT},
-    **{"scale": _TEXT, "protocol": _TEXT},
-    **{"official_paper_protocol": _TRUTH, "comparable": _TRUTH, "leaky": _TRUTH},
-    **{"best_of": _WHOLE, "scores_fingerprint": _TEXT},
+    field.name: field.type for field in arrow_schema([*_OVERALL[:_AT], _LEAD, *_OVERALL[_AT:]])
 }
 """Columns of scores.parquet, in their order."""
+LATER = ("accepted",)
+"""Those of them that bundles of before lack."""
 _PLACE = (
     *(*CELL_KEYS, "convention", "variable", "level", "threshold", "leads", "lead"),
     *("source", "scale"),
@@ -244,7 +242,9 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
     except pa.ArrowException as error:
         _refuse(bundle.path, f"scores.parquet cannot be read: {error}", "a Parquet file")
     found = {field.name: field.type for field in table.schema}
-    if found != COLUMNS:
+    if found != {
+        name: kind for name, kind in COLUMNS.items() if name in found or name not in LATER
+    }:
         odd = [name for name in {**COLUMNS, **found} if found.get(name) != COLUMNS.get(name)]
         _refuse(
             bundle.path,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stp.collect.query import answer
 from stp.core.errors import StpError, nearest
-from stp.export.references import Reference, bibtex, load, text
+from stp.export.references import Reference, bibtex, load_all, text
 from stp.plan import config as configuration
 from stp.plan.suite import read_suites
 
@@ -133,7 +133,9 @@ def of_names(names: Sequence[str]) -> list[Citation]:
     for name, metric in config.metrics.items():
         known[name] = Subject("metric", name, metric.title)
         for choice in metric.conventions:
-            known[f"{name}.{choice}"] = Subject("metric", f"{name}.{choice}", metric.title)
+            known[f"{name}.{choice}"] = Subject(
+                "metric", f"{name}.{choice}", metric.title_of(choice)
+            )
     for name in names:
         if name not in known:
             raise StpError(
@@ -147,7 +149,7 @@ def of_names(names: Sequence[str]) -> list[Citation]:
 
 
 def _cited(subjects: Iterable[Subject]) -> list[Citation]:
-    references = load()
+    references = load_all()
     return [Citation(subject, _works(subject, references)) for subject in subjects]
 
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.layout import ABOUT, ALIKE
 from stp.collect.query import answer, ask
-from stp.collect.rows import CellRow, ConventionRow, ModelRow
+from stp.collect.schema import ABOUT, ALIKE, CellRow, ConventionRow, ModelRow
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import Receipt
 from stp.export.lineage import Lineage, lineage, sql_without_paths

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from stp.collect.query import answer
-from stp.collect.rows import RawFileRow
+from stp.collect.schema import RawFileRow
 from stp.core.json_files import json_or_none
 from stp.core.receipts import Json, Receipt, require_receipt
 

@@ -1,4 +1,4 @@
-"""Works to cite, from config/references.yaml, as BibTeX and as text."""
+"""Works to cite, from config/references.yaml and those of suites, as BibTeX and as text."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, entries, read_yaml
 
 FILE = CONFIG_FOLDER / "references.yaml"
 _ACCENTS = {
@@ -64,8 +64,24 @@ class Reference(Strict):
         return [name.strip() for name in self.author.split(";") if name.strip()]
 
 
+def load_all() -> dict[str, Reference]:
+    """Read the works of the configuration and of its suites, which may have a file of their own.
+
+    Raises:
+        StpError: a file is wrong, or two have one key.
+    """
+    found: dict[str, Reference] = {}
+    beside = (path.with_name(FILE.name) for path in entries("suites").values())
+    for file in (FILE, *(path for path in beside if path.is_file())):
+        works = load(file)
+        if both := found.keys() & works.keys():
+            raise StpError(f"{file}: {min(both)} is a key of another file, too")
+        found |= works
+    return found
+
+
 def load(file: Path = FILE) -> dict[str, Reference]:
-    """Read all works: BibTeX key -> reference.
+    """Read the works of a file: BibTeX key -> reference.
 
     Raises:
         StpError: the file is missing or wrong.

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from stp.collect.cell import find
-from stp.collect.rows import CellRow
 from stp.collect.sample_files import sample_file
+from stp.collect.schema import CellRow
 from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.core.file_identity import identify
 from stp.core.job import Report, silent
+from stp.core.parquet import read_schema
 from stp.data.pixels import pixels
 from stp.metrics import fitted_quality, frame_features
 from stp.metrics.fitted_quality import (
@@ -43,7 +43,7 @@ from stp.opinions.regression import AFFINE
 from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
-from stp.score.predictions import spread
+from stp.score.samples import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
 
@@ -296,7 +296,9 @@ def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
     Raises:
         StpError: there is none.
     """
-    measures = [made for made in plan.cells if made.predictions and made.data.kind.video_features]
+    measures = [
+        made for made in plan.cells if made.predictions and made.data.kind.cores.video_features
+    ]
     names = sorted({made.cell.model for made in measures})
     if not names:
         raise StpError(
@@ -400,7 +402,7 @@ def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
 
 def _conventions(path: Path) -> list[str]:
     """Columns that hold the values of a convention, not a part of them."""
-    names = pq.read_schema(path).names
+    names = read_schema(path).names
     return [name for name in names if name not in SAMPLES.names and name.count(".") == 1]
 
 

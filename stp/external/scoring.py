@@ -19,21 +19,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.core.parquet import read_table
 from stp.features.frames import CHOICES
 from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
-from stp.plan.metric import Metric, Seen
-from stp.plan.strict import check, check_known, entries, read_yaml
+from stp.plan.metric import Seen, declared
 from stp.predict.agreement import Agreement
-from stp.score.predictions import ALL, Samples, There
-from stp.score.run import score
+from stp.score.samples import ALL, Samples, There
+from stp.score.scoring import score
 from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip
 
 METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd.predicted_only")
@@ -102,7 +101,7 @@ def evaluate(
         StpError: an unknown convention; clips that do not belong together, are too short or differ
             in size.
     """
-    about = {name: _declared(name) for name in dict.fromkeys(metrics)}
+    about = {name: declared(name, "--metric")[1] for name in dict.fromkeys(metrics)}
     clips = Pairs(_clips(predicted, "predicted"), _clips(true, "true"), context, frames, interval)
     at_hand = files.present(Path(weights), files.declared())
     identities = {name: file.identity for name, file in at_hand.items()}
@@ -112,8 +111,8 @@ def evaluate(
             (root / name).mkdir()
         inputs: dict[str, Path] = {}
         looks: dict[str, str] = {}
-        for convention, metric in about.items():
-            seen = metric.features.get(convention.partition(".")[2])
+        for convention, known in about.items():
+            seen = known.seen
             if seen is None or (seen.seed is None and seen.network not in at_hand):
                 continue
             looks[convention] = seen.name
@@ -131,7 +130,11 @@ def evaluate(
         job = Job({}, inputs, root / "out", root / "state", runtime)
         cell = {key: None if key == "seed" else "-" for key in CELL_KEYS}
         options = ScoreOptions(
-            cell, list(about), weights=identities, features=looks, threads=threads
+            cell,
+            {name: known.definition for name, known in about.items()},
+            weights=identities,
+            features=looks,
+            threads=threads,
         )
         score(
             job,
@@ -141,13 +144,11 @@ def evaluate(
             where="predicted",
             threads=threads,
         )
-        rows = pq.read_table(
-            root / "out" / "scores.parquet", page_checksum_verification=True
-        ).to_pylist()
+        rows = read_table(root / "out" / "scores.parquet").to_pylist()
     missing = {
         name: f"the weights of {seen.network} are not there (see `stp list weights`)"
-        for name, metric in about.items()
-        if (seen := metric.features.get(name.partition(".")[2])) and name not in looks
+        for name, known in about.items()
+        if (seen := known.seen) and name not in looks
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
     scores = [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
@@ -174,21 +175,6 @@ def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) ->
             missing or row["reason"] or "",
             row["threshold"],
         )
-
-
-def _declared(convention: str) -> Metric:
-    """What is known about the metric of a convention.
-
-    Raises:
-        StpError: there is none.
-    """
-    name, _, choice = convention.partition(".")
-    known = entries("conventions")
-    check_known(name, sorted(known), "metric", "--metric")
-    path = known[name]
-    metric = check(Metric, read_yaml(path), str(path))
-    check_known(choice, metric.conventions, f"convention of {name}", "--metric")
-    return metric
 
 
 def _clips(given: Path | str | np.ndarray, whose: str) -> "np.ndarray | list[Clip]":

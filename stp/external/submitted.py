@@ -45,19 +45,6 @@ class _Values(BaseModel):
     std: list[float]
 
 
-class _Evaluation(BaseModel):
-    """See `stp.external.evaluation.Evaluation`."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    dimension: str
-    trained_on: str
-    train_subset: str
-    tested_on: str
-    subset: str
-    setting: str
-
-
 class _Described(BaseModel):
     """What is read of `windows.json`; its other keys are for people."""
 
@@ -71,7 +58,7 @@ class _Described(BaseModel):
     units: str
     values: _Values
     data: dict[str, Any]
-    evaluation: _Evaluation
+    evaluation: Evaluation
     index_sha256: str
     variables: list[str] | None = None
     normalisation: dict[str, Any] | None = None
@@ -127,7 +114,7 @@ def read_windows(folder: Path) -> Windows:
     try:
         # As JSON, which has lists for tuples.
         checked = _Described.model_validate_json(json.dumps(described))
-        evaluation = Evaluation(**checked.evaluation.model_dump())
+        evaluation = checked.evaluation
         setting_of(evaluation.setting)
         evaluation = evaluation._replace(setting=current_name(evaluation.setting))
     except ValidationError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
@@ -39,10 +39,10 @@ def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
     path = Path(folder) / "predictions.zarr"
     stored = MappedRows(path / "predictions")
     if stored.shape[-4] != options.lead_times:
-        raise StpError(
-            f"{path}: predictions of {stored.shape[-4]} lead times",
+        raise ArtefactError(
+            path,
+            f"predictions of {stored.shape[-4]} lead times",
             expected=f"{options.lead_times}: networks look at whole clips",
-            remedy="predict this cell again",
         )
     for start in range(0, stored.shape[0], BLOCK):
         block = np.asarray(stored.read(start, min(start + BLOCK, stored.shape[0])), np.float32)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.parquet import read_table, reading
 
 FEATURES = "features.parquet"
 
@@ -50,18 +50,13 @@ def read(folder: Path) -> Features:
     """Read the features of an artefact.
 
     Raises:
-        StpError: the file is missing or damaged.
+        ArtefactError: the file is missing or damaged.
     """
     path = Path(folder) / FEATURES
-    try:
-        table = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+    expected = "features of clips"
+    with reading(path, expected):
+        table = read_table(path, ["features"], expected=expected)
         column = table["features"].combine_chunks()
         values = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
         reason = (table.schema.metadata or {}).get(b"reason", b"").decode()
-    except (OSError, KeyError, ValueError, AttributeError, pa.ArrowInvalid) as error:
-        raise StpError(
-            f"{path}: no features ({type(error).__name__})",
-            expected="a table with the column features, as `stp features` writes it",
-            remedy="delete its folder and run again: they are made anew",
-        ) from error
     return Features(values, reason)

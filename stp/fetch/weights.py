@@ -17,8 +17,8 @@ from stp.fetch.download import Manners
 from stp.fetch.parallel import FileToFetch, combined, download_all
 from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
 
-SECOND_TRY = {"attempts": 2, "timeout_s": 15.0}
-"""Manners with a further source, after one has failed: perhaps there is no way to the web."""
+SECOND_TRY_S = 15.0
+"""Seconds without data after which a further source is given up: perhaps none can be reached."""
 
 
 def fetch(
@@ -112,8 +112,16 @@ def _first(
             return target
         except StpError as problem:
             problems.append(problem)
-            manners = replace(manners, **SECOND_TRY)
-    raise combined(problems, len(problems))
+            manners = replace(manners, attempts=2, timeout_s=SECOND_TRY_S)
+    if len(problems) == 1:
+        raise problems[0]
+    names = " or ".join(file.file for file in files)
+    raise StpError(
+        f"no source of {names} can be reached:\n"
+        + "\n".join(f"  {problem.what}" for problem in problems),
+        expected="one of them",
+        remedy="; ".join(dict.fromkeys(problem.remedy for problem in problems if problem.remedy)),
+    )
 
 
 def _unpack(

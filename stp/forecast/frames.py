@@ -93,15 +93,14 @@ class FrameModel:
         network = create(self._recipe(given, leads))
         if self.state is not None:
             network.load_state_dict(self.state)
-        drawn = bool(getattr(network, "is_sampled", False))
-        if samples > 1 and not drawn:
+        if samples > 1 and not network.is_sampled:
             raise StpError(
                 f"{self.name}: {samples} forecasts are asked for, but all would be the same",
                 expected="a model that draws its forecasts, such as mcvd",
                 remedy="ask for one",
             )
         extra: dict[str, Any] = {}
-        if getattr(network, "needs_phase", False):
+        if network.needs_phase:
             if phase is None:
                 raise StpError(
                     f"{self.name} needs the phase of the first frame that it is shown",
@@ -117,8 +116,8 @@ class FrameModel:
             with torch.inference_mode():
                 shown = constants.apply_(torch.tensor(given, device=compute.device))
                 for member in range(samples):
-                    own = extra | ({"member": member} if drawn else {})
-                    if getattr(network, "needs_lead_times", False):
+                    own = extra | ({"member": member} if network.is_sampled else {})
+                    if network.needs_lead_times:
                         own["lead_times"] = list(range(1, leads + 1))
                     made = constants.undo(network(shown, leads, **own).float())
                     found.append(np.asarray(made.cpu().numpy(), np.float32))

@@ -55,7 +55,7 @@ def _in_file(path: Path) -> FrameModel:
         raise StpError(f"{path} is missing", expected=expected, remedy="`stp plan --list` has all")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-        recipe = {key: content["recipe"][key] for key in RECIPE_KEYS}
+        recipe = {key: content["recipe"][key] for key in RECIPE_KEYS if key in content["recipe"]}
     # torch raises almost anything for files that it has not written
     except Exception as error:
         raise StpError(

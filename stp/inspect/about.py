@@ -1,4 +1,4 @@
-"""What the kinds of samples have in common when datasets are described: see `Kind.inspect`."""
+"""What the kinds of samples have in common when datasets are described: see `Task.inspect`."""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from stp.inspect.counts import Row
 from stp.inspect.leakage import Shared
-from stp.kinds.kind import Kind
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
+from stp.tasks.task import Task
 
 
 class Leakage(NamedTuple):
@@ -51,7 +51,7 @@ class About(Protocol):
         """The parts of a dataset, in Markdown: counts, and what else can be tested."""
 
 
-def of_kind(kind: Kind) -> About:
+def of_kind(kind: Task) -> About:
     """The module that describes datasets of a kind."""
     return cast(About, import_module(kind.inspect))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import yaml
@@ -20,7 +20,7 @@ from PIL import Image
 from stp.core.disk import require_regular, write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.inspect import guess_tracks
+from stp.inspect import guess_tracks, more_clusters
 from stp.inspect import new_tracks as inspect_tracks
 from stp.plan import config
 from stp.plan.model import Size
@@ -97,6 +97,7 @@ class Draft:
         context: frames.
         horizon: frames.
         units: of the values.
+        more_clusters: the edit that gives the test ten clusters, where it has fewer.
     """
 
     name: str
@@ -105,7 +106,7 @@ class Draft:
     kind: str
     shape: list[int]
     options: dict[str, Any]
-    metrics: list[str]
+    metrics: Sequence[str | dict[str, str]]
     notes: dict[str, str] = field(default_factory=dict)
     clips: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -113,6 +114,7 @@ class Draft:
     context: int = 10
     horizon: int = 10
     units: str = "1"
+    more_clusters: str | None = None
 
 
 def inspect(path: Path, name: str | None = None) -> Draft:
@@ -220,7 +222,11 @@ def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[st
         yield {"path": pattern, "many": True}
 
 
-def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+Look: TypeAlias = tuple[list[int], dict[str, Any], Sequence[str | dict[str, str]], dict[str, str]]
+"""What files say: shape, options of the reader, columns, and notes on each key."""
+
+
+def _look_at_videos(raw: RawFiles) -> Look:
     path = raw.find(videos.files_of(raw.names, "videos", FILMS)[0])
     videos.probe(path)  # which complains well
     height, width = videos.size(path)
@@ -228,7 +234,7 @@ def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str]
     return [3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
 
 
-def _look_at_pictures(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_pictures(raw: RawFiles) -> Look:
     path = raw.find(raw.names[0])
     height, width, _ = pictures.decode_picture(path.read_bytes(), str(path), "RGB").shape
     with Image.open(path) as picture:
@@ -243,7 +249,7 @@ def _smaller(height: int, width: int) -> list[int]:
     return [max(8, round(side * scale / 8) * 8) for side in (height, width)]
 
 
-def _look_at_arrays(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_arrays(raw: RawFiles) -> Look:
     name = arrays.files_of(raw.names, "arrays", arrays.SUFFIXES)[0]
     inside = arrays.contents(raw.find(name))
     large = {array: about for array, about in inside.items() if len(about[0]) in (3, 4, 5)}
@@ -289,7 +295,7 @@ def guess_axes(shape: Sequence[int]) -> str:
     return "NCTHW" if shape[1] <= few < shape[2] else "NTCHW"
 
 
-def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+def _look_at_grids(raw: RawFiles) -> Look:
     path = grids.raw_path(raw, grids.names_of(raw)[0])
     with grids.opened(path) as dataset:
         variables: dict[str, Any] = {}
@@ -340,11 +346,11 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         notes["variables"] += f"; where {grids.EXPVER} 1 ends, the next one goes on"
     if left_out:
         notes["variables"] += f"; left out: {', '.join(left_out)}"
-    metrics = FIELD_METRICS
+    metrics: Sequence[str | dict[str, str]] = FIELD_METRICS
     if is_weighed:
         given = in_order({"kind": "grids", "splits": {}, "variables": variables})
         named = grids.GridOptions(**given).channels()
-        metrics = [f"{name} {GLOBE_METRIC}" for name in named[:MOST_COLUMNS]]
+        metrics = [{"convention": GLOBE_METRIC, "variable": name} for name in named[:MOST_COLUMNS]]
         notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
             ", ".join(f"{name} {unit}" for name, unit in units.items())
         )
@@ -401,6 +407,9 @@ def _try(draft: Draft, raw: Files) -> None:
     draft.units = str(found.attrs.get("units", draft.units))
     draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
     _count(draft, clips)
+    if not _are_enough(clips):
+        options = {"kind": draft.kind, **draft.options}
+        draft.more_clusters = more_clusters.edit(found, options, draft.context + draft.horizon)
 
 
 def _look_at_values(draft: Draft, raw: Files, found: RawContents) -> None:
@@ -591,6 +600,7 @@ def dataset_text(draft: Draft) -> str:
     lines = [
         f"# Drafted by `stp new-dataset` from {draft.root}. docs/own_data.md explains every key.",
         f"# With these settings: {counted}.",
+        *(f"# {line}" for line in _interval_lines(draft)),
         f"title: {_flow(draft.name.replace('_', ' ').capitalize())}",
         f"shape: {_flow(draft.shape)}{_note(draft, 'shape')}",
         f"context: {draft.context} # frames that a model sees",
@@ -602,7 +612,7 @@ def dataset_text(draft: Draft) -> str:
         "prepare:",
         f"  kind: {draft.kind}{_note(draft, 'kind')}",
         *(f"  {key}: {_flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
-        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of time only",
+        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of `stp plan`",
         "release: own # other files of yours are another release",
         "releases:",
         "  own:",
@@ -611,6 +621,19 @@ def dataset_text(draft: Draft) -> str:
         *(f"      - {_flow(entry)}" for entry in draft.files),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _interval_lines(draft: Draft) -> Iterator[str]:
+    """That there will be no confidence interval, and the edit that gives one."""
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield (
+            f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
+            f"{FEWEST_CLUSTERS} are needed."
+        )
+        if draft.more_clusters:
+            yield f"To get them, change: {draft.more_clusters}"
+        else:
+            yield "More or longer recordings have more."
 
 
 def _note(draft: Draft, key: str) -> str:
@@ -712,8 +735,7 @@ def new_dataset(
     yield from _written(folder, draft.name, dataset_text(draft), scale_text(draft))
     for split in SPLITS:
         yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
-    if draft.clusters["test"] < FEWEST_CLUSTERS:
-        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
+    yield from (f"  {line}" for line in _interval_lines(draft))
     yield from _how_to_go_on(folder, draft.name, draft.root, draft_for("frames")[1])
 
 

@@ -59,7 +59,7 @@ def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[st
         "tracks": {
             name: _about(plan, name).facts(plan, name)
             for name in leaks
-            if plan.recipes.samples(name).is_surveyed
+            if plan.recipes.samples(name).has_scenarios
         },
     }
 

@@ -1,5 +1,5 @@
 """Metrics: pure functions on arrays, one small module for each.
 
-A module-level `Metric` is a convention, described by `config/conventions/<metric>.yaml`; the
-networks that some need are in `networks`.
+A function that returns a `Metric` makes conventions, which `config/conventions/<metric>.yaml` names
+with their options; the networks that some need are in `networks`.
 """

@@ -11,16 +11,16 @@ nothing was observed are left out (`stp.metrics.globe`).
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
 from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import moments
-from stp.metrics.members import of_members
-from stp.metrics.metric import Metric, Windows, every_component, needs_data
-from stp.metrics.regions import within
-from stp.metrics.weeks import WEEKS, mean_of_weeks
+from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.metric import Metric, every_component, needs_data
+from stp.metrics.weeks import mean_at
 
 PARTS = ("po", "pp", "oo")
 
@@ -73,38 +73,49 @@ def _finish(means: np.ndarray) -> np.ndarray:
     return correlation(means.reshape(*outer, components // 3, 3, leads))
 
 
-def _convention(
-    kind: str,
+def acc(
     *,
+    climatology: Literal["with_validation", "without_validation", "published"],
     centred: bool = False,
     pooled: bool = False,
     weighted: bool = True,
-    region: str = "",
-    windows: Windows = (),
 ) -> Metric:
+    """One convention.
+
+    Args:
+        climatology: 1993-2016, which has the validation year in it (PredBench, appendix B, equation
+            5, and its code); training years only, which no choice of a model has seen (ChaosBench,
+            equation S3; the paper's climatology is of 1994-2023); or that of ChaosBench's released
+            code, 1994-2023 by the number of the day in its year, test years among them. Data have
+            the last one that were prepared with ``published_climatology``.
+        centred: without the mean anomaly of the globe, the form of forecast centres.
+        pooled: products are summed over samples (for all lead times together, over these too)
+            before the division, so that days with large anomalies count more.
+        weighted: by the cosine of latitude. In ChaosBench's released code weights cancel, because
+            they are broadcast against the flattened fields, and each point of all frames counts
+            alike; it sums the starts of batches of 32.
+    """
+
     def bind(metric: Metric, compared: Comparison) -> Metric:
-        bound, cut = within(metric, compared, region, PARTS if pooled else ())
-        if cut is None:
+        bound = per_variable(metric, compared, PARTS if pooled else ())
+        of_latitudes = weights_of(compared.data)
+        if of_latitudes is None:
             return bound
-        climatology = Climatology(compared.data, kind)
-        missing = climatology.missing_of(compared.frames)
+        means = Climatology(compared.data, climatology)
+        missing = means.missing_of(compared.frames)
         if missing:
             return bound._replace(reason=missing)
+        weights = of_latitudes if weighted else np.ones_like(of_latitudes)
 
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
         ) -> np.ndarray:
             def mean(n: int, t: int) -> np.ndarray:
-                frames = compared.frames[numbers[n]]
-                if windows:
-                    return cut(mean_of_weeks(climatology, frames, int(leads[t])))
-                return cut(climatology.read(int(frames[leads[t]])))
+                return mean_at(means, compared.frames[numbers[n]], int(leads[t]), metric.windows)
 
-            pair = cut(predicted), cut(observed)
-            weights = cut.weights if weighted else np.ones_like(cut.weights)
-            products = anomaly_products(*pair, mean, weights, centred=centred)
+            products = anomaly_products(predicted, observed, mean, weights, centred=centred)
             if not weighted:  # each point of all frames counts alike: means become sums
-                observed_share = 1 - np.isnan(pair[1]).mean(axis=(-2, -1))  # (N, T, C)
+                observed_share = 1 - np.isnan(observed).mean(axis=(-2, -1))  # (N, T, C)
                 products *= observed_share.swapaxes(1, 2)[:, :, None]
             shape = (len(products), -1, products.shape[-1])
             return products.reshape(shape) if pooled else correlation(products)
@@ -118,49 +129,4 @@ def _convention(
         no_value="the forecast or the observation is the climatology itself",
         on_data=bind,
         numbered=True,
-        windows=windows,
     )
-
-
-per_frame = _convention("with_validation")
-"""Of each frame, then the mean over frames; climatology 1993-2016, which has the validation year in
-it (PredBench, appendix B, equation 5, and its code)."""
-
-per_frame_without_validation = _convention("without_validation")
-"""As ``per_frame``, with a climatology of training years only, which no choice of a model has
-seen (ChaosBench, equation S3, which is not centred; the paper's climatology is of 1994-2023)."""
-
-per_frame_without_validation_of_members = of_members(per_frame_without_validation)
-"""The mean over members of ``per_frame_without_validation`` (ChaosBench, equation S16)."""
-
-per_frame_published = _convention("published")
-"""As ``per_frame``, with the climatology of ChaosBench's released code: 1994-2023, by the number of
-the day in its year, test years among them. Data have it that were prepared with
-``published_climatology``."""
-
-weekly = _convention("without_validation", windows=WEEKS)
-"""As ``per_frame_without_validation``, of the mean anomalies of weeks 1, 2, 3-4 and 5-6."""
-
-without_validation_tropics = _convention("without_validation", region="tropics")
-without_validation_northern_extratropics = _convention(
-    "without_validation", region="northern_extratropics"
-)
-without_validation_southern_extratropics = _convention(
-    "without_validation", region="southern_extratropics"
-)
-without_validation_europe = _convention("without_validation", region="europe")
-without_validation_north_america = _convention("without_validation", region="north_america")
-"""As ``per_frame_without_validation``, of one of the boxes of `stp.metrics.regions`."""
-
-centred = _convention("with_validation", centred=True)
-"""As ``per_frame``, without the mean anomaly of the globe, the centred form of forecast centres."""
-
-pooled = _convention("with_validation", pooled=True)
-"""Products summed over samples (for all lead times together, over these too) before the division:
-days with large anomalies count more."""
-
-pooled_published = _convention("published", pooled=True, weighted=False)
-"""What ChaosBench's released code computes, but for its batches: there the weights cancel, because
-they are broadcast against the flattened fields, and products are summed over the starts of a batch
-of 32 before the division. Here they are summed over all starts. Climatology as for
-``per_frame_published``."""

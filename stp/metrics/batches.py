@@ -6,8 +6,9 @@ weigh more. With 500 clips in batches of 16 (TaxiBJ as released) each of the las
 
 import numpy as np
 
+from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison, on_data
-from stp.metrics.metric import Metric, batch_weights
+from stp.metrics.metric import Metric, batch_weights, first_component
 
 
 def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
@@ -27,7 +28,7 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
     return np.asarray(means[..., 0, :] / means[..., 1, :])
 
 
-def mean_of_batches(metric: Metric, size: int) -> Metric:
+def compose(metric: Metric, size: int) -> Metric:
     """A convention whose value is the mean of the means of batches.
 
     Weights are a component of their own: in a resample, or without a cluster, they do not have the
@@ -36,7 +37,14 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
     Args:
         metric: its statistics are values already: ``finish`` takes the mean as it is.
         size: samples of a batch, in the order of the split; the last one may be shorter.
+
+    Raises:
+        StpError: values are no means over samples, or batches have no samples.
     """
+    if not isinstance(size, int) or size < 1:
+        raise StpError(
+            f"batch: {size!r}", expected="a whole number from 1", remedy="correct the convention"
+        )
 
     def bind(batched: Metric, compared: Comparison) -> Metric:
         bound = on_data(metric, compared)
@@ -50,6 +58,12 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
 
         return batched._replace(statistics=statistics, numbered=True, reason=bound.reason)
 
+    if metric.finish is not first_component or metric.ensemble:
+        raise StpError(
+            f"a mean of batches of {size} of a convention whose value is no mean over samples",
+            expected="a convention with a value for each sample",
+            remedy="take `batch` out of the convention",
+        )
     return metric._replace(
         finish=_weighted_mean,
         components=("weighted", "weight"),

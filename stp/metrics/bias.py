@@ -14,6 +14,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
     return bound._replace(statistics=lambda p, o: moments(p, o, o, weights)[0].swapaxes(1, 2))
 
 
-weighted = Metric(needs_data, finish=every_component, on_data=_on)
-"""Mean of the errors, weighted by the cosine of latitude (ChaosBench, equation S2). The mean of an
-ensemble has the mean bias of its members (equation S15)."""
+def bias() -> Metric:
+    """Mean of the errors, weighted by the cosine of latitude (ChaosBench, equation S2). The mean of
+    an ensemble has the mean bias of its members (equation S15)."""
+    return Metric(needs_data, finish=every_component, on_data=_on)

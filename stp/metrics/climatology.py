@@ -5,7 +5,7 @@ import numpy as np
 from stp.data.zarr_read import array_attributes, read_array
 from stp.data.zarr_rows import MappedRows
 from stp.metrics.comparison import ComparedData
-from stp.metrics.latitude import coordinate
+from stp.metrics.latitude import Box, coordinate
 
 
 class Climatology:
@@ -34,6 +34,7 @@ class Climatology:
         else:
             self._means = MappedRows(store / kind)
             self._channels = data.channels
+            self._box = data if isinstance(data, Box) else None
             days = read_array(store / "day").tolist()
             self._row = {str(day): i for i, day in enumerate(days)}
             self._stamps = hours.astype("datetime64[h]")
@@ -64,8 +65,10 @@ class Climatology:
         return number if number < len(self._row) else None
 
     def read(self, frame: int) -> np.ndarray:
-        """The mean of the day of a frame, float32 (C, H, W)."""
+        """The mean of the day of a frame, float32 (C, H, W), of the box that data are of."""
         row = self._row_of(frame)
         assert row is not None, "asked for by `missing_of`"
-        whole = self._means.read(row, row + 1)[0]
-        return whole if len(whole) == len(self._channels) else np.asarray(whole[self._channels])
+        found = self._means.read(row, row + 1)[0]
+        if len(found) != len(self._channels):
+            found = np.asarray(found[self._channels])
+        return found if self._box is None else self._box.cut(found)

@@ -1,7 +1,7 @@
 """Counts of hits, misses and false alarms: the ground of CSI, POD, success ratio and bias.
 
-An event is a value at or above a threshold. Thresholds are those of SEVIR, on a scale of 0..255;
-data of another fixed range are compared as if scaled to it (PredBench, appendix B, equation 6).
+An event is a value at or above a threshold, in the units of the data, or on a scale that data of a
+fixed range are brought to (PredBench, appendix B, equation 6).
 """
 
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
+from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric, Series
 from stp.metrics.scale import NO_RANGE, unit_range
 
-THRESHOLDS = (16, 74, 133, 160, 181, 219)
 COUNTS = ("hits", "misses", "false_alarms")
 
 Score = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -50,39 +50,60 @@ def contingency(
     return counts.reshape(len(predicted), -1, predicted.shape[1])
 
 
-def mean_over_thresholds(score: Score, *, pool: bool, no_value: str) -> Metric:
+def mean_over_thresholds(
+    score: Score,
+    thresholds: Sequence[float],
+    of_range: float | None,
+    over_leads: str,
+    no_value: str,
+) -> Metric:
     """A convention with a value for each threshold and, first, their mean.
 
     Args:
-        score: of counts that are summed over samples, pixels and, for all lead times together,
-            over lead times (``pool``); if not, that value is the mean over lead times.
-        pool: see there.
+        score: of counts that are summed over samples and pixels.
+        thresholds: of events: values at or above one.
+        of_range: they are on a scale of 0 to this number, and data of a fixed range are compared as
+            if scaled to it; None: they are in the units of the data.
+        over_leads: for all lead times together, counts are summed over these as well ("sum"), or
+            scores are averaged ("mean").
         no_value: when ``score`` has no value.
+
+    Raises:
+        StpError: there are no thresholds, or other values than numbers.
     """
+    numbers = [t for t in thresholds if isinstance(t, int | float) and not isinstance(t, bool)]
+    if not numbers or len(set(numbers)) < len(thresholds):
+        raise StpError(
+            f"thresholds are {list(thresholds)}",
+            expected="different numbers, one at least, in the units of the data",
+            remedy="correct the convention",
+        )
     return Metric(
-        partial(contingency, thresholds=THRESHOLDS),
+        partial(contingency, thresholds=thresholds),
         finish=partial(_scores, score=score),
-        components=tuple(f"{count}{t}" for t in THRESHOLDS for count in COUNTS),
-        leads="pool" if pool else "mean",
+        components=tuple(f"{count}{t:g}" for t in thresholds for count in COUNTS),
+        leads="pool" if over_leads == "sum" else "mean",
         no_value=no_value,
-        series=(Series(), *(Series(threshold=t) for t in THRESHOLDS)),
-        on_data=_in_units,
+        series=(Series(), *(Series(threshold=t) for t in thresholds)),
+        on_data=None if of_range is None else partial(_in_units, thresholds, of_range),
     )
 
 
 def _scores(means: np.ndarray, score: Score) -> np.ndarray:
-    """(..., 18, T) to (..., 7, T): the mean over thresholds and each one; NaN makes it NaN."""
-    *outer, _, leads = means.shape
-    counts = means.reshape(*outer, len(THRESHOLDS), 3, leads)
+    """(..., 3 K, T) to (..., 1 + K, T): the mean over thresholds and each; NaN makes it NaN."""
+    *outer, components, leads = means.shape
+    counts = means.reshape(*outer, components // 3, 3, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
         each = score(counts[..., 0, :], counts[..., 1, :], counts[..., 2, :])
     return np.concatenate([each.mean(axis=-2, keepdims=True), each], axis=-2)
 
 
-def _in_units(metric: Metric, compared: Comparison) -> Metric:
+def _in_units(
+    thresholds: Sequence[float], of_range: float, metric: Metric, compared: Comparison
+) -> Metric:
     found = unit_range(compared.data.attrs)
     if found is None:
         return metric._replace(reason=NO_RANGE)
     offset, scale = (np.asarray(part, np.float64) for part in found)
-    inside = [(t / 255 * scale + offset).astype(np.float32) for t in THRESHOLDS]
+    inside = [(t / of_range * scale + offset).astype(np.float32) for t in thresholds]
     return metric._replace(statistics=partial(contingency, thresholds=inside))

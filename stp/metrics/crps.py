@@ -81,28 +81,18 @@ def _weighted_on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     return bound._replace(statistics=lambda p, o: weighted_crps(p, o, weights, fair=fair))
 
 
-def _weighted(*, fair: bool) -> Metric:
-    return Metric(
-        needs_data, finish=every_component, on_data=partial(_weighted_on, fair=fair), ensemble=True
-    )
+def crps(*, fair: bool, weighted: bool = False) -> Metric:
+    """One convention.
 
-
-def _of_pixels(*, fair: bool) -> Metric:
-    return Metric(
-        partial(_pixel_mean, fair=fair), finish=every_component, on_data=of_units, ensemble=True
-    )
-
-
-pixel_mean = _of_pixels(fair=False)
-"""The members are the forecast's distribution; mean over samples, lead times, H, W (the form that
-properscoring and xskillscore compute), and over C unless variables have units of their own."""
-
-fair = _of_pixels(fair=True)
-"""The members are a sample of the forecast's distribution: comparable between ensembles of
-different size. May be negative for single points."""
-
-weighted = _weighted(fair=True)
-"""As ``fair``, for each variable, weighted by latitude."""
-
-weighted_biased = _weighted(fair=False)
-"""As ``pixel_mean``, for each variable, weighted by latitude (ChaosBench, equation S20)."""
+    Args:
+        fair: the members are a sample of the forecast's distribution: comparable between ensembles
+            of different size, and maybe negative at single points. If not, they are the
+            distribution (the form that properscoring and xskillscore compute).
+        weighted: for each variable, weighted by latitude (ChaosBench, equation S20, which is not
+            fair). If not, the mean over H, W, and over C unless variables have units of their own.
+    """
+    if weighted:
+        on_data = partial(_weighted_on, fair=fair)
+        return Metric(needs_data, finish=every_component, on_data=on_data, ensemble=True)
+    statistics = partial(_pixel_mean, fair=fair)
+    return Metric(statistics, finish=every_component, on_data=of_units, ensemble=True)

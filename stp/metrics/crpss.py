@@ -9,6 +9,7 @@ skill, 1 is perfect.
 """
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -17,11 +18,13 @@ from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.crps import weighted_crps
 from stp.metrics.globe import Area, groups
+from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, needs_data
-from stp.metrics.regions import within
 
-TRAINING = ("without_validation", "climatology_deviation")
-PUBLISHED = ("published", "published_deviation")
+KINDS = {
+    "training": ("without_validation", "climatology_deviation"),
+    "published": ("published", "published_deviation"),
+}
 """Mean and deviation of a climatology."""
 SCORES = ("forecast", "climatology")
 
@@ -48,13 +51,34 @@ def skill(means: np.ndarray) -> np.ndarray:
         return 1 - both[..., 0, :] / both[..., 1, :]
 
 
-def _on(
-    metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str], region: str
-) -> Metric:
-    bound, cut = within(metric, compared, region, SCORES)
-    if cut is None:
+def crpss(*, climatology: Literal["training", "published"] = "training", fair: bool) -> Metric:
+    """One convention.
+
+    Args:
+        climatology: of training years; or ChaosBench's, 1994-2023 by the number of the day in its
+            year, so that days after February are one off in leap years.
+        fair: the fair CRPS, so that ensembles of different size are comparable; if not, that of the
+            members as a distribution, as ChaosBench's code, which takes the ratio within batches of
+            32 samples, and a climatology that includes the test years.
+    """
+    return Metric(
+        needs_data,
+        finish=skill,
+        leads="pool",
+        no_value="the climatology is exact",
+        on_data=partial(_on, fair=fair, kinds=KINDS[climatology]),
+        numbered=True,
+        ensemble=True,
+    )
+
+
+def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]) -> Metric:
+    bound = per_variable(metric, compared, SCORES)
+    weights = weights_of(compared.data)
+    if weights is None:
         return bound
-    weights = cut.weights
+    if metric.windows:
+        return bound._replace(reason="the climatology has no deviation of means over windows")
     means, deviations = (Climatology(compared.data, kind) for kind in kinds)
     missing = means.missing_of(compared.frames) or deviations.missing_of(compared.frames)
     if missing:
@@ -63,7 +87,6 @@ def _on(
     def statistics(
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        predicted, observed = cut(predicted), cut(observed)
         found = np.empty((len(observed), observed.shape[2], 2, observed.shape[1]))
         found[:, :, 0] = weighted_crps(predicted, observed, weights, fair=fair)
         for n, t, here in groups(observed.shape):
@@ -71,39 +94,9 @@ def _on(
             area = Area(weights, observed[n, t, here])
             mean, deviation, truth = (
                 area.only(fields[here])
-                for fields in (cut(means.read(frame)), cut(deviations.read(frame)), observed[n, t])
+                for fields in (means.read(frame), deviations.read(frame), observed[n, t])
             )
             found[n, here, 1, t] = area.mean(crps_normal(mean, deviation, truth))
         return found.reshape(len(found), -1, found.shape[-1])
 
     return bound._replace(statistics=statistics)
-
-
-def _convention(*, fair: bool, kinds: tuple[str, str] = TRAINING, region: str = "") -> Metric:
-    return Metric(
-        needs_data,
-        finish=skill,
-        leads="pool",
-        no_value="the climatology is exact",
-        on_data=partial(_on, fair=fair, kinds=kinds, region=region),
-        numbered=True,
-        ensemble=True,
-    )
-
-
-climatology = _convention(fair=True)
-"""The fair CRPS, so that ensembles of different size are comparable."""
-
-climatology_biased = _convention(fair=False)
-"""The CRPS of the members as a distribution, as ChaosBench's code; it takes the ratio within
-batches of 32 samples, and a climatology that includes the test years."""
-
-climatology_published = _convention(fair=False, kinds=PUBLISHED)
-"""As ``climatology_biased``, against that climatology: 1994-2023, by the number of the day in its
-year, so that days after February are one off in leap years."""
-climatology_tropics = _convention(fair=True, region="tropics")
-climatology_northern_extratropics = _convention(fair=True, region="northern_extratropics")
-climatology_southern_extratropics = _convention(fair=True, region="southern_extratropics")
-climatology_europe = _convention(fair=True, region="europe")
-climatology_north_america = _convention(fair=True, region="north_america")
-"""As ``climatology``, of one of the boxes of `stp.metrics.regions`."""

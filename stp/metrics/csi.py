@@ -1,8 +1,12 @@
 """Critical success index, also threat score: hits / (hits + misses + false alarms)."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 
 from stp.metrics.contingency import mean_over_thresholds
+from stp.metrics.metric import Metric
 
 _NONE = "no value at or above the threshold, neither observed nor predicted"
 
@@ -11,11 +15,18 @@ def _csi(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.n
     return hits / (hits + misses + false_alarms)
 
 
-mean = mean_over_thresholds(_csi, pool=True, no_value=_NONE)
-"""Counts summed over samples, lead times and pixels, the index at 16, 74, 133, 160, 181 and 219,
-and their mean (PredBench, appendix B, equations 6 and 7). Its code adds 1e-4 to the denominator,
-so that a threshold without events counts as 0; here it has no value, nor has the mean with it."""
+def csi(
+    *,
+    thresholds: Sequence[float],
+    of_range: float | None = None,
+    over_leads: Literal["sum", "mean"] = "sum",
+) -> Metric:
+    """The index at each threshold, of counts summed over samples and pixels, and their mean.
 
-mean_of_leads = mean_over_thresholds(_csi, pool=False, no_value=_NONE)
-"""As ``mean``, but for all lead times together the mean over lead times of the index, as
-nowcasting papers average; late lead times, with less skill, count as much as early ones."""
+    PredBench's code adds 1e-4 to the denominator, so that a threshold without events counts as 0;
+    here it has no value, nor has the mean with it.
+
+    Args:
+        thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.
+    """
+    return mean_over_thresholds(_csi, thresholds, of_range, over_leads, _NONE)

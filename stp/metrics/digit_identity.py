@@ -166,14 +166,15 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
     return in_unit_range(counted, compared)
 
 
-same_digits = Metric(
-    _statistics,
-    finish=_share,
-    components=("judged", "same"),
-    leads="pool",
-    best_by=1,  # all members are judged in the same frames
-    no_value="in no observed frame are all digits apart and recognised surely",
-    on_data=_of_clips,
-)
-"""Share of predicted frames with the digits of the observed frame, of those frames in which the
-observed digits are apart (as many areas as a clip has digits) and recognised surely."""
+def digit_identity() -> Metric:
+    """Share of predicted frames with the digits of the observed frame, of those frames in which the
+    observed digits are apart (as many areas as a clip has digits) and recognised surely."""
+    return Metric(
+        _statistics,
+        finish=_share,
+        components=("judged", "same"),
+        leads="pool",
+        best_by=1,  # all members are judged in the same frames
+        no_value="in no observed frame are all digits apart and recognised surely",
+        on_data=_of_clips,
+    )

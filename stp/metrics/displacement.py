@@ -2,9 +2,11 @@
 
 A sample is a scenario: "frames" are positions, channels x and y, with a column for each person; NaN
 where nobody is. Its statistic is the mean over its people, so every scenario counts alike, as in
-Atlas; `by_person` counts every person alike. Over all lead times it is the average displacement
+Atlas, or every person does. Over all lead times it is the average displacement
 error (ADE).
 """
+
+from typing import Literal
 
 import numpy as np
 
@@ -45,8 +47,13 @@ def _ratio(means: np.ndarray) -> np.ndarray:
     return np.asarray(means[..., 0, :] / means[..., 1, :])
 
 
-by_scenario = Metric(_by_scenario)
-"""Mean over people, then over scenarios (Atlas, section III)."""
+def displacement(*, over: Literal["scenarios", "people"]) -> Metric:
+    """One convention.
 
-by_person = Metric(_sums, finish=_ratio, components=("distance", "people"), keep_samples=False)
-"""Mean over all people of all scenarios."""
+    Args:
+        over: the mean over people, then over scenarios (Atlas, section III); or over all people of
+            all scenarios.
+    """
+    if over == "scenarios":
+        return Metric(_by_scenario)
+    return Metric(_sums, finish=_ratio, components=("distance", "people"), keep_samples=False)

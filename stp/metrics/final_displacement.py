@@ -1,10 +1,12 @@
 """Distance between predicted and true position of people at the last lead time (FDE)."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
-from stp.metrics import displacement
+from stp.metrics.displacement import displacement
+from stp.metrics.metric import Metric
 
 
 def _last(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -14,12 +16,11 @@ def _last(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return of_the_last
 
 
-by_scenario = displacement.by_scenario._replace(
-    statistics=_last(displacement.by_scenario.statistics), independent_leads=False
-)
-"""Mean over people, then over scenarios (Atlas, section III)."""
+def final_displacement(*, over: Literal["scenarios", "people"]) -> Metric:
+    """One convention.
 
-by_person = displacement.by_person._replace(
-    statistics=_last(displacement.by_person.statistics), independent_leads=False
-)
-"""Mean over all people of all scenarios."""
+    Args:
+        over: see `stp.metrics.displacement.displacement`.
+    """
+    metric = displacement(over=over)
+    return metric._replace(statistics=_last(metric.statistics), independent_leads=False)

@@ -16,22 +16,17 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(observed, predicted) spectra (..., bins) to a score (...), infinite where there is none."""
 
 
-def of_fields(score: Score) -> Metric:
-    """A convention of each variable of each frame."""
-    return _convention(partial(_on, score=score))
-
-
-def of_batches(score: Score, size: int) -> Metric:
-    """A convention of the mean field of successive starts, then the mean over such batches.
+def of_fields(score: Score, starts: int | None = None) -> Metric:
+    """A convention of each variable of each frame, or of mean fields.
 
     Args:
         score: of spectra.
-        size: days that the starts of a batch begin on, see `batches_in_time`.
+        starts: of the mean field of the starts on so many successive days, then the mean over such
+            batches, see `batches_in_time`; None: of each frame.
     """
-    return _convention(partial(_in_batches, score=score, size=size))
-
-
-def _convention(on_data: Callable[[Metric, Comparison], Metric]) -> Metric:
+    on_data = partial(_on, score=score)
+    if starts is not None:
+        on_data = partial(_in_batches, score=score, size=starts)
     return Metric(
         needs_data, finish=every_component, no_value="a field does not vary", on_data=on_data
     )

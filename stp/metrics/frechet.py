@@ -15,6 +15,7 @@ complex, and covariances may be singular.
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.metrics.perceptual import SetDistance
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -56,6 +57,16 @@ def distance_of_gaussians(
     between = np.linalg.eigvalsh(root.T @ covariance_y @ root)
     traces = np.trace(covariance_x) + np.trace(covariance_y)
     return _sum(mean, traces, np.sqrt(between.clip(min=0)).sum())
+
+
+def frechet() -> SetDistance:
+    """What config/conventions names: the distance between what a network sees of clips.
+
+    Of I3D, it is the Frechet video distance (Unterthiner et al. 2018, arXiv 1812.01717, section 2
+    and equation 2), of a network of pictures, averaged over the frames of a clip, the average FID
+    of section 4.1, which knows no motion.
+    """
+    return SetDistance(distance)
 
 
 def _sum(mean: np.ndarray, traces: float, root: float) -> float:

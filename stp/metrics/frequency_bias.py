@@ -1,16 +1,31 @@
 """Frequency bias: events predicted over events observed; 1 is right, below 1 too few."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 
 from stp.metrics.contingency import mean_over_thresholds
+from stp.metrics.metric import Metric
+
+_NONE = "no value at or above the threshold was observed"
 
 
 def _bias(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
     return (hits + false_alarms) / (hits + misses)
 
 
-mean = mean_over_thresholds(
-    _bias, pool=True, no_value="no value at or above the threshold was observed"
-)
-"""Counts summed over samples, lead times and pixels, at the thresholds of `csi`, and their mean.
-(The released code also has a "log bias", (bias / ln 2)^2: no logarithm, and not offered here.)"""
+def frequency_bias(
+    *,
+    thresholds: Sequence[float],
+    of_range: float | None = None,
+    over_leads: Literal["sum", "mean"] = "sum",
+) -> Metric:
+    """The ratio at each threshold, of counts summed over samples and pixels, and their mean.
+
+    (The released code also has a "log bias", (bias / ln 2)^2: no logarithm, and not offered here.)
+
+    Args:
+        thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.
+    """
+    return mean_over_thresholds(_bias, thresholds, of_range, over_leads, _NONE)

@@ -57,5 +57,6 @@ def _sum(x: np.ndarray, y: np.ndarray) -> float:
     return float(sum(np.sum((x[i : i + ROWS] @ y.T + 1) ** 3) for i in range(0, len(x), ROWS)))
 
 
-every = SetDistance(distance)
-"""Whatever network, layer and frames config/conventions/kvd.yaml names for a convention."""
+def kvd() -> SetDistance:
+    """The distance between what a network sees of clips."""
+    return SetDistance(distance)

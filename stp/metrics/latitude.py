@@ -1,10 +1,59 @@
 """Weights of latitudes and names of variables: what metrics on the globe share."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
 import numpy as np
 
 from stp.data.zarr_rows import MappedRows
 from stp.metrics.comparison import ComparedData, Comparison
 from stp.metrics.metric import Metric, Series
+
+
+@dataclass(frozen=True)
+class Box:
+    """Prepared data of some rows and columns of a grid (`ComparedData`).
+
+    Attributes:
+        whole: the data of the whole grid.
+        rows, columns: of the grid.
+    """
+
+    whole: ComparedData
+    rows: slice
+    columns: slice | np.ndarray
+
+    @property
+    def folder(self) -> Path:
+        """Of the prepared data."""
+        return self.whole.folder
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """Units, variables, normalisation and the like."""
+        return self.whole.attrs
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of a frame of the box."""
+        channels, height, width = self.whole.shape
+        across = np.arange(width)[self.columns]
+        return channels, len(range(*self.rows.indices(height))), len(across)
+
+    @property
+    def channels(self) -> np.ndarray:
+        """Numbers of the channels in the folder, int64."""
+        return self.whole.channels
+
+    def only(self, channels: np.ndarray) -> Self:
+        """The same for some of the channels, by their numbers here, from 0."""
+        return replace(self, whole=self.whole.only(channels))
+
+    def cut(self, fields: np.ndarray) -> np.ndarray:
+        """The part of fields (..., H, W) in the box: (..., h, w)."""
+        return fields[..., self.rows, self.columns]
 
 
 def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
@@ -24,7 +73,13 @@ def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
 
 
 def weights_of(data: ComparedData) -> np.ndarray | None:
-    """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``."""
+    """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``.
+
+    Those of a box are the weights that its latitudes have on the whole grid.
+    """
+    if isinstance(data, Box):
+        weights = weights_of(data.whole)
+        return None if weights is None else weights[data.rows]
     latitudes = coordinate(data, "lat")
     if latitudes is None or latitudes.shape != data.shape[1:2]:
         return None

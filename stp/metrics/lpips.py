@@ -15,6 +15,7 @@ AlexNet, 17 for SqueezeNet, 16 for VGG-16. They are not enlarged.
 import importlib.metadata
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -149,11 +150,10 @@ def build(weights: Weights, name: str) -> Metric:
     return Metric(statistics, independent_leads=False)
 
 
-alex = LearnedMetric("alexnet", partial(build, name="alexnet"))
-"""AlexNet: what PredBench and most others print."""
+def lpips(*, network: Literal["alexnet", "squeezenet", "vgg16"]) -> LearnedMetric:
+    """One convention; AlexNet is what PredBench and most others print.
 
-squeeze = LearnedMetric("squeezenet", partial(build, name="squeezenet"))
-"""SqueezeNet 1.1."""
-
-vgg = LearnedMetric("vgg16", partial(build, name="vgg16"))
-"""VGG-16."""
+    Args:
+        network: whose features are compared; SqueezeNet is 1.1.
+    """
+    return LearnedMetric(network, partial(build, name=network))

@@ -1,20 +1,25 @@
 """How often no prediction ends near where somebody went."""
 
+from functools import partial
+
 import numpy as np
 
 from stp.metrics.displacement import distances
 from stp.metrics.metric import Metric
 
-NEAR = 2.0
-"""Metres."""
 
-
-def _two_metres(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+def _misses(predicted: np.ndarray, observed: np.ndarray, near: float) -> np.ndarray:
     last = distances(predicted[:, :, -1:], observed[:, None, -1:])[:, :, 0]  # (n, M, N)
     there = np.isfinite(last).all(axis=1)
-    missed = there & (np.where(there[:, None], last, 0).min(axis=1) > NEAR)
+    missed = there & (np.where(there[:, None], last, 0).min(axis=1) > near)
     return np.asarray(missed.sum(axis=1) / there.sum(axis=1))[:, None, None]
 
 
-two_metres = Metric(_two_metres, ensemble=True, independent_leads=False, share=True)
-"""Share of people whose every predicted path ends more than 2 m from the truth."""
+def miss_rate(*, near: float) -> Metric:
+    """Share of people whose every predicted path ends away from the truth.
+
+    Args:
+        near: metres; farther ends are misses.
+    """
+    statistics = partial(_misses, near=near)
+    return Metric(statistics, ensemble=True, independent_leads=False, share=True)

@@ -18,15 +18,15 @@ nothing was observed, both fields have their own mean of what is there.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from stp.core.compiled import compiled
+from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import per_variable, weights_of
-from stp.metrics.members import of_members
 from stp.metrics.metric import Metric, every_component, needs_data
 from stp.metrics.scale import in_unit_range
 
@@ -205,8 +205,28 @@ def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
     return in_unit_range(metric, compared)
 
 
-def _convention(scales: int) -> Metric:
+def ms_ssim(*, scales: int) -> Metric:
+    """Of frames in [0, 1], or brought there by a fixed normalisation, data range 1.
+
+    Args:
+        scales: all five, for frames of at least 176 x 176 pixels, or so many of the finest, their
+            weights divided by their sum: three for frames from 44 x 44. Values of different numbers
+            of scales are not comparable.
+
+    Raises:
+        StpError: there are not so many.
+    """
+    _check_scales(scales)
     return Metric(partial(_statistics, scales=scales), on_data=partial(_fitting, scales=scales))
+
+
+def _check_scales(scales: int) -> None:
+    if scales not in range(1, len(WEIGHTS) + 1):
+        raise StpError(
+            f"MS-SSIM of {scales!r} scales",
+            expected=f"1 to {len(WEIGHTS)}",
+            remedy="correct the convention",
+        )
 
 
 # Fields on the globe
@@ -294,39 +314,23 @@ def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: boo
     return bound._replace(statistics=lambda p, o: by_group(of, p, o, weights, 1))
 
 
-def _of_fields(scales: int, *, own_range: bool) -> Metric:
+def of_fields(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
+    """Of each variable on a grid.
+
+    Args:
+        scales: five, for grids from 81 points, or so many of the finest: three for grids from 21
+            points. Values of different numbers of scales are not comparable.
+        value_range: each field is scaled to 0..255 by its own range (ChaosBench's code; the paper
+            does not say by which range), so that no error of mean or amplitude counts; or both by
+            that of the observed one, so that they count.
+
+    Raises:
+        StpError: there are not so many scales.
+    """
+    _check_scales(scales)
     return Metric(
         needs_data,
         finish=every_component,
         no_value="a field is constant",
-        on_data=partial(_fields_on, scales=scales, own_range=own_range),
+        on_data=partial(_fields_on, scales=scales, own_range=value_range == "own"),
     )
-
-
-five_scales = _convention(5)
-"""All five scales: frames of at least 176 x 176 pixels. Data range 1 on frames in [0, 1]."""
-
-three_scales = _convention(3)
-"""The three finest scales, their weights divided by their sum: frames from 44 x 44 pixels. Not
-comparable with ``five_scales``."""
-
-own_range = _of_fields(5, own_range=True)
-"""Of each variable, five scales, each field scaled to 0..255 by its own range (ChaosBench's code;
-the paper does not say by which range): no error of mean or amplitude counts. Grids from 81
-points."""
-
-own_range_three_scales = _of_fields(3, own_range=True)
-"""As ``own_range`` with the three finest scales: grids from 21 points. Not comparable with it."""
-
-own_range_of_members = of_members(own_range)
-"""The mean over members of ``own_range`` (ChaosBench, equation S17)."""
-
-joint_range = _of_fields(5, own_range=False)
-"""As ``own_range``, but both fields are scaled by the range of the observed one, so that errors of
-mean and amplitude count."""
-
-joint_range_three_scales = _of_fields(3, own_range=False)
-"""As ``joint_range`` with the three finest scales: grids from 21 points. Not comparable with it."""
-
-joint_range_of_members = of_members(joint_range)
-"""The mean over members of ``joint_range``."""

@@ -1,5 +1,7 @@
 """Mean squared error."""
 
+from typing import Literal
+
 import numpy as np
 
 from stp.metrics.metric import Metric
@@ -14,9 +16,12 @@ def _pixel_mean(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return squared_errors(predicted, observed)[:, None] / frame_size(predicted)
 
 
-pixel_sum = Metric(_pixel_sum)
-"""Sum over C, H, W, then the mean over samples and lead times. What video papers print as MSE, on
-frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14)."""
+def mse(*, over_pixels: Literal["sum", "mean"]) -> Metric:
+    """One convention.
 
-pixel_mean = Metric(_pixel_mean)
-"""Mean over everything, in squared units of the variable."""
+    Args:
+        over_pixels: the sum over C, H, W, then the mean over samples and lead times, what video
+            papers print as MSE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14); or
+            the mean over everything, in squared units of the variable.
+    """
+    return Metric(_pixel_sum if over_pixels == "sum" else _pixel_mean)

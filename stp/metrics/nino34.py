@@ -81,20 +81,25 @@ def _root(means: np.ndarray) -> np.ndarray:
 _MOMENTS = ("p", "o", "pp", "oo", "po")
 _CONSTANT = "the predicted or the observed index does not vary"
 
-correlation = Metric(
-    _moments,
-    finish=_correlation,
-    components=_MOMENTS,
-    no_value=_CONSTANT,
-    independent_leads=False,  # means of three months
-)
-"""C-Nino3.4-M: correlation over samples for each lead time, then the mean over lead times."""
 
-correlation_weighted = correlation._replace(finish=_weighted_correlation)
-"""C-Nino3.4-WM: sum of weight times correlation, divided by the number of lead times (not by the
-sum of weights): 12 lead times with perfect forecasts give 3.41, not 1. The value of one lead time
-is its weight times its correlation."""
+def correlation(*, weighted: bool = False) -> Metric:
+    """C-Nino3.4-M: correlation over samples for each lead time, then the mean over lead times.
 
-rmse = Metric(_squared_error, finish=_root, independent_leads=False)
-"""RMSE over samples of the index for each lead time, then the mean over lead times; in the
-dataset's units."""
+    Args:
+        weighted: C-Nino3.4-WM: sum of weight times correlation, divided by the number of lead times
+            (not by the sum of weights): 12 lead times with perfect forecasts give 3.41, not 1. The
+            value of one lead time is its weight times its correlation.
+    """
+    return Metric(
+        _moments,
+        finish=_weighted_correlation if weighted else _correlation,
+        components=_MOMENTS,
+        no_value=_CONSTANT,
+        independent_leads=False,  # means of three months
+    )
+
+
+def rmse() -> Metric:
+    """RMSE over samples of the index for each lead time, then the mean over lead times; in the
+    dataset's units."""
+    return Metric(_squared_error, finish=_root, independent_leads=False)

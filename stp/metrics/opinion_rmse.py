@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.agreement import Agreement
 
 
 def error(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -15,5 +15,6 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
         return np.asarray(np.sqrt(counts @ (predicted - observed) ** 2 / counts.sum(axis=1)))
 
 
-points = SetDistance(error, _weighted)
-"""In points of the scale from 0 to 100."""
+def opinion_rmse() -> Agreement:
+    """In points of the scale from 0 to 100."""
+    return Agreement(error, _weighted)

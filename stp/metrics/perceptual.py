@@ -55,16 +55,10 @@ class SetDistance(NamedTuple):
 
     Attributes:
         distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
-            to the value; of opinions: (observed, predicted) of the videos of a split, (N,) each.
-        weighted: of opinions: the same of resamples, in which a video occurs so often: (observed,
-            predicted, counts (B, N)) to the B values.
-        signless: of opinions: ``distance`` is the size of what ``weighted`` gives with its sign,
-            which intervals need (`stp.score.opinions.magnitude_ends`).
+            to the value.
     """
 
     distance: Callable[[np.ndarray, np.ndarray], float]
-    weighted: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
-    signless: bool = False
 
 
 def matched(count: int, wanted: int, seed: int = 0) -> np.ndarray:

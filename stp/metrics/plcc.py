@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from stp.metrics.agreement import Agreement
 from stp.metrics.correlation import is_defined, weighted_correlation
-from stp.metrics.perceptual import SetDistance
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -17,8 +17,13 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-signed = SetDistance(correlation, weighted_correlation)
-"""With its sign."""
+def plcc(*, signed: bool) -> Agreement:
+    """One convention.
 
-magnitude = SetDistance(_magnitude, weighted_correlation, signless=True)
-"""Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""
+    Args:
+        signed: with its sign; without it, as Somraj et al. (2022) print it, it hides a measure that
+            ranks backwards.
+    """
+    if signed:
+        return Agreement(correlation, weighted_correlation)
+    return Agreement(_magnitude, weighted_correlation, signless=True)

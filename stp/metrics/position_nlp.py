@@ -1,11 +1,12 @@
 """Negative log-probability of where people went, in nats (of a density per square metre).
 
-Its sources are samples (``final_gaussian``, ``kde``), mixtures of Gaussians (``mixture``) and grids
-(``grid``); values of one do not compare with those of another. Where a source is absent there is no
-value.
+Its sources are samples (``final_gaussian``, ``kde``), mixtures of Gaussians and grids
+(``density``); values of one do not compare with those of another. Where a source is absent there is
+no value.
 """
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.special import logsumexp
@@ -52,13 +53,15 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return over_people(gaussian_nlp(samples, truth))[:, None, None]
 
 
-final_gaussian = Metric(
-    _final_gaussian,
-    ensemble=True,
-    independent_leads=False,
-    no_value=f"fewer than {FEWEST} samples of each prediction have no covariance",
-)
-"""One Gaussian of all samples of the last position: all that Atlas' released code has of NLP."""
+def final_gaussian() -> Metric:
+    """One Gaussian of all samples of the last position: all that Atlas' released code has of
+    NLP."""
+    return Metric(
+        _final_gaussian,
+        ensemble=True,
+        independent_leads=False,
+        no_value=f"fewer than {FEWEST} samples of each prediction have no covariance",
+    )
 
 
 def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -118,21 +121,23 @@ def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
     return metric._replace(statistics=statistics)
 
 
-kde = Metric(
-    _kde,
-    ensemble=True,
-    no_value=f"fewer than {FEWEST} samples of each prediction, or some on a line, have no density",
-)
-"""Kernels around the samples of each step, log-density -20 at least (TrajNet++)."""
+def kde() -> Metric:
+    """Kernels around the samples of each step, log-density -20 at least (TrajNet++)."""
+    why = f"fewer than {FEWEST} samples of each prediction, or some on a line, have no density"
+    return Metric(_kde, ensemble=True, no_value=why)
 
-mixture = Metric(
-    needs_data,
-    on_data=partial(_on_density, kind="mixture"),
-    ensemble=True,
-    numbered=True,
-    no_value="a mixture has no density where somebody went",
-)
-"""The density of the predicted mixture of Gaussians, as it is."""
 
-grid = Metric(needs_data, on_data=partial(_on_density, kind="grid"), ensemble=True, numbered=True)
-"""Probability of the predicted cell that holds the truth, over its area; -20 at least."""
+def density(*, kind: Literal["mixture", "grid"]) -> Metric:
+    """One convention.
+
+    Args:
+        kind: the density of the predicted mixture of Gaussians, as it is; or the probability of the
+            predicted cell that holds the truth, over its area, its logarithm -20 at least.
+    """
+    return Metric(
+        needs_data,
+        on_data=partial(_on_density, kind=kind),
+        ensemble=True,
+        numbered=True,
+        no_value="a mixture has no density where somebody went" if kind == "mixture" else "",
+    )

@@ -100,21 +100,14 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
     return _of_means()._replace(statistics=statistics, on_data=partial(_of_clips, network=network))
 
 
-def _measure(network: str, *, is_official: bool = True) -> LearnedMetric:
-    name = f"quality_{network}" if is_official else f"quality_{network}_synthetic"
+def predicted_quality(*, network: str, weights: str, is_official: bool = True) -> LearnedMetric:
+    """One convention; ResNet-50 is what the paper proposes.
+
+    Args:
+        network: whose features the measure has learnt with.
+        weights: the file of the measure, by its name in config/weights.yaml.
+        is_official: it has learnt from opinions of people, not from made-up ones, which say nothing
+            about people.
+    """
     made = partial(build, network=network, is_official=is_official)
-    return LearnedMetric(name, made, _of_means())
-
-
-squeezenet = _measure("squeezenet")
-"""Features of SqueezeNet 1.1, opinions of people."""
-alexnet = _measure("alexnet")
-"""Features of AlexNet, opinions of people."""
-vgg19 = _measure("vgg19")
-"""Features of VGG-19, opinions of people."""
-resnet50 = _measure("resnet50")
-"""Features of ResNet-50, opinions of people: what the paper proposes."""
-inception = _measure("inception")
-"""Features of Inception-v3, opinions of people."""
-squeezenet_synthetic = _measure("squeezenet", is_official=False)
-"""Features of SqueezeNet 1.1, opinions that a generator made up: says nothing about people."""
+    return LearnedMetric(weights, made, _of_means())

@@ -5,9 +5,10 @@ such a value is NULL with a reason. (PredBench's code puts 1.0 in the place of a
 frame, which makes a perfect prediction the worst one.)
 """
 
+from typing import Literal
+
 import numpy as np
 
-from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric, first_component
 from stp.metrics.pixels import frame_size, squared_errors
 from stp.metrics.scale import in_unit_range
@@ -40,24 +41,27 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
     return np.where(exact, np.inf, found)
 
 
-per_frame = Metric(_per_frame, no_value="predicted exactly", on_data=in_unit_range)
-"""PSNR of each frame, then the mean over frames (PredBench, appendix B, equation 2)."""
+def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
+    """One convention, for frames in [0, 1] or brought there by a fixed normalisation.
 
-per_frame_batch16 = mean_of_batches(per_frame, 16)
-"""As ``per_frame``, the mean over batches of 16 of their means: how PredBench's code averages."""
+    Args:
+        mean_of: PSNR of each frame, then the mean over frames (PredBench, appendix B, equation 2);
+            or PSNR of the mean squared error over everything, which by Jensen's inequality is never
+            above it, and hardly moved by single frames that are nearly exact.
+    """
+    if mean_of == "frames":
+        return Metric(_per_frame, no_value="predicted exactly", on_data=in_unit_range)
+    return Metric(
+        _mean_square,
+        finish=_finish_pooled,
+        leads="pool",
+        no_value="everything is predicted exactly",
+        on_data=in_unit_range,
+    )
 
-frame_range = Metric(
-    _of_observed_range, no_value="predicted exactly, or a constant frame was observed"
-)
-"""20 log10(largest minus smallest value of the observed frame / RMSE) of each frame, then the mean:
-for data of any units. Not comparable with ``per_frame``."""
 
-pooled = Metric(
-    _mean_square,
-    finish=_finish_pooled,
-    leads="pool",
-    no_value="everything is predicted exactly",
-    on_data=in_unit_range,
-)
-"""PSNR of the mean squared error over everything; by Jensen's inequality never above
-``per_frame``, and hardly moved by single frames that are nearly exact."""
+def of_frame_range() -> Metric:
+    """20 log10(largest minus smallest value of the observed frame / RMSE) of each frame, then the
+    mean: for data of any units. Not comparable with the others."""
+    why = "predicted exactly, or a constant frame was observed"
+    return Metric(_of_observed_range, no_value=why)

@@ -63,12 +63,15 @@ def _outliers_on(metric: Metric, compared: Comparison) -> Metric:
     return bound._replace(statistics=lambda p, o: by_group(_outside, p, o, weights, 1))
 
 
-weighted = Metric(
-    needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
-)
-"""Shares of the area of the globe, for each variable and rank; they sum to 1 over the ranks."""
+def rank_histogram() -> Metric:
+    """Shares of the area of the globe, for each variable and rank; they sum to 1 over the ranks."""
+    return Metric(
+        needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
+    )
 
-outliers = Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)
-"""The shares of the lowest and the highest rank, over 2 / (M + 1): 1 for reliable ensembles
-of any size, above 1 for too small a spread or a bias (the percentage of outliers of Buizza and
-Palmer 1998, over that of even ranks)."""
+
+def outliers() -> Metric:
+    """The shares of the lowest and the highest rank, over 2 / (M + 1): 1 for reliable ensembles of
+    any size, above 1 for too small a spread or a bias (the percentage of outliers of Buizza and
+    Palmer 1998, over that of even ranks)."""
+    return Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)

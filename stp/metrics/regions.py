@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.metrics.comparison import ComparedData, Comparison
-from stp.metrics.latitude import coordinate, per_variable, weights_of
+from stp.core.errors import StpError, nearest
+from stp.metrics.comparison import ComparedData, Comparison, on_data
+from stp.metrics.latitude import Box, coordinate
 from stp.metrics.metric import Metric
 
 
-class Box(NamedTuple):
+class Borders(NamedTuple):
     """Degrees north and east; a box may lie across the meridian of Greenwich."""
 
     south: float
@@ -22,71 +23,73 @@ class Box(NamedTuple):
 
 
 BOXES = {
-    "tropics": Box(-20, 20),
-    "northern_extratropics": Box(20, 90),
-    "southern_extratropics": Box(-90, -20),
-    "europe": Box(35, 75, -12.5, 42.5),
-    "north_america": Box(25, 60, -120, -75),
+    "tropics": Borders(-20, 20),
+    "northern_extratropics": Borders(20, 90),
+    "southern_extratropics": Borders(-90, -20),
+    "europe": Borders(35, 75, -12.5, 42.5),
+    "north_america": Borders(25, 60, -120, -75),
 }
 """The boxes of WeatherBench 2 (https://doi.org/10.1029/2023MS004019)."""
 
 
-class Cut(NamedTuple):
-    """How a part is cut out of fields.
-
-    Attributes:
-        weights: of its latitudes, (h,).
-        rows, columns: of the grid.
-    """
-
-    weights: np.ndarray
-    rows: slice = slice(None)
-    columns: slice | np.ndarray = slice(None)
-
-    def __call__(self, fields: np.ndarray) -> np.ndarray:
-        """The part of fields (..., H, W): (..., h, w)."""
-        return fields[..., self.rows, self.columns]
-
-
-def within(
-    metric: Metric, compared: Comparison, region: str, parts: tuple[str, ...] = ()
-) -> tuple[Metric, Cut | None]:
-    """Give a metric one series for each channel, of a region or the whole globe.
+def compose(metric: Metric, region: str) -> Metric:
+    """The same convention of the fields in a box.
 
     Args:
         metric: of any grid.
-        compared: for the coordinates of the data.
-        region: one of ``BOXES``; empty: the globe.
-        parts: names of the components of one channel, if there are several.
+        region: one of ``BOXES``.
 
-    Returns:
-        It, and what is cut out of fields; or one with a reason, and None.
+    Raises:
+        StpError: there is no such box.
     """
-    bound = per_variable(metric, compared, parts)
-    weights = weights_of(compared.data)
-    if weights is None:
-        return bound, None
-    if not region:
-        return bound, Cut(weights)
-    cut = _cut(compared.data, weights, BOXES[region])
-    if cut is None:
-        why = "the prepared data have no coordinate lon, or no points in the region"
-        return bound._replace(reason=why), None
-    return bound, cut
+    if region not in BOXES:
+        raise StpError(
+            f"unknown region {region!r}",
+            expected=", ".join(BOXES),
+            remedy=nearest(str(region), BOXES),
+        )
+
+    def bind(_: Metric, compared: Comparison) -> Metric:
+        box = box_of(compared.data, BOXES[region])
+        if box is None:
+            bound = on_data(metric, compared)
+            why = "the prepared data have no coordinate lon, or no points in the region"
+            return bound._replace(reason=bound.reason or why)
+        bound = on_data(metric, compared._replace(data=box))
+        transform = bound.transform
+
+        def statistics(
+            predicted: np.ndarray, observed: np.ndarray, *further: np.ndarray
+        ) -> np.ndarray:
+            if transform is None:
+                predicted, observed = box.cut(predicted), box.cut(observed)
+            if bound.with_context:
+                further = (*further[:-1], box.cut(further[-1]))
+            return bound.statistics(predicted, observed, *further)
+
+        def of_box(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
+            assert transform is not None
+            return transform(box.cut(frames), box.cut(observed))
+
+        return bound._replace(statistics=statistics, transform=of_box if transform else None)
+
+    return metric._replace(on_data=bind)
 
 
-def _cut(data: ComparedData, weights: np.ndarray, box: Box) -> Cut | None:
+def box_of(data: ComparedData, borders: Borders) -> Box | None:
+    """The part of a grid within some borders; None without coordinates, or points there."""
     latitudes, longitudes = coordinate(data, "lat"), coordinate(data, "lon")
-    if latitudes is None or longitudes is None or longitudes.shape != data.shape[2:]:
+    if latitudes is None or latitudes.shape != data.shape[1:2]:
         return None
-    rows = np.flatnonzero((latitudes >= box.south) & (latitudes <= box.north))
+    if longitudes is None or longitudes.shape != data.shape[2:]:
+        return None
+    rows = np.flatnonzero((latitudes >= borders.south) & (latitudes <= borders.north))
     # Degrees east of the western border: successive columns also across Greenwich.
-    east = (longitudes - box.west) % 360
-    inside = np.flatnonzero(east <= box.east - box.west)
+    east = (longitudes - borders.west) % 360
+    inside = np.flatnonzero(east <= borders.east - borders.west)
     if not len(rows) or not len(inside):
         return None
     columns: slice | np.ndarray = inside[np.argsort(east[inside])]
     if len(inside) == len(longitudes):
         columns = slice(None)
-    here = slice(int(rows[0]), int(rows[-1]) + 1)
-    return Cut(weights[here], here, columns)
+    return Box(data, slice(int(rows[0]), int(rows[-1]) + 1), columns)

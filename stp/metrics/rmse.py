@@ -1,8 +1,9 @@
 """Root mean squared error: the conventions differ in what stands under the root."""
 
+from typing import Literal
+
 import numpy as np
 
-from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric, first_component
 from stp.metrics.pixels import frame_size, squared_errors
 
@@ -19,21 +20,27 @@ def _mean_square(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return squared_errors(predicted, observed)[:, None] / frame_size(predicted)
 
 
+def _square_sum(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    return squared_errors(predicted, observed)[:, None]
+
+
 def _root(means: np.ndarray) -> np.ndarray:
     return np.sqrt(first_component(means))
 
 
-per_frame = Metric(_per_frame)
-"""sqrt(mean over C, H, W of e^2) of each frame, then the mean over frames: PredBench's RMSE for
-data in physical units (traffic, ICAR-ENSO, SEVIR)."""
+def rmse(
+    *, root: Literal["frames", "pooled"], over_pixels: Literal["sum", "mean"] = "mean"
+) -> Metric:
+    """One convention.
 
-per_frame_sum = Metric(_per_frame_sum)
-"""sqrt(sum over C, H, W of e^2) of each frame, then the mean over frames: what PredBench's code
-calls RMSE for video."""
-
-pooled = Metric(_mean_square, finish=_root, leads="pool")
-"""One root of the mean over samples, lead times, C, H, W, as in OpenSTL; by Jensen's inequality
-never below ``per_frame``."""
-
-per_frame_batch16 = mean_of_batches(per_frame, 16)
-"""As ``per_frame``, the mean over batches of 16 of their means: how PredBench's code averages."""
+    Args:
+        root: of each frame, then the mean over frames; or one of the mean over samples, lead times,
+            C, H, W, as in OpenSTL. By Jensen's inequality the second is never below the first.
+        over_pixels: what is under the root of a frame: of the mean over C, H, W, it is PredBench's
+            RMSE for data in physical units (traffic, ICAR-ENSO, SEVIR); of the sum, what its code
+            calls RMSE for video.
+    """
+    if root == "pooled":
+        statistics = _mean_square if over_pixels == "mean" else _square_sum
+        return Metric(statistics, finish=_root, leads="pool")
+    return Metric(_per_frame if over_pixels == "mean" else _per_frame_sum)

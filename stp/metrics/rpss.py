@@ -20,9 +20,9 @@ from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.crpss import SCORES, skill
 from stp.metrics.globe import Area, groups
-from stp.metrics.metric import Metric, Windows, needs_data
-from stp.metrics.regions import within
-from stp.metrics.weeks import WEEKS, first_of
+from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.metric import Metric, needs_data
+from stp.metrics.weeks import first_of
 
 
 def rps_terciles(
@@ -57,8 +57,9 @@ def rps_terciles(
 
 
 def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
-    bound, cut = within(metric, compared, "", SCORES)
-    if cut is None:
+    bound = per_variable(metric, compared, SCORES)
+    weights = weights_of(compared.data)
+    if weights is None:
         return bound
     spans = {1 + last - first for first, last in metric.windows} or {1}
     terciles = {
@@ -77,11 +78,11 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
         found = np.empty((samples, channels, 2, steps))
         for n, t, here in groups(observed.shape, predicted.shape[1]):
             lead = int(leads[t])
-            days = 1 + lead - first_of(lead) if metric.windows else 1
+            days = 1 + lead - first_of(lead, metric.windows) if metric.windows else 1
             frame = int(compared.frames[numbers[n], lead])
             lower, upper = (each.read(frame)[here] for each in terciles[days])
             truth = observed[n, t, here]
-            area = Area(cut.weights, truth)
+            area = Area(weights, truth)
             both = rps_terciles(predicted[n, :, t, here], truth, lower, upper, fair=fair)
             for k, score in enumerate(both):
                 found[n, here, k, t] = area.mean(area.only(score))
@@ -90,7 +91,12 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     return bound._replace(statistics=statistics)
 
 
-def _convention(*, fair: bool, windows: Windows = ()) -> Metric:
+def rpss(*, fair: bool) -> Metric:
+    """Of each day, or of the means of windows, whose terciles are those of means over as many days.
+
+    Args:
+        fair: if not, the shares of the members are taken for probabilities as they are.
+    """
     return Metric(
         needs_data,
         finish=skill,
@@ -98,19 +104,4 @@ def _convention(*, fair: bool, windows: Windows = ()) -> Metric:
         on_data=partial(_on, fair=fair),
         numbered=True,
         ensemble=True,
-        windows=windows,
     )
-
-
-terciles = _convention(fair=True)
-"""Of each day, fair."""
-
-terciles_biased = _convention(fair=False)
-"""Of each day, the shares of the members taken for probabilities as they are."""
-
-weekly_terciles = _convention(fair=True, windows=WEEKS)
-"""Of the means of weeks 1, 2, 3-4 and 5-6, whose terciles are those of means over 7 or 14 days,
-fair."""
-
-weekly_terciles_biased = _convention(fair=False, windows=WEEKS)
-"""As ``weekly_terciles``, the shares of the members taken for probabilities as they are."""

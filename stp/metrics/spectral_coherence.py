@@ -22,6 +22,7 @@ from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, groups
 from stp.metrics.latitude import per_variable, variables_of, weights_of
 from stp.metrics.metric import Metric, Series, needs_data
+from stp.metrics.weeks import mean_at
 
 
 @cache
@@ -81,7 +82,8 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
         found = np.empty((samples, channels, len(bands), len(PARTS), times))
         for n, t, here in groups(observed.shape):
             area = Area(weights, observed[n, t, here])
-            mean = climatology.read(int(compared.frames[numbers[n]][leads[t]]))[here]
+            frames_of, lead = compared.frames[numbers[n]], int(leads[t])
+            mean = mean_at(climatology, frames_of, lead, metric.windows)[here]
             p, o = (area.difference(frames[n, t, here], mean) for frames in (predicted, observed))
             found[n, here, ..., t] = wave_products(p, o, weights)
         return found.reshape(samples, -1, times)
@@ -89,13 +91,14 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
     return bound._replace(statistics=statistics)
 
 
-octaves_in_phase = Metric(
-    needs_data,
-    finish=_finish,
-    leads="pool",
-    no_value="the forecast or the observation is the climatology itself",
-    on_data=_on,
-    numbered=True,
-    keep_samples=False,
-)
-"""Of each variable and octave of zonal wavenumbers, summed over samples before the division."""
+def spectral_coherence() -> Metric:
+    """Of each variable and octave of zonal wavenumbers, summed over samples before the division."""
+    return Metric(
+        needs_data,
+        finish=_finish,
+        leads="pool",
+        no_value="the forecast or the observation is the climatology itself",
+        on_data=_on,
+        numbered=True,
+        keep_samples=False,
+    )

@@ -11,14 +11,13 @@ wrong have a good one; it is no measure of skill. The conventions differ in the 
 
 import numpy as np
 
+from stp.metrics import finest
 from stp.metrics.comparison import Comparison
-from stp.metrics.finest import of_batches, of_fields
-from stp.metrics.members import of_members
 from stp.metrics.metric import Metric
 from stp.metrics.spectra import radial_spectrum
 
 FINEST = 0.1
-"""Share of the wavenumbers that count as fine detail in ``finest_tenth``."""
+"""Share of the wavenumbers that count as fine detail in ``of_frames``."""
 
 
 def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -66,32 +65,37 @@ def _of_means(means: np.ndarray) -> np.ndarray:
     return divergence(observed, predicted)
 
 
-finest_tenth = Metric(_finest_tenth, no_value="a frame does not vary")
-"""Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in cycles
-across the shorter side, up to half its pixels, then the mean. It is ours, for frames of any kind;
-ChaosBench's wavenumbers, those of ``high_wavenumbers``, lie in the corners of the transform."""
+def of_frames() -> Metric:
+    """Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in
+    cycles across the shorter side, up to half its pixels, then the mean. It is ours, for frames of
+    any kind; ChaosBench's wavenumbers, those of ``of_fields``, lie in the corners of the
+    transform."""
+    return Metric(_finest_tenth, no_value="a frame does not vary")
 
-high_wavenumbers = of_fields(divergence)
-"""Of each variable of each frame over ChaosBench's finest bins, then the mean over frames
-(ChaosBench, equations 2 and S9 to S13; the mean power of a bin, as its code has)."""
 
-high_wavenumbers_of_members = of_members(high_wavenumbers)
-"""The mean over members of ``high_wavenumbers`` (ChaosBench, equation S18)."""
+def of_fields(*, starts: int | None = None) -> Metric:
+    """Of each variable over ChaosBench's finest bins, then the mean over frames (ChaosBench,
+    equations 2 and S9 to S13; the mean power of a bin, as its code has).
 
-high_wavenumbers_batch32 = of_batches(divergence, 32)
-"""As ``high_wavenumbers``, but of the mean of starts on 32 successive days, then the mean over such
-batches: what ChaosBench's listing S1 and code compute for most of its models. A mean of fields is
-blurred, so other numbers of starts, which it has for some models, give other values. Where a day
-has no forecast, its observed field is not in the mean; in the code it is."""
+    Args:
+        starts: of the mean field of starts on so many successive days, then the mean over such
+            batches: what ChaosBench's listing S1 and code compute for most of its models, with 32.
+            A mean of fields is blurred, so other numbers give other values. Where a day has no
+            forecast, its observed field is not in the mean; in the code it is. Of each frame unless
+            set.
+    """
+    return finest.of_fields(divergence, starts)
 
-mean_spectra = Metric(
-    _finest_tenth,
-    finish=_of_means,
-    leads="mean",
-    no_value="no frame varies",
-    on_data=_spectra_on,
-    keep_samples=False,
-)
-"""Of the spectra averaged over samples and channels (as normalised for training), over all
-wavenumbers. Its components p1, p2, ... and o1, o2, ... in ``cluster_sums.parquet`` are those
-spectra, predicted and observed, at each wavenumber."""
+
+def of_mean_spectra() -> Metric:
+    """Of the spectra averaged over samples and channels (as normalised for training), over all
+    wavenumbers. Its components p1, p2, ... and o1, o2, ... in ``cluster_sums.parquet`` are those
+    spectra, predicted and observed, at each wavenumber."""
+    return Metric(
+        _finest_tenth,
+        finish=_of_means,
+        leads="mean",
+        no_value="no frame varies",
+        on_data=_spectra_on,
+        keep_samples=False,
+    )

@@ -28,14 +28,15 @@ def _ratio(means: np.ndarray) -> np.ndarray:
         return means[..., 0, :] / means[..., 1, :]
 
 
-fine_detail = Metric(
-    lambda p, o: _power(p, o, np.ones(1)),
-    finish=_ratio,
-    components=("predicted", "observed"),
-    leads="mean",
-    no_value="no observed frame varies",
-    on_data=_on,
-)
-"""Power in the upper half of the wavenumbers, averaged over samples and channels (as normalised for
-training), predicted over observed. It tells blur (below 1) from noise (above 1), which the
-divergence of shapes does not."""
+def spectral_power() -> Metric:
+    """Power in the upper half of the wavenumbers, averaged over samples and channels (as normalised
+    for training), predicted over observed. It tells blur (below 1) from noise (above 1), which the
+    divergence of shapes does not."""
+    return Metric(
+        lambda p, o: _power(p, o, np.ones(1)),
+        finish=_ratio,
+        components=("predicted", "observed"),
+        leads="mean",
+        no_value="no observed frame varies",
+        on_data=_on,
+    )

@@ -8,8 +8,8 @@ of the radial power spectra O (observed) and P (predicted) over ChaosBench's fin
 
 import numpy as np
 
-from stp.metrics.finest import of_batches, of_fields
-from stp.metrics.members import of_members
+from stp.metrics import finest
+from stp.metrics.metric import Metric
 
 
 def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -20,12 +20,11 @@ def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.where(nothing, np.inf, np.sqrt(np.square(o - p).mean(axis=-1)))
 
 
-high_wavenumbers = of_fields(residual)
-"""Of each variable of each frame, then the mean over frames (ChaosBench, equation 3)."""
+def spectral_residual(*, starts: int | None = None) -> Metric:
+    """Of each variable of each frame, then the mean over frames (ChaosBench, equation 3).
 
-high_wavenumbers_of_members = of_members(high_wavenumbers)
-"""The mean over members of ``high_wavenumbers`` (ChaosBench, equation S19)."""
-
-high_wavenumbers_batch32 = of_batches(residual, 32)
-"""As ``high_wavenumbers``, but of the mean of starts on 32 successive days, then the mean over such
-batches (ChaosBench, listing S2 and its code)."""
+    Args:
+        starts: of the mean field of starts on so many successive days, then the mean over such
+            batches (ChaosBench, listing S2 and its code, with 32). Of each frame unless set.
+    """
+    return finest.of_fields(residual, starts)

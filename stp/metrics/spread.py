@@ -7,9 +7,11 @@ variable in any case, and weigh grid points by latitude.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
+from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import of_units, per_variable, weights_of
@@ -19,6 +21,8 @@ RATIO = ("spread", "error")
 
 Statistics = Callable[[Area, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
 """(where something was observed, members (M, G, H, W), observed (G, H, W)) to arrays (G,)."""
+Finish = Callable[[np.ndarray], np.ndarray]
+"""Means of statistics to values."""
 
 
 def variance(members: np.ndarray) -> np.ndarray:
@@ -109,52 +113,52 @@ def _bound(metric: Metric, compared: Comparison, of: Statistics, weighted: bool)
     return bound._replace(reason="one sample of each forecast: it has no spread")
 
 
-def _convention(
-    of: Statistics, finish: Callable[[np.ndarray], np.ndarray], *, weighted: bool = False
+_STATISTICS: dict[tuple[str, str | None, bool], tuple[Statistics, Finish]] = {
+    ("variance", None, False): (_variance, np.sqrt),
+    ("deviation", None, False): (_deviation, every_component),
+    ("variance", "mean", False): (_variance_and_error, _ratio_of_squares),
+    ("variance", "mean", True): (_corrected, _ratio_of_squares),
+    ("deviation", "mean", False): (_deviation_and_error, _ratio_to_square),
+    ("deviation", "members", False): (_deviation_and_members, _ratio),
+}
+
+
+def spread(
+    *,
+    of: Literal["variance", "deviation"],
+    over_error_of: Literal["mean", "members"] | None = None,
+    corrected: bool = False,
+    weighted: bool = False,
 ) -> Metric:
+    """One convention.
+
+    Args:
+        of: the root of the mean variance over samples, lead times, H, W, and over C unless
+            variables have units of their own: what may be compared with an RMSE (Fortin et al.
+            2014, https://doi.org/10.1175/JHM-D-14-0008.1); or the mean of the standard deviations,
+            which by Jensen's inequality is never above it (ChaosBench, equation S22).
+        over_error_of: divided by the RMSE of the ensemble mean, or by the mean RMSE of the members,
+            who err more than their mean (ChaosBench, equations S23 and S14).
+        corrected: times sqrt((M + 1) / M): 1 for reliable ensembles of any size, below 1 for too
+            small a spread (Fortin et al. 2014). Without it, reliable ensembles of M members have
+            sqrt(M / (M + 1)).
+        weighted: for each variable, weighted by latitude.
+
+    Raises:
+        StpError: there is no such ratio.
+    """
+    if (of, over_error_of, corrected) not in _STATISTICS:
+        raise StpError(
+            f"a spread of {of} over the error of {over_error_of}, corrected: {corrected}",
+            expected="; ".join(f"{a} over {b}, corrected: {c}" for a, b, c in _STATISTICS),
+            remedy="correct the convention",
+        )
+    statistics, finish = _STATISTICS[of, over_error_of, corrected]
     return Metric(
         needs_data,
         finish=finish,
         leads="mean" if finish is every_component else "pool",
-        no_value="the error is 0" if finish not in (every_component, np.sqrt) else "",
-        on_data=partial(_bound, of=of, weighted=weighted),
+        no_value="the error is 0" if over_error_of else "",
+        on_data=partial(_bound, of=statistics, weighted=weighted),
         ensemble=True,
     )
-
-
-pooled = _convention(_variance, np.sqrt)
-"""Root of the mean variance over samples, lead times, H, W, and over C unless variables have units
-of their own (Fortin et al. 2014, https://doi.org/10.1175/JHM-D-14-0008.1): what may be compared
-with an RMSE."""
-
-mean_deviation = _convention(_deviation, every_component)
-"""Mean of the standard deviations; by Jensen's inequality never above ``pooled``."""
-
-skill_ratio = _convention(_corrected, _ratio_of_squares)
-"""``pooled`` over the RMSE of the ensemble mean, times sqrt((M + 1) / M): 1 for reliable ensembles
-of any size, below 1 for too small a spread (Fortin et al. 2014)."""
-
-skill_ratio_uncorrected = _convention(_variance_and_error, _ratio_of_squares)
-"""As ``skill_ratio`` without the factor: reliable ensembles of M members have sqrt(M / (M + 1))."""
-
-weighted = _convention(_variance, np.sqrt, weighted=True)
-"""As ``pooled``, for each variable, weighted by latitude: may be compared with ``wrmse.pooled``."""
-
-weighted_mean_deviation = _convention(_deviation, every_component, weighted=True)
-"""As ``mean_deviation``, for each variable, weighted by latitude (ChaosBench, equation S22)."""
-
-weighted_skill_ratio = _convention(_corrected, _ratio_of_squares, weighted=True)
-"""As ``skill_ratio``, for each variable, weighted by latitude."""
-
-weighted_skill_ratio_uncorrected = _convention(
-    _variance_and_error, _ratio_of_squares, weighted=True
-)
-"""As ``weighted_skill_ratio`` without the factor."""
-
-weighted_deviation_ratio = _convention(_deviation_and_error, _ratio_to_square, weighted=True)
-"""``weighted_mean_deviation`` over the RMSE of the ensemble mean (what ChaosBench's code computes,
-but for its batches)."""
-
-weighted_deviation_to_members = _convention(_deviation_and_members, _ratio, weighted=True)
-"""``weighted_mean_deviation`` over the mean RMSE of the members (ChaosBench, equations S23 and
-S14): below 1 for reliable ensembles, whose members err more than their mean."""

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import spearmanr
 
+from stp.metrics.agreement import Agreement
 from stp.metrics.correlation import is_defined, weighted_correlation, weighted_ranks
-from stp.metrics.perceptual import SetDistance
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
@@ -25,8 +25,13 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
     return weighted_correlation(x, y, counts)
 
 
-signed = SetDistance(correlation, _weighted)
-"""With its sign."""
+def srocc(*, signed: bool) -> Agreement:
+    """One convention.
 
-magnitude = SetDistance(_magnitude, _weighted, signless=True)
-"""Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""
+    Args:
+        signed: with its sign; without it, as Somraj et al. (2022) print it, it hides a measure that
+            ranks backwards.
+    """
+    if signed:
+        return Agreement(correlation, _weighted)
+    return Agreement(_magnitude, _weighted, signless=True)

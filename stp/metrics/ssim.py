@@ -27,7 +27,6 @@ import numpy as np
 from scipy.ndimage import correlate1d
 
 from stp.core.errors import StpError
-from stp.metrics.batches import mean_of_batches
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range
@@ -205,19 +204,22 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
     return np.where(constant, np.inf, values)[:, None]
 
 
-range2 = Metric(partial(_statistics, data_range=2.0), on_data=in_unit_range)
-"""Data range 2 for frames in [0, 1], scikit-image's default for floats until 0.19: what PredBench
-and OpenSTL print as SSIM. Higher than ``range1``."""
+def ssim(*, data_range: float) -> Metric:
+    """One convention, for frames in [0, 1] or brought there by a fixed normalisation.
 
-range1 = Metric(partial(_statistics, data_range=1.0), on_data=in_unit_range)
-"""Data range 1, the range of the frames."""
+    Args:
+        data_range: 1 is the range of the frames; 2 is scikit-image's default for floats until 0.19,
+            what PredBench and OpenSTL print as SSIM, and gives higher values.
+    """
+    return Metric(partial(_statistics, data_range=float(data_range)), on_data=in_unit_range)
 
-gaussian = Metric(_gaussian_statistics, on_data=_fitting)
-"""Data range 1 through the Gaussian window of the paper: the SSIM of Wang et al. (2004)."""
 
-range2_batch16 = mean_of_batches(range2, 16)
-"""As ``range2``, the mean over batches of 16 of their means: how PredBench's code averages."""
+def gaussian() -> Metric:
+    """Data range 1 through the Gaussian window of the paper: the SSIM of Wang et al. (2004)."""
+    return Metric(_gaussian_statistics, on_data=_fitting)
 
-frame_range = Metric(_of_observed_range, no_value="an observed frame is constant")
-"""Frames scaled by the smallest and largest value of each channel of each observed frame, data
-range 1: for data of any units, standardised ones too. Not comparable with the others."""
+
+def of_frame_range() -> Metric:
+    """Frames scaled by the smallest and largest value of each channel of each observed frame, data
+    range 1: for data of any units, standardised ones too. Not comparable with the others."""
+    return Metric(_of_observed_range, no_value="an observed frame is constant")

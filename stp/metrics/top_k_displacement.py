@@ -1,5 +1,7 @@
 """Displacement errors of the best of several predictions: they fall with their number alone."""
 
+from typing import Literal
+
 import numpy as np
 
 from stp.metrics.displacement import distances, over_people
@@ -18,8 +20,13 @@ def _trajectory(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return over_people(np.take_along_axis(found, best, axis=1)[:, 0])[:, None]
 
 
-pointwise = Metric(_pointwise, ensemble=True)
-"""The best sample of each person at each step, which may be another one at the next (Atlas)."""
+def top_k_displacement(*, best_of: Literal["steps", "paths"]) -> Metric:
+    """One convention.
 
-trajectory = Metric(_trajectory, ensemble=True, independent_leads=False)
-"""The sample of each person that is best over all steps (Social GAN, TrajNet++)."""
+    Args:
+        best_of: the best sample of each person at each step, which may be another one at the next
+            (Atlas); or the one that is best over all steps (Social GAN, TrajNet++).
+    """
+    if best_of == "steps":
+        return Metric(_pointwise, ensemble=True)
+    return Metric(_trajectory, ensemble=True, independent_leads=False)

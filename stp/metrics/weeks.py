@@ -2,25 +2,65 @@
 
 import numpy as np
 
+from stp.core.errors import StpError
 from stp.metrics.climatology import Climatology
+from stp.metrics.metric import Metric, Windows
 
 WEEKS = ((1, 7), (8, 14), (15, 28), (29, 42))
 """First and last day: weeks 1 and 2, and weeks 3-4 and 5-6 as one each, as centres issue them."""
 
 
-def first_of(last: int) -> int:
-    """The first lead time of the weeks that end with one; both are numbers from 0."""
-    return next(first - 1 for first, end in WEEKS if end == last + 1)
+def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
+    """The same convention of the mean fields of windows of lead times.
+
+    Args:
+        metric: of single lead times.
+        windows: "weeks", or first and last lead time of each, from 1.
+
+    Raises:
+        StpError: they are something else.
+    """
+    chosen: Windows = WEEKS
+    if windows != "weeks":
+        pairs = windows if isinstance(windows, list) else []
+        ok = bool(pairs) and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(isinstance(lead, int) for lead in pair)
+            and 1 <= pair[0] <= pair[1]
+            for pair in pairs
+        )
+        chosen = tuple((pair[0], pair[1]) for pair in pairs) if ok else ()
+        if not ok or len({last for _, last in chosen}) < len(chosen):
+            raise StpError(
+                f"windows of lead times are {windows!r}",
+                expected="weeks, or first and last lead times from 1: [[1, 5], [6, 10]]",
+                remedy="correct the convention",
+            )
+    return metric._replace(windows=chosen)
 
 
-def mean_of_weeks(climatology: Climatology, frames: np.ndarray, last: int) -> np.ndarray:
-    """Mean climatology of the days of a window, float32 (C, H, W).
+def first_of(last: int, windows: Windows) -> int:
+    """The first lead time of the window that ends with one; both are numbers from 0."""
+    return next(first - 1 for first, end in windows if end == last + 1)
+
+
+def mean_at(
+    climatology: Climatology, frames: np.ndarray, lead: int, windows: Windows
+) -> np.ndarray:
+    """The climatology at a lead time, or its mean over the window that ends there: (C, H, W).
 
     Args:
         climatology: of each day.
         frames: of a sample at all lead times, int64 (T,).
-        last: the last lead time of the window, from 0.
+        lead: number from 0.
+        windows: of the convention; none where it is of single lead times.
+
+    Returns:
+        float32 (C, H, W).
     """
-    days = frames[first_of(last) : last + 1].tolist()
+    if not windows:
+        return climatology.read(int(frames[lead]))
+    days = frames[first_of(lead, windows) : lead + 1].tolist()
     total = sum(climatology.read(int(day)).astype(np.float64) for day in days)
     return np.asarray(total / len(days), np.float32)

@@ -1,5 +1,7 @@
 """Weighted mean absolute percentage error: absolute errors over observed values, a fraction."""
 
+from typing import Literal
+
 import numpy as np
 
 from stp.metrics.metric import Metric
@@ -22,15 +24,18 @@ def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.where(sums[:, 1:] == 0, np.inf, _ratio(sums)[:, None])
 
 
-pooled = Metric(
-    _sums,
-    finish=_ratio,
-    components=("error", "observed"),
-    leads="pool",
-    no_value="nothing was observed but zeros",
-)
-"""Sum of |e| over the sum of |observed|, both over samples, lead times, C, H, W (PredBench,
-appendix B, equation 1; its code does so within each batch and averages the batches)."""
+def wmape(*, ratio: Literal["pooled", "frames"]) -> Metric:
+    """One convention.
 
-per_frame = Metric(_per_frame, no_value="nothing was observed but zeros")
-"""The same of each frame, then the mean over frames: quiet hours count as much as busy ones."""
+    Args:
+        ratio: the sum of |e| over the sum of |observed|, both over samples, lead times, C, H, W
+            (PredBench, appendix B, equation 1; its code does so within each batch and averages the
+            batches); or the same of each frame, then the mean over frames: quiet hours count as
+            much as busy ones.
+    """
+    none = "nothing was observed but zeros"
+    if ratio == "frames":
+        return Metric(_per_frame, no_value=none)
+    return Metric(
+        _sums, finish=_ratio, components=("error", "observed"), leads="pool", no_value=none
+    )

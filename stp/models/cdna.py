@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import number, require, whole
+from stp.models.model import ForecastModel, WholeBatch
 from stp.models.padding import pad
 from stp.models.recurrent import remembering, roll
 
@@ -25,8 +26,6 @@ LEAST = 1e-12
 
 Memory = list[tuple[Tensor, Tensor]]
 """Hidden and cell state of each LSTM."""
-WholeBatch = tuple[int, int, int]
-"""Clips of a batch, number of the first of a part, and a seed that all parts share."""
 
 
 class Conv(nn.Conv2d):
@@ -287,7 +286,7 @@ def shown_clips(
     return order[first : first + clips] < round(batch * share)
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Moves what is in the last frame, again and again.
 
     Args:
@@ -302,14 +301,7 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
-
-    Attributes:
-        recompute: compute each step again in the backward pass instead of keeping all of it.
-        whole_batch: what a training says of the batch that the next clips are a part of.
     """
-
-    recompute: bool = False
-    whole_batch: WholeBatch | None = None
 
     def __init__(
         self,
@@ -323,9 +315,9 @@ class Model(nn.Module):
         all_kernels: bool = False,
         sampling_k: float = 900.0,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         check_tower(widths, masks, kernel, all_kernels, sampling_k)
-        self.context, self.sampling_k = context, sampling_k
+        self.sampling_k = sampling_k
         self.tower = self._tower(shape, widths, masks, kernel, all_kernels)
 
     def _tower(

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from stp.core.errors import StpError
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """The mean over all frames of the training clips, for each phase (e.g. calendar month).
 
     A frame counts once for every clip that it is part of. Each frame is one phase later than the
@@ -25,7 +26,7 @@ class Model(nn.Module):
     means: Tensor  # (phases, C, H, W)
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
-        super().__init__()
+        super().__init__(context)
         self.register_buffer("means", torch.zeros(1, *shape))
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
@@ -45,7 +46,9 @@ class Model(nn.Module):
             counts += torch.bincount(phase.flatten(), minlength=phases)
         self.means = (sums / counts[:, None, None, None]).float()
 
-    def forward(self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1) -> Tensor:
+    def forward(  # type: ignore[override]  # a model that `needs_phase` is told it
+        self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
+    ) -> Tensor:
         """Forecast the means of the phases to come.
 
         Args:

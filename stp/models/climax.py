@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.options import number, require, whole
+from stp.models.model import ForecastModel
 from stp.models.one_step import PREDICTS
 from stp.models.padding import pad
 
@@ -121,7 +122,7 @@ class Block(nn.Module):
         return branch * kept / (1 - self.drop_path)
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Forecasts each lead time directly, from the context and the lead time.
 
     In training each clip has one lead time, drawn from those of `leads` that the clip has; a
@@ -174,7 +175,7 @@ class Model(nn.Module):
         predicts: str = "state",
         initial_std: float = 0.02,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         for name, value in {
             **{"patch": patch, "width": width, "depth": depth, "heads": heads},
             "decoder_depth": decoder_depth,
@@ -196,7 +197,7 @@ class Model(nn.Module):
             len(variables) == tokens and all(v is None or v in VARIABLES for v in variables)
         )
         require(ok, "options.variables", variables, f"{tokens} names of ClimaX, or null each")
-        self.context, self.patch, self.hours = context, patch, hours
+        self.patch, self.hours = patch, hours
         self.predicts = predicts
         self.leads = list(leads) or list(range(1, horizon + 1))
         self.variables, self.channels = tuple(variables), shape[0]

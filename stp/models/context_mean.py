@@ -1,9 +1,11 @@
 """Context mean: the future looks like the average of what was seen."""
 
-from torch import Tensor, nn
+from torch import Tensor
+
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Repeats the mean of the context frames. Nothing to fit.
 
     Args:
@@ -13,7 +15,7 @@ class Model(nn.Module):
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
-        super().__init__()
+        super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""

@@ -2,51 +2,98 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
 
 from stp.core.errors import StpError
 from stp.core.options import check_keys
-from stp.models import forecast_shape
+from stp.models.model import ForecastModel
+from stp.models.wrapped import ABOUT_DATA, Wrapped
 
-RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
-"""What of a recipe makes up a model, apart from its weights."""
+RECIPE_KEYS = ("model", "class", "options", "shape", "context", "horizon")
+"""What of a recipe makes up a model, apart from its weights; few recipes have a ``class``."""
 
 
-def create(recipe: Mapping[str, Any]) -> nn.Module:
+def create(recipe: Mapping[str, Any]) -> ForecastModel:
     """Build the model that a recipe names, with fresh weights from torch's global generator.
 
     It raises an StpError instead of returning forecasts of another shape than it is asked for.
 
     Args:
         recipe: has ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
-            ``context`` and ``horizon``.
+            ``context`` and ``horizon``, and perhaps ``class`` (``package.module:Class``), which
+            takes the place of the module's class.
 
     Raises:
         StpError: there is no such model, or it does not know an option or its value.
     """
-    name, options = recipe["model"], recipe["options"]
+    name, options, shape = recipe["model"], recipe["options"], tuple(recipe["shape"])
+    context, horizon = recipe["context"], recipe["horizon"]
+    chosen = recipe.get("class")
+    model_class = _own_class(name) if chosen is None else _named_class(name, chosen)
+    bare = model_class.__init__ is nn.Module.__init__  # whose signature takes anything
+    parameters = {} if bare else dict(inspect.signature(model_class).parameters)
+    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        known = [key for key in parameters if key not in ABOUT_DATA]
+        if options and not known:
+            raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
+        check_keys(f"options of {name}", options, known)
+    if issubclass(model_class, ForecastModel):
+        make: Callable[..., ForecastModel] = model_class
+        return make(shape, context, horizon, **options)
+    about = {"shape": shape, "context": context, "horizon": horizon}
+    about = {key: value for key, value in about.items() if key in parameters}
+    return Wrapped(model_class(**about, **options), context)
+
+
+def _own_class(name: str) -> type[ForecastModel]:
+    """The class of a module of stp.models."""
     module_name = f"stp.models.{name}"
     try:
-        model_class = getattr(importlib.import_module(module_name), "Model", None)
+        module = vars(importlib.import_module(module_name))
     except ModuleNotFoundError as error:
         if error.name != module_name:
             raise
-        model_class = None
-    if model_class is None:
+        module = {}
+    model_class = module.get("Model")
+    if not isinstance(model_class, type):
         raise StpError(
             f"there is no model {name!r}",
             expected=f"a class Model in stp/models/{name}.py, or modules/models/ of a project",
             remedy="write it, or take the model out of the configuration",
         )
-    known = [p for p in inspect.signature(model_class).parameters if p not in RECIPE_KEYS]
-    if options and not known:
-        raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
-    check_keys(f"options of {name}", options, known)
-    model: nn.Module = model_class(
-        tuple(recipe["shape"]), recipe["context"], recipe["horizon"], **options
-    )
-    forecast_shape.watch(model)
-    return model
+    if not issubclass(model_class, ForecastModel):
+        raise StpError(
+            f"{module.get('__file__', module_name)}: Model does not inherit from ForecastModel",
+            expected="class Model(ForecastModel), from stp.models.model, which has a default for "
+            "all that a training may ask of a model",
+            remedy="inherit from it, and call super().__init__(context); or name the class in "
+            f"config/models/{name}.yaml, `class: stp.models.{name}:Model`, which trains a plain "
+            "nn.Module on the mean squared error",
+        )
+    return model_class
+
+
+def _named_class(name: str, chosen: str) -> type[nn.Module]:
+    """The class ``package.module:Class`` of the entry of a model."""
+    module_name, _, class_name = chosen.partition(":")
+    where, expected = f"config/models/{name}.yaml: class: {chosen}", "package.module:Class"
+    try:
+        found = vars(importlib.import_module(module_name)).get(class_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise StpError(
+            f"{where}: there is no module {error.name}",
+            expected=expected,
+            remedy="install its package where this runs, or correct the name",
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise StpError(
+            f"{where}: {class_name} is no class of that module that is a torch.nn.Module",
+            expected=expected,
+            remedy="correct the name, or inherit from torch.nn.Module",
+        )
+    return found

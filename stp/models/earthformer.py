@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 from stp.models.recompute import run_block
 
@@ -369,7 +370,7 @@ class Position(nn.Module):
         return x + self.time[:, None, None] + place
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Forecasts T_out frames at once from T_in.
 
     Frames are padded with zeros, below and to the right, to what patches and resolutions need,
@@ -401,12 +402,7 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
-
-    Attributes:
-        recompute: compute each block again in the backward pass instead of keeping all of it.
     """
-
-    recompute: bool = False
 
     def __init__(
         self,
@@ -426,7 +422,7 @@ class Model(nn.Module):
         heads: int = 4,
         drop: float = 0.1,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         require(whole(heads, 1), "options.heads", heads, "a whole number from 1")
         _check_numbers("enc_depth", enc_depth, 1)
         _check_numbers("dec_depth", dec_depth, 1, len(enc_depth))
@@ -452,7 +448,7 @@ class Model(nn.Module):
         ok = isinstance(drop, (int, float)) and 0 <= drop < 1
         require(ok, "options.drop", drop, "a number from 0, below 1")
 
-        self.context, self.horizon = context, horizon
+        self.horizon = horizon
         levels = len(enc_depth)
         scales = [(int(tall), int(wide)) for tall, wide in stem_scales]
         tall, wide = (math.prod(scale[side] for scale in scales) for side in (0, 1))
@@ -514,16 +510,6 @@ class Model(nn.Module):
             block = self._block(known[:, -self.context :])
             known = torch.cat([known, block.to(known.dtype)], dim=1)
         return known[:, self.context : self.context + horizon]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
-        """
-        context, future = clip[:, : self.context], clip[:, self.context :]
-        return F.mse_loss(self(context, future.shape[1]).float(), future)
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""

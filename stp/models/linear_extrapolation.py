@@ -1,10 +1,12 @@
 """Linear extrapolation: every pixel goes on changing as it last did."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """The last frame plus, for each lead time, the difference between the last two.
 
     A context of one frame knows no difference: then it is persistence.
@@ -16,7 +18,7 @@ class Model(nn.Module):
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
-        super().__init__()
+        super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> (B, horizon, C, H, W)."""

@@ -10,15 +10,17 @@ the parameter.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
 from stp.models.draws import generator_of, white_noise
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 
 Modulation = tuple[Tensor, Tensor]
@@ -355,19 +357,14 @@ class Sampler:
             forecasts are drawn.
     """
 
-    name: str = "ddpm"
-    steps: int = 250
-    clip: float | None = 1.0
+    name: Literal["ddpm", "ddim"] = "ddpm"
+    steps: PositiveInt = 250
+    clip: PositiveFloat | None = 1.0
     denoise: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
         where = "options.sampler"
-        require(self.name in ("ddpm", "ddim"), f"{where}.name", self.name, "ddpm or ddim")
-        require(whole(self.steps, 1), f"{where}.steps", self.steps, "a whole number from 1")
-        ok = self.clip is None or (isinstance(self.clip, (int, float)) and self.clip > 0)
-        require(ok, f"{where}.clip", self.clip, "a number above 0, or null")
-        require(isinstance(self.denoise, bool), f"{where}.denoise", self.denoise, "true or false")
         require(whole(self.seed, 0, 2**63), f"{where}.seed", self.seed, "a whole number from 0")
 
     def sample(
@@ -420,7 +417,7 @@ def signal_shares(levels: int, betas: Sequence[float]) -> list[float]:
     return shares
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Draws T_out frames at once, given T_in.
 
     Normalised frames are mapped linearly from `data_range` to [-1, 1], the range the network works
@@ -478,7 +475,7 @@ class Model(nn.Module):
         data_range: Sequence[float] = (0.0, 1.0),
         sampler: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         for option, value in (
             ("width", width),
             ("blocks", blocks),
@@ -502,7 +499,7 @@ class Model(nn.Module):
         require(ok, "options.data_range", data_range, "two numbers, the lower one first")
 
         self.sampler = build(Sampler, sampler or {}, "options.sampler")
-        self.context, self.horizon = context, horizon
+        self.horizon = horizon
         self.mask_context = mask_context
         self.low, self.high = data_range
         self.multiple = 2 ** (len(multipliers) - 1)
@@ -548,11 +545,12 @@ class Model(nn.Module):
         errors = self._errors(clip, index, torch.randn_like, shown)
         return errors.flatten(1).sum(dim=1).mean() / 2
 
-    def validation_errors(self, clips: Tensor) -> Tensor:
+    def validation_errors(self, clips: Tensor, **told: Any) -> Tensor:
         """Squared errors of the noise, which depends on each clip and the sampler's seed alone.
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
+            told: nothing.
 
         Returns:
             (B, T_out * C, H, W).

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from stp.core.options import require
+from stp.models.model import ForecastModel
 
 PREDICTS = ("state", "change")
 """What a network gives: the next frame, or how it differs from the latest one."""
 
 
-class OneStep(nn.Module):
+class OneStep(ForecastModel):
     """What autoregressive networks of one step share.
 
     A subclass has ``following(frames)``, which maps the latest frames side by side as channels,
@@ -29,9 +29,9 @@ class OneStep(nn.Module):
     following: Callable[[Tensor], Tensor]
 
     def __init__(self, context: int, predicts: str) -> None:
-        super().__init__()
+        super().__init__(context)
         require(predicts in PREDICTS, "options.predicts", predicts, " or ".join(PREDICTS))
-        self.context, self.predicts = context, predicts
+        self.predicts = predicts
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
@@ -40,18 +40,6 @@ class OneStep(nn.Module):
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
         """The same, one lead time after the other."""
         return self._rolled_out(self.following, frames, horizon)
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast, over all lead times of the clip.
-
-        The gradient goes through all steps (ChaosBench, equation S24).
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
-        """
-        context, future = clip[:, : self.context], clip[:, self.context :]
-        return F.mse_loss(self(context, future.shape[1]).float(), future)
 
     def _rolled_out(
         self, following: Callable[[Tensor], Tensor], frames: Tensor, horizon: int

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
-from torch import Tensor, nn
+from torch import Tensor
+
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Repeats the last context frame. Nothing to fit.
 
     Args:
@@ -15,7 +17,7 @@ class Model(nn.Module):
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
-        super().__init__()
+        super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 from stp.models.recurrent import remembering, roll
 from stp.models.repeated_convolution import RepeatedConv2d
@@ -101,7 +102,7 @@ def moments(filters: Tensor) -> Tensor:
     return matrix @ filters.double() @ matrix.T
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Predicts frame t + 1 from frame t and what it remembers.
 
     Args:
@@ -116,12 +117,7 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
-
-    Attributes:
-        recompute: compute each step again in the backward pass instead of keeping all of it.
     """
-
-    recompute: bool = False
 
     def __init__(
         self,
@@ -134,13 +130,13 @@ class Model(nn.Module):
         moment_weight: float = 1.0,
         teacher_forcing: float = 0.003,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         require(whole(scale, 2) and scale in (2, 4), "options.scale", scale, "2 or 4")
         require(isinstance(bounded, bool), "options.bounded", bounded, "true or false")
         for name, value in (("moment_weight", moment_weight), ("teacher_forcing", teacher_forcing)):
             ok = isinstance(value, (int, float)) and value >= 0
             require(ok, f"options.{name}", value, "a number from 0")
-        self.context, self.scale, self.bounded = context, scale, bounded
+        self.scale, self.bounded = scale, bounded
         self.moment_weight, self.teacher_forcing = moment_weight, teacher_forcing
         self.epoch = 0
         half, second = FEATURES // 2, scale // 2

@@ -14,12 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
+from stp.models.model import ForecastModel
 from stp.models.recurrent import equal_widths, from_patches, odd, remembering, roll, to_patches
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
 from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Predicts frame t + 1 from frame t and what it remembers.
 
     Args:
@@ -34,12 +35,7 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
-
-    Attributes:
-        recompute: compute each step again in the backward pass instead of keeping all of it.
     """
-
-    recompute: bool = False
 
     def __init__(
         self,
@@ -53,7 +49,7 @@ class Model(nn.Module):
         decouple_beta: float = 0.01,
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         equal_widths("options.num_hidden", num_hidden)
         odd("options.filter_size", filter_size)
         require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
@@ -62,7 +58,7 @@ class Model(nn.Module):
         self.sampling = build(
             ReverseScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
         )
-        self.context, self.patch, self.decouple_beta = context, patch_size, decouple_beta
+        self.patch, self.decouple_beta = patch_size, decouple_beta
         channels = shape[0] * patch_size**2
         self.cells = nn.ModuleList(
             SpatioTemporalLSTM(before, after, filter_size)

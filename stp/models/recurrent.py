@@ -1,6 +1,6 @@
 """What the networks that predict one frame after the other have in common."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 from stp.models.recompute import run_block
 from stp.models.repeated_convolution import mapped_kernels, using
@@ -75,13 +76,10 @@ def remembering(
     return following
 
 
-class Recurrent(nn.Module, ABC):
+class Recurrent(ForecastModel):
     """A network that predicts frame t + 1 from frame t and what it remembers.
 
     Subclasses have `step`.
-
-    Attributes:
-        recompute: compute each step again in the backward pass instead of keeping all of it.
 
     Args:
         context: number of context frames in training.
@@ -92,14 +90,12 @@ class Recurrent(nn.Module, ABC):
         StpError: an option is out of range.
     """
 
-    recompute: bool = False
-
     def __init__(
         self, context: int, patch_size: int, scheduled_sampling: Mapping[str, Any] | None
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
-        self.context, self.patch = context, patch_size
+        self.patch = patch_size
         self.sampling = build(
             ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
         )
@@ -117,17 +113,8 @@ class Recurrent(nn.Module, ABC):
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, of context frames too.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration, from 0.
-        """
-        return F.mse_loss(*self.outputs(clip, step))
-
     def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """All frames but the first, as predicted in training and as observed.
+        """All frames but the first, of the context too, as predicted in training and as observed.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).

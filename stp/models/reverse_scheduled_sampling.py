@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+from pydantic import NonNegativeInt, PositiveFloat
 from torch import Tensor
 
 from stp.core.options import require, whole
@@ -23,17 +24,14 @@ class ReverseScheduledSampling:
         decay: iterations in which the distance of the context's probability to 1 falls to 1/e.
     """
 
-    start: int = 25_000
+    start: NonNegativeInt = 25_000
     stop: int = 50_000
-    decay: float = 5_000.0
+    decay: PositiveFloat = 5_000.0
 
     def __post_init__(self) -> None:
         where = "options.scheduled_sampling"
-        require(whole(self.start, 0), f"{where}.start", self.start, "a whole number from 0")
         ok = whole(self.stop, self.start)
         require(ok, f"{where}.stop", self.stop, "a whole number, at least start")
-        ok = isinstance(self.decay, (int, float)) and self.decay > 0
-        require(ok, f"{where}.decay", self.decay, "a number above 0")
 
     def probabilities(self, step: int) -> tuple[float, float]:
         """Of the truth, for context frames and for later ones, in iteration `step` from 0."""

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from stp.core.options import number, require, whole
-from stp.models.cdna import Memory, Tower, WholeBatch, check_tower, fill, shown_clips
+from stp.models.cdna import Memory, Tower, check_tower, fill, shown_clips
 from stp.models.draws import generator_of, white_noise
+from stp.models.model import ForecastModel
 from stp.models.sv2p import annealed, check_annealing, divergence
 
 LEAK = 0.2
@@ -147,7 +148,7 @@ def adversarial(discriminator: nn.Module, real: Tensor, made: Tensor) -> Tensor:
     return own + F.binary_cross_entropy_with_logits(believed, torch.ones_like(believed))
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """CDNA's tower, told a latent vector at each frame.
 
     In training latents come from torch's generator; in a forecast from the clip, the seed and the
@@ -169,13 +170,9 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
-
-    Attributes:
-        whole_batch: see `stp.models.cdna.Model`.
     """
 
     is_sampled = True
-    whole_batch: WholeBatch | None = None
 
     def __init__(
         self,
@@ -199,7 +196,7 @@ class Model(nn.Module):
         annealing: str = "linear",
         seed: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         check_tower(widths, masks, kernel, all_kernels, sampling_k)
         check_annealing(stages, kl_weight, annealing, seed)
         for name, value in (
@@ -212,7 +209,7 @@ class Model(nn.Module):
         for name, weight in (("gan_weight", gan_weight), ("gan_vae_weight", gan_vae_weight)):
             ok = number(weight) and weight >= 0
             require(ok, f"options.{name}", weight, "a number from 0")
-        self.context, self.sampling_k, self.latent, self.seed = context, sampling_k, latent, seed
+        self.sampling_k, self.latent, self.seed = sampling_k, latent, seed
         self.gan_weight, self.gan_vae_weight = gan_weight, gan_vae_weight
         self.stages, self.kl_weight, self.annealing = tuple(stages), kl_weight, annealing
         self.tower = Tower(

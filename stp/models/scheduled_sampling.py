@@ -5,11 +5,11 @@ PredBench use for ConvLSTM, PredRNN, PredRNN++, E3D-LSTM and MAU.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from pydantic import Field, NonNegativeInt
 from torch import Tensor
-
-from stp.core.options import require, whole
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,8 @@ class ScheduledSampling:
         rate: by how much it falls in each iteration before that.
     """
 
-    stop: int = 50_000
-    rate: float = 2e-5
-
-    def __post_init__(self) -> None:
-        where = "options.scheduled_sampling"
-        require(whole(self.stop, 0), f"{where}.stop", self.stop, "a whole number from 0")
-        ok = isinstance(self.rate, (int, float)) and 0 <= self.rate <= 1
-        require(ok, f"{where}.rate", self.rate, "a number in 0..1")
+    stop: NonNegativeInt = 50_000
+    rate: Annotated[float, Field(ge=0, le=1)] = 2e-5
 
     def probability(self, step: int) -> float:
         """Probability of the truth in iteration `step`, counted from 0.

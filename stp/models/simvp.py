@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 from stp.models.recompute import run_block
 
@@ -87,7 +88,7 @@ class Block(nn.Module):
         return self.resize(x)
 
 
-class SimVP(nn.Module):
+class SimVP(ForecastModel):
     """Encodes each context frame, mixes all of them in time, decodes as many frames.
 
     Args:
@@ -100,12 +101,7 @@ class SimVP(nn.Module):
             More than T_out lead times are made block by block.
         hid_s: channels of encoder and decoder.
         n_s: layers of encoder and of decoder; every second one changes the resolution.
-
-    Attributes:
-        recompute: compute each block again in the backward pass instead of keeping all of it.
     """
-
-    recompute: bool = False
 
     def __init__(
         self,
@@ -116,8 +112,7 @@ class SimVP(nn.Module):
         hid_s: int,
         n_s: int,
     ) -> None:
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self.horizon = horizon
         self.multiple = 2 ** (n_s // 2)
         self.encoder = nn.ModuleList(
@@ -142,16 +137,6 @@ class SimVP(nn.Module):
             yield block[:, : horizon - made]
             known = torch.cat([known, block], dim=1)[:, -self.context :]
             made += block.shape[1]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
-        """
-        context, future = clip[:, : self.context], clip[:, self.context :]
-        return F.mse_loss(self(context, future.shape[1]).float(), future)
 
     def translate(self, x: Tensor) -> Tensor:
         """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""

@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Adds to the last frame what the convolutions see coming.
 
     Args:
@@ -34,10 +35,10 @@ class Model(nn.Module):
         width: int = 48,
         layers: int = 4,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         require(whole(width, 1), "options.width", width, "a whole number from 1")
         require(whole(layers, 1), "options.layers", layers, "a whole number from 1")
-        self.context, self.horizon = context, horizon
+        self.horizon = horizon
         self.enter = nn.Conv2d(context * shape[0], width, 3, padding=1)
         # Dilations of 1, 2, 4, 8, 1, ... let the few layers see far.
         self.inner = nn.ModuleList(
@@ -52,16 +53,6 @@ class Model(nn.Module):
         while known.shape[1] < self.context + horizon:
             known = torch.cat([known, self._block(known[:, -self.context :])], dim=1)
         return known[:, self.context : self.context + horizon]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
-        """
-        context, future = clip[:, : self.context], clip[:, self.context :]
-        return F.mse_loss(self(context, future.shape[1]).float(), future)
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""

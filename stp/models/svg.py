@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from stp.core.options import number, require, whole
 from stp.models.draws import generator_of, white_noise
+from stp.models.model import ForecastModel
 from stp.models.padding import pad
 
 PRIORS = ("fixed", "learned")
@@ -156,7 +157,7 @@ def divergence(
     return (other_log_variance - log_variance + ratio + apart - 1).sum() / 2 / len(mean)
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     """Predicts the code of the next frame, and decodes it with what the last context frame shows.
 
     Latent vectors of frames that were seen come from the posterior unless `seen` says otherwise,
@@ -211,7 +212,7 @@ class Model(nn.Module):
         log_variance: bool = True,
         seed: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         require(prior in PRIORS, "options.prior", prior, " or ".join(PRIORS))
         ok = isinstance(widths, (list, tuple)) and 1 <= len(widths) <= len(DEPTHS)
         ok = ok and all(whole(n, 1) for n in widths)
@@ -231,7 +232,7 @@ class Model(nn.Module):
             require(isinstance(value, bool), f"options.{name}", value, "true or false")
         require(seen in SEEN, "options.seen", seen, " or ".join(SEEN))
         require(whole(seed, 0), "options.seed", seed, "a whole number from 0")
-        self.context, self.latent, self.kl_weight, self.seed = context, latent, kl_weight, seed
+        self.latent, self.kl_weight, self.seed = latent, kl_weight, seed
         self.last_skip, self.seen = last_skip, seen
         self.power = 0.5 if log_variance else 1.0
         self.multiple = 2 ** len(widths)

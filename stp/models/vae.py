@@ -89,17 +89,17 @@ class Model(OneStep):
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error, and what the divergence of the codes adds to it (`drawn`).
+        """Mean squared error, and what the divergence of the codes adds to it (`drawn_forecast`).
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
-        forecast, divergence = self.drawn(context, future.shape[1], future[0, 0].numel())
+        forecast, divergence = self.drawn_forecast(context, future.shape[1], future[0, 0].numel())
         return F.mse_loss(forecast.float(), future) + divergence
 
-    def drawn(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
+    def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
         """A forecast whose codes come from torch's generator, and what they add to any loss of it.
 
         Args:

@@ -88,10 +88,10 @@ def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Norm
             remedy=REMEDY,
         )
     for key in RECIPE_KEYS:
-        if trained[key] != recipe[key]:
+        if trained.get(key) != recipe.get(key):
             raise StpError(
-                f"{path} is another model: {key} is {trained[key]!r}",
-                expected=f"{key} {recipe[key]!r}",
+                f"{path} is another model: {key} is {trained.get(key)!r}",
+                expected=f"{key} {recipe.get(key)!r}",
                 remedy="name the folder of the model that this recipe means",
             )
     return weights, normalisation

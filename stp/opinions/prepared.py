@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
+from stp.core.parquet import read_table
 from stp.data.zarr_rows import MappedRows
 
 VIDEOS, OPINIONS, RATINGS = "videos.zarr", "opinions.parquet", "ratings.parquet"
 SPLITS = "splits.parquet"
-REMEDY = "prepare the data again"
 FAMILIES = {
     "published": "there is no TrainTestSplit.csv",
     "random": "there are no videos",
@@ -141,7 +141,7 @@ class Database:
             StpError: no such family is known.
         """
         path = self.folder / SPLITS
-        table = read(path, SPLIT_COLUMNS)
+        table = read_table(path, SPLIT_COLUMNS)
         if family not in FAMILIES:
             raise StpError(
                 f"{path}: no splits {family!r}",
@@ -163,22 +163,6 @@ def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows, schema), path, write_page_checksum=True)
 
 
-def read(path: Path, schema: pa.Schema) -> pa.Table:
-    """Read one of the tables.
-
-    Raises:
-        StpError: it is missing or damaged.
-    """
-    try:
-        return pq.read_table(path, partitioning=None, page_checksum_verification=True).cast(schema)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected=f"columns {', '.join(schema.names)}",
-            remedy=REMEDY,
-        ) from None
-
-
 def open_database(folder: Path, context: int) -> Database:
     """Open prepared opinions.
 
@@ -189,4 +173,4 @@ def open_database(folder: Path, context: int) -> Database:
     Raises:
         StpError: the table of opinions is missing or damaged.
     """
-    return Database(Path(folder), read(Path(folder) / OPINIONS, OPINION_COLUMNS), context)
+    return Database(Path(folder), read_table(Path(folder) / OPINIONS, OPINION_COLUMNS), context)

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.parquet import read_table, reading
 
 QUALITY = "quality.parquet"
 QUALITY_COLUMNS = pa.schema(
@@ -24,16 +23,11 @@ def read(folder: Path) -> tuple[pa.Table, str]:
     """Read the table, and the reason why it has no rows (empty if it has).
 
     Raises:
-        StpError: the file is missing or damaged.
+        ArtefactError: the file is missing or damaged.
     """
     path = Path(folder) / QUALITY
-    try:
-        table = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+    expected = f"columns {', '.join(QUALITY_COLUMNS.names)}"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[b"about"])
         return table.replace_schema_metadata().cast(QUALITY_COLUMNS), str(about["reason"])
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="columns video, split, predicted, observed",
-            remedy="predict this cell again",
-        ) from None

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
+from stp.core.parquet import read_table, reading
 
 SEEN = "seen.parquet"
 PARTS = {
@@ -76,25 +77,18 @@ def read(folder: Path, videos: Sequence[str], wanted: Sequence[str]) -> Seen:
             expected=f"some of {', '.join(PARTS)}",
             remedy="correct the parts of the measure in its configuration",
         )
-    try:
-        table = pq.read_table(
-            path, columns=["video", *wanted], partitioning=None, page_checksum_verification=True
-        )
+    expected = "what a network has seen of all videos"
+    with reading(path, expected):
+        table = read_table(path, ["video", *wanted], expected=expected)
         parts = {}
         for name in wanted:
             column = table[name].combine_chunks()
             parts[name] = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
         known = table["video"].to_pylist()
-    except (OSError, KeyError, ValueError, AttributeError, pa.ArrowException) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="what a network has seen of all videos",
-            remedy="delete its folder and run again: it is made anew",
-        ) from None
     if known != list(videos):
-        raise StpError(
-            f"{path}: of {len(known)} other videos",
+        raise ArtefactError(
+            path,
+            f"of {len(known)} other videos",
             expected=f"the {len(videos)} videos of the prepared data, in their order",
-            remedy="delete its folder and run again: it is made anew",
         )
     return Seen(parts, wanted)

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from stp.core.options import build, number, require, whole
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
-SEARCHES = ("optuna", "smac")
+from stp.core.options import build
 
 
 @dataclass(frozen=True)
@@ -20,16 +21,10 @@ class CalibrationOptions:
         threads: CPU threads.
     """
 
-    trials: int = 300
-    search: str = "optuna"
-    seed: int = 0
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        require(whole(self.trials, 1), "trials", self.trials, "a whole number from 1")
-        require(self.search in SEARCHES, "search", self.search, " or ".join(SEARCHES))
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
-        require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
+    trials: PositiveInt = 300
+    search: Literal["optuna", "smac"] = "optuna"
+    seed: NonNegativeInt = 0
+    threads: PositiveInt = 1
 
     @classmethod
     def from_recipe(cls, given: Mapping[str, object]) -> "CalibrationOptions":
@@ -53,17 +48,11 @@ class FittingOptions:
         threads: CPU threads.
     """
 
-    steps: int = 300
-    batch_size: int = 64
-    lr: float = 1e-3
-    validate_every: int = 20
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        for key in ("steps", "batch_size", "validate_every", "threads"):
-            value = getattr(self, key)
-            require(whole(value, 1), f"train.{key}", value, "a whole number from 1")
-        require(number(self.lr) and self.lr > 0, "train.lr", self.lr, "a number above 0")
+    steps: PositiveInt = 300
+    batch_size: PositiveInt = 64
+    lr: PositiveFloat = 1e-3
+    validate_every: PositiveInt = 20
+    threads: PositiveInt = 1
 
     @classmethod
     def from_recipe(cls, given: Mapping[str, object]) -> "FittingOptions":

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from stp.core.options import build, require, whole
+from pydantic import PositiveInt
 
-MEMBERS = ("first", "mean")
-"""Which of several forecasts of a clip is looked at: the first, or the mean of their frames."""
+from stp.core.options import build, require
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,8 @@ class FeatureOptions:
         split: split or subset of the data.
         lead_times: frames behind the context.
         interval: every which frame of the clips counts.
-        member: of several forecasts of a clip, one of ``MEMBERS``.
+        member: of several forecasts of a clip, which is looked at: the first, or the mean of their
+            frames.
         threads: of the network.
     """
 
@@ -33,21 +33,16 @@ class FeatureOptions:
     layer: str
     frames: str
     split: str
-    lead_times: int
+    lead_times: PositiveInt
     weights: dict[str, str] = field(default_factory=dict)
     seed: int | None = None
-    interval: int = 1
-    member: str = "first"
-    threads: int = 1
+    interval: PositiveInt = 1
+    member: Literal["first", "mean"] = "first"
+    threads: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        for key in ("lead_times", "interval", "threads"):
-            value = getattr(self, key)
-            require(whole(value, 1), f"features: {key}", value, "a whole number from 1")
         known = bool(self.weights) != (self.seed is not None)
         require(known, "features: weights", self.weights, "checksums, or a seed, not both")
-        ok = self.member in MEMBERS
-        require(ok, "features: member", self.member, " or ".join(MEMBERS))
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "FeatureOptions":

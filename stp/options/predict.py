@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stp.core.options import build, require, whole
-from stp.options.precisions import PRECISIONS
+from pydantic import PositiveInt
+
+from stp.core.options import build, require
+from stp.options.precisions import Precision
 
 
 @dataclass(frozen=True)
@@ -20,20 +22,15 @@ class PredictOptions:
             cell and the following ones.
     """
 
-    batch_size: int = 16
-    threads: int = 1
-    precision: str = "float32"
-    samples: int = 1
-    trainings: int = 1
+    batch_size: PositiveInt = 16
+    threads: PositiveInt = 1
+    precision: Precision = "float32"
+    samples: PositiveInt = 1
+    trainings: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        for key in ("batch_size", "threads", "samples", "trainings"):
-            value = getattr(self, key)
-            require(whole(value, 1), f"predict.{key}", value, "a whole number from 1")
         ok = self.samples == 1 or self.trainings == 1
         require(ok, "predict.trainings", self.trainings, "1, or no predict.samples beside it")
-        ok = self.precision in PRECISIONS
-        require(ok, "predict.precision", self.precision, " or ".join(PRECISIONS))
 
     @property
     def members(self) -> int:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stp.core.options import build, require, whole
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from stp.core.options import build
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,10 @@ class MotionOptions:
         threads: CPU threads.
     """
 
-    samples: int = 1
-    jitter: float = 0.3
-    seed: int = 0
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        for key in ("samples", "threads"):
-            require(whole(getattr(self, key), 1), f"predict.{key}", getattr(self, key), "from 1")
-        require(whole(self.seed, 0), "predict.seed", self.seed, "a whole number from 0")
-        require(self.jitter >= 0, "predict.jitter", self.jitter, "metres per second, from 0")
+    samples: PositiveInt = 1
+    jitter: NonNegativeFloat = 0.3
+    seed: NonNegativeInt = 0
+    threads: PositiveInt = 1
 
     @classmethod
     def from_recipe(cls, given: Mapping[str, object]) -> "MotionOptions":

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from stp.core.options import build, require, whole
+from pydantic import NonNegativeInt, PositiveInt
 
-LEARNT = ("linear", "ridge", "nested", "polynomial", "svr_linear", "svr_rbf", "network")
-FITTED = ("logistic", "logistic_on_test")
+from stp.core.options import build
+
+Learnt = Literal["linear", "ridge", "nested", "polynomial", "svr_linear", "svr_rbf", "network"]
+Fitted = Literal["logistic", "logistic_on_test"]
+FITTED = get_args(Fitted)
 COMPONENTS = 240
 """Principal components, unless a measure or the setting says otherwise."""
 
@@ -16,7 +20,7 @@ class QualityOptions:
     """How opinions are predicted.
 
     Attributes:
-        regression: on principal components, one of ``LEARNT`` (``nested``: linear, with a number of
+        regression: on principal components, one of `Learnt` (``nested``: linear, with a number of
             components that is chosen within the training videos); or, of a single value that learns
             nothing from opinions, a logistic function that is fitted to the training videos
             (``logistic``) or to the test videos themselves (``logistic_on_test``).
@@ -27,19 +31,11 @@ class QualityOptions:
         threads: CPU threads.
     """
 
-    regression: str = "linear"
+    regression: Learnt | Fitted = "linear"
     parts: tuple[str, ...] = ()
-    components: int = COMPONENTS
-    seed: int = 0
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        known = (*LEARNT, *FITTED)
-        ok = self.regression in known
-        require(ok, "predict.regression", self.regression, " or ".join(known))
-        require(whole(self.components, 1), "predict.components", self.components, "from 1")
-        require(whole(self.seed, 0), "predict.seed", self.seed, "a whole number from 0")
-        require(whole(self.threads, 1), "predict.threads", self.threads, "from 1")
+    components: PositiveInt = COMPONENTS
+    seed: NonNegativeInt = 0
+    threads: PositiveInt = 1
 
     @classmethod
     def from_recipe(cls, given: Mapping[str, object]) -> "QualityOptions":

@@ -1,11 +1,13 @@
 """What a score recipe may say."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys
 
 CELL_KEYS = (
     "suite",
@@ -27,8 +29,9 @@ CellValues = Mapping[str, str | int | None]
 NOTE = "note.json"
 """Beside scores of predictions of which something is to be said: ``note``, and perhaps ``members``,
 how many of them were counted."""
-STATISTICS = ("mean_of_members", "ensemble_mean", "best_of_members")
+Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
 """What metrics of one forecast may make of several; see `stp.score.members`."""
+STATISTICS = get_args(Statistic)
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,8 @@ class Bootstrap:
         seed: of the random stream; all conventions share the same resamples.
     """
 
-    resamples: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        ok = whole(self.resamples, 100)
-        require(ok, "bootstrap.resamples", self.resamples, "a whole number from 100")
-        require(whole(self.seed, 0), "bootstrap.seed", self.seed, "a whole number from 0")
+    resamples: Annotated[int, Field(ge=100)] = 1000
+    seed: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,9 @@ class ScoreOptions:
 
     Attributes:
         cell: the keys of the cell (``CELL_KEYS``), written into every row.
-        conventions: named ``<metric>.<choice>``, without repetition; none where all conventions of
-            a cell need a network, and belong to its other scores.
+        conventions: named ``<metric>.<choice>``, with their functions and options (see
+            `stp.options.conventions`); none where all conventions of a cell need a network, and
+            belong to its other scores.
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
@@ -72,12 +71,12 @@ class ScoreOptions:
     """
 
     cell: CellValues
-    conventions: Sequence[str]
+    conventions: Mapping[str, Mapping[str, Any]]
     split: str = "test"
-    interval: int = 1
+    interval: PositiveInt = 1
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
-    threads: int = 1
-    statistic: str | None = None
+    threads: PositiveInt = 1
+    statistic: Statistic | None = None
     higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     weights: dict[str, dict[str, str]] = field(default_factory=dict)
     features: dict[str, str] = field(default_factory=dict)
@@ -96,17 +95,13 @@ class ScoreOptions:
                     expected="an integer or null" if key == "seed" else "text",
                     remedy="let the plan write the recipe",
                 )
-        twice = sorted({name for name in self.conventions if self.conventions.count(name) > 1})
-        if twice:
+        lacking = next((n for n, of in self.conventions.items() if "function" not in of), None)
+        if lacking is not None:
             raise StpError(
-                f"score recipe: conventions are {list(self.conventions)}",
-                expected="none of them twice",
-                remedy="name each convention once",
+                f"score recipe: conventions.{lacking} has no function",
+                expected="a function with options for each name",
+                remedy="let the plan write the recipe",
             )
-        require(whole(self.interval, 1), "interval", self.interval, "a whole number from 1")
-        require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
-        ok = self.statistic is None or self.statistic in STATISTICS
-        require(ok, "statistic", self.statistic, f"null or one of {', '.join(STATISTICS)}")
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "ScoreOptions":
@@ -116,4 +111,5 @@ class ScoreOptions:
             StpError: an unknown key, a missing key or a value out of range.
         """
         bootstrap = build(Bootstrap, recipe.get("bootstrap", {}), "score recipe: bootstrap")
-        return build(cls, {**recipe, "bootstrap": bootstrap}, "score recipe")
+        options = {key: value for key, value in recipe.items() if key != "bootstrap"}
+        return replace(build(cls, options, "score recipe"), bootstrap=bootstrap)

@@ -1,8 +1,9 @@
 """What a recipe of features of single videos may say."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from stp.core.options import require, whole
+from pydantic import Field, PositiveInt
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,6 @@ class VideoOptions:
     """
 
     network: str
-    weights: dict[str, str]
-    context: int
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        for key in ("context", "threads"):
-            value = getattr(self, key)
-            require(whole(value, 1), f"features: {key}", value, "a whole number from 1")
-        require(bool(self.weights), "features: weights", self.weights, "checksums")
+    weights: Annotated[dict[str, str], Field(min_length=1)]
+    context: PositiveInt
+    threads: PositiveInt = 1

@@ -1,11 +1,14 @@
 """Numbers for people."""
 
+DIGITS = 4
+"""Significant digits of a value, unless its column sets others."""
 
-def digits(value: float) -> str:
-    """Write four significant digits; whole numbers from 10,000 on, powers only below 0.0001."""
-    if abs(value) >= 9999.5:
+
+def digits(value: float, count: int = DIGITS) -> str:
+    """Write some significant digits; all before the point, powers only below 0.0001."""
+    if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
-    return f"{value:#.4g}".removesuffix(".")
+    return f"{value:#.{count}g}".removesuffix(".")
 
 
 def number(value: float | None) -> str:

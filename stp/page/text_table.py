@@ -111,12 +111,23 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
     return found
 
 
-def _block(columns: Sequence[Column], width: int) -> Table:
+def _block(
+    columns: Sequence[Column],
+    width: int,
+    widths: Sequence[int] | None = None,
+    *,
+    headed: bool = True,
+) -> Table:
     # Of the gap, one blank is the line between columns that this box does not draw.
     table = Table(
-        box=_RULE, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
+        box=_RULE,
+        padding=(0, GAP - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        show_header=headed,
+        header_style="bold",
     )
-    for column, size in zip(columns, _widths(columns, width), strict=True):
+    for column, size in zip(columns, widths or _widths(columns, width), strict=True):
         table.add_column(
             Text(column.heading),
             justify="right" if column.right else "left",
@@ -137,8 +148,10 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
     """Make a table of an answer whose first column need not tell rows apart.
 
-    What does not fit is dealt to several tables, whose rows are numbered then; a few rows are
-    written as records, one line per column.
+    Where it does not fit, a few rows are written as records, one line per column. Of more rows,
+    what is the same in all of them is said once, and what is the same in several rows in a row
+    becomes a heading of theirs. What does not fit even so is dealt to several tables, whose rows
+    are numbered.
     """
     if _needed(columns) <= width:
         return styled(columns, width)
@@ -150,9 +163,73 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
             for i in range(rows)
         ]
         return styled([Column("column", False, names), *records], width)
-    numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
-    return styled([Column("#", True, numbers), *columns], width)
+    same = [column for column in columns if rows and not _changes(column)]
+    rest = [column for column in columns if column not in same]
+    if not rest:
+        same, rest = same[:-1], same[-1:]
+    headings, body = _headings(rest, width)
+    parts = [*_told("in all rows", same)] if same else []
+    if _needed(body) > width:
+        numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
+        return Group(*parts, styled([Column("#", True, numbers), *rest], width))
+    starts = sorted({0}.union(*map(_changes, headings)))
+    for start, end in zip(starts, [*starts[1:], rows], strict=True):
+        if headings:
+            of_section = [_part(column, start, start + 1) for column in headings]
+            parts += ["", *_told("", of_section)] if parts else [*_told("", of_section)]
+        section = [_part(column, start, end) for column in body]
+        parts.append(_block(section, width, _widths(body, width), headed=start == 0))
+    return Group(*parts)
+
+
+def _part(column: Column, start: int, end: int) -> Column:
+    return Column(column.heading, column.right, column.cells[start:end], column.joined)
+
+
+def _changes(column: Column) -> set[int]:
+    """The rows whose cell is another one than in the row above."""
+    texts = [cell.plain for cell in column.cells]
+    return {i for i in range(1, len(texts)) if texts[i] != texts[i - 1]}
+
+
+def _headings(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
+    """Take columns away that change least, until the others fit.
+
+    Returns:
+        those that become headings of several rows, and the others; both in their order.
+    """
+    rows = len(columns[0].cells)
+    heads: list[Column] = []
+    starts: set[int] = set()
+    for column in sorted(columns, key=lambda column: len(_changes(column))):
+        body = [other for other in columns if other not in heads]
+        if _needed(body) <= width:
+            break
+        union = starts | _changes(column)
+        if len(body) > 1 and (len(union) + 1) * LEAST <= rows:
+            heads.append(column)
+            starts = union
+    return (
+        [column for column in columns if column in heads],
+        [column for column in columns if column not in heads],
+    )
+
+
+def _told(where: str, columns: Sequence[Column]) -> list[RenderableType]:
+    """A line with the first cell of each column; columns without a value there come last."""
+    line = Text(f"{where}: " if where else "", style="dim")
+    dimmed = [column.heading for column in columns if column.cells[0].style == "dim"]
+    shown = [column for column in columns if column.cells[0].style != "dim"]
+    for i, column in enumerate(shown):
+        line.append(", " if i else "", style="dim")
+        line.append(f"{column.heading} ", style="dim")
+        line.append(column.cells[0].plain, style="not dim")
+    if where and dimmed:
+        line.append(f"{'; ' if shown else ''}empty: {', '.join(dimmed)}", style="dim")
+    return [line]
 
 
 FEW = 2
 """Rows that are written as records where they do not fit."""
+LEAST = 3
+"""Rows that have a heading in common, on average at least."""

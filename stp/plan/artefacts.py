@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from stp.core.fingerprint import Code, digest
 from stp.core.receipts import RECEIPT
-from stp.kinds.kind import Kind
 from stp.plan.cell_key import CellKey
 from stp.plan.dataset import Release
 from stp.plan.strict import Json
+from stp.tasks.task import Task
 
 FOLDERS = {
     "prepare": "data",
@@ -80,7 +80,7 @@ class Artefact:
     inputs: Mapping[str, "Artefact | Raw"] = field(hash=False)
     code: Code = field(hash=False)
     core: str = field(hash=False)
-    kind: Kind = field(hash=False)
+    kind: Task = field(hash=False)
     dataset: str
     dimension: str | None = None
     is_perceptual: bool = False

@@ -8,6 +8,7 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import Code, Sources
 from stp.core.project import place_of
 from stp.core.receipts import checksum
+from stp.plan import named_class
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
@@ -15,24 +16,6 @@ from stp.plan.model import Model
 
 COLLECT = ("stp.collect.scores", "stp.collect.database")
 """The root modules of what collects scores."""
-RENDER = {
-    "dimension": "stp.render.tables.paper_table",
-    "reliability": "stp.render.tables.reliability",
-    "findings": "stp.render.tables.findings",
-    "convention_effects": "stp.render.tables.convention_effects",
-    "view": "stp.render.tables.view_table",
-    "runtime": "stp.render.tables.runtime",
-    "human_preferences": "stp.studies.preferences_table",
-    "reproduction": "stp.render.tables.reproduction",
-    "noise_study": "stp.render.tables.noise_study",
-    "sample_size": "stp.render.tables.sample_size",
-    "metric_correlations": "stp.render.tables.metric_correlations",
-    "content_motion": "stp.render.tables.content_motion",
-    "trust_cards": "stp.render.tables.trust_cards",
-    "success_correlations": "stp.render.tables.success_correlations",
-    "agreement_with_people": "stp.studies.pair_table",
-}
-"""The root module of what makes each kind of table from them: an edit makes no other one again."""
 
 
 def entries_of(kind: str, *names: str) -> tuple[str, ...]:
@@ -58,6 +41,11 @@ class CodeOfPlan:
             entries_of("models", name)[0]: model.environment
             for name, model in config.models.items()
             if model.environment
+        }
+        self._classes = {
+            entries_of("models", name)[0]: model.class_
+            for name, model in config.models.items()
+            if model.class_
         }
 
     def of(self, *roots: str) -> Code:
@@ -92,8 +80,16 @@ class CodeOfPlan:
                     "conventions": self.config.metrics,
                 }
                 self._reads[entry] = self.checksums(known[kind][name].reads, f"{entry}: reads")
+                self._reads[entry] |= self._class(entry)
             found |= self._reads[entry]
         return found
+
+    def _class(self, entry: str) -> dict[str, str]:
+        """The package of a class that a model names, unless it is this one."""
+        named = self._classes.get(entry)
+        if named is None or named_class.is_ours(named):
+            return {}
+        return {named.partition(".")[0].partition(":")[0]: named_class.digest_of(named)}
 
     def environment(self, entries: Iterable[str]) -> dict[str, str]:
         """The variables of the environment that models declare, with their values.

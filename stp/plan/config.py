@@ -8,8 +8,9 @@ from stp.core.errors import StpError
 from stp.core.project import check_own_modules
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
-from stp.plan.metric import Metric
+from stp.plan.metric import Metric, with_definitions
 from stp.plan.model import Model
+from stp.plan.removed import refuse_files
 from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
@@ -151,7 +152,7 @@ def _check_kinds(
         known = [*model.variants, *model.grids]
         check_known(case.variant, known, f"variant of {name}", where)
     samples = datasets[tested_on].samples
-    if case.keep is not None and samples.rollout is None:
+    if case.keep is not None and samples.cores.rollout is None:
         raise StpError(
             f"{where}: keep {case.keep} of {name} on {tested_on}",
             expected=f"all forecasts of {model.kind} to be stored",
@@ -165,11 +166,11 @@ def _check_kinds(
         )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
-    protocols = dict(samples.protocols)
+    protocols = samples.protocols
     given = case.variant in model.variants and model.variants[case.variant].is_given
     for key, value, needed in (
         ("subset", case.subset, True),
-        ("train_subset", case.train_subset, model.fit in samples.train and not given),
+        ("train_subset", case.train_subset, model.fit in samples.fits and not given),
     ):
         if protocols and needed and value not in protocols:
             raise StpError(
@@ -194,6 +195,7 @@ def load(
     """
     where = where or (str(scale) if isinstance(scale, Path) else "the scale file")
     content = read_yaml(scale) if isinstance(scale, Path) else scale
+    refuse_files(folder)
     wanted = check(Scale, content, where)
     facts = _read_folder(Model, folder / "models", {}, "model", where)
     models = {name: model.with_grids() for name, model in facts.items()}
@@ -219,6 +221,12 @@ def load(
         wanted = wanted.model_copy(update={"suite": suite_for(wanted.dimensions, suites)})
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite = suites[wanted.suite]
+    for label, definitions in (
+        *((f"config/suites/{name}/{SUITE_FILE}", one.definitions) for name, one in suites.items()),
+        *((declared[name], one.definitions) for name, one in datasets.items()),
+        (where, wanted.definitions),
+    ):
+        metrics = with_definitions(metrics, definitions, label)
     for name, own in wanted.forecasts.items():
         if name in models:
             raise StpError(
@@ -228,13 +236,6 @@ def load(
             )
         releases = {of: datasets[of].release for of in suite.datasets if of in datasets}
         models[name] = own.model(name, releases)
-    for name, dataset in datasets.items():
-        if dataset.metrics and name in suite.datasets:
-            raise StpError(
-                f"{declared[name]}: metrics",
-                expected=f"none: {suite.folder / SUITE_FILE} says what is scored on {name}",
-                remedy="take them out, or give your own data another name",
-            )
     for dimension, cells in wanted.dimensions.items():
         other = next((name for name, one in suites.items() if dimension in one.dimensions), None)
         if other not in (None, wanted.suite):

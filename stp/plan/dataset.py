@@ -3,12 +3,15 @@
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.kinds import kind as kinds
-from stp.kinds.kind import Kind
+from stp.plan.column import Columns, ConventionName
+from stp.plan.metric import Convention
+from stp.plan.removed import current_generator
 from stp.plan.strict import Json, Module, Strict
+from stp.tasks import task as tasks
+from stp.tasks.task import Task
 
 
 class RawFile(Strict):
@@ -97,7 +100,7 @@ class Release(Strict):
     source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
     archives: tuple[Archive, ...] = ()
-    generator: Module | None = None
+    generator: Annotated[Module, AfterValidator(current_generator)] | None = None
     options: Json = {}
     prepare: Json = {}
     reads: tuple[str, ...] = ()
@@ -213,8 +216,10 @@ class Dataset(Strict):
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
-        metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
-            the suite has none for it: your own data.
+        metrics: columns of its table, besides those that its suite has for it: conventions such as
+            mse.pixel_sum, or records with a heading, a variable, ...
+        definitions: conventions of its own, such as those with thresholds in its units, by their
+            names, <metric>.<choice>; see the files of config/conventions.
         reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
             stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
@@ -238,7 +243,8 @@ class Dataset(Strict):
     context: int = Field(ge=0)
     horizon: int = Field(ge=1)
     units: str = "1"
-    metrics: tuple[str, ...] = ()
+    metrics: Columns = ()
+    definitions: dict[ConventionName, Convention] = {}
     protocol_source: str = "your own data"
     homepage: str = ""
     citation: str = ""
@@ -258,9 +264,9 @@ class Dataset(Strict):
     @model_validator(mode="before")
     @classmethod
     def _protocols_are_subsets(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind", "frames") in kinds.names():
-            protocols = kinds.find(given.get("kind", "frames")).protocols
-            subsets = {name: {"title": title} for name, title in protocols}
+        if isinstance(given, dict) and given.get("kind", "frames") in tasks.names():
+            protocols = tasks.find(given.get("kind", "frames")).protocols
+            subsets = {name: {"title": title} for name, title in protocols.items()}
             return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | given
         return given
 
@@ -280,14 +286,14 @@ class Dataset(Strict):
 
     @model_validator(mode="after")
     def _is_of_a_kind(self) -> Self:
-        if self.kind not in kinds.names():
-            known = " or ".join(kinds.names())
+        if self.kind not in tasks.names():
+            known = " or ".join(tasks.names())
             raise PydanticCustomError("kind", "a kind of sample: {known}", {"known": known})
-        if kinds.find(self.kind).has_shape and "shape" not in self.model_fields_set:
+        if tasks.find(self.kind).has_shape and "shape" not in self.model_fields_set:
             raise PydanticCustomError("missing", "a dataset of frames needs a shape")
         return self
 
     @property
-    def samples(self) -> Kind:
+    def samples(self) -> Task:
         """What its kind of sample needs of each stage."""
-        return kinds.find(self.kind)
+        return tasks.find(self.kind)

@@ -49,7 +49,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
                             remedy="take one of the two out of the scale file",
                         )
                     seen.add(cell)
-                    reads = fit == READ and recipes.samples(case.tested_on).read is not None
+                    reads = fit == READ and recipes.samples(case.tested_on).cores.read is not None
                     keep = (case.keep or 0) if reads else case.keep
                     yield cell, None if fit == EXTERNAL else keep
     without = {m for wanted in scale.dimensions.values() for m in wanted.models}

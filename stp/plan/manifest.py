@@ -9,13 +9,15 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from stp.core.errors import StpError
+from stp.core.fingerprint import digest
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
+from stp.plan.column import Column, Part, by_name
 from stp.plan.equal_seeds import counted_once
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
 from stp.plan.raw_bytes import judged
 from stp.plan.score_notes import noted
-from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
+from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 
 WHOSE = (
     *("source", "release", "bytes_known_by", "lacking", "accepted", "protocol"),
@@ -66,6 +68,17 @@ def load_manifest(path: Path) -> Manifest:
             )
     cells = tuple(noted(cell) for cell in judged(manifest))
     return replace(manifest, cells=counted_once(cells))
+
+
+def manifest_digest(path: Path) -> str:
+    """A digest of a manifest, wherever the published values lie: it has their checksum.
+
+    Raises:
+        OSError, ValueError: there is no such file, or it is not JSON.
+    """
+    content = json.loads(path.read_bytes())
+    content.pop("published", None)
+    return digest(content)
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -131,38 +144,11 @@ def describe(key: CellKey) -> str:
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
-def variable_of(column: str) -> str | None:
-    """Return the variable that a column is restricted to: ``t2m`` of ``t2m WRMSE``, else None."""
-    variable, space, _ = column.partition(" ")
-    return variable if space else None
-
-
-def part_of(column: str, shown: str) -> Part:
-    """Return the part of a convention's values that a column is restricted to.
-
-    Args:
-        column: heading; ``t2m WRMSE`` names a variable.
-        shown: what the manifest says it shows; ``csi.mean@16`` names a threshold,
-            ``wrmse.pooled@lead=44`` a lead time.
-    """
-    part = read_shown(shown).part
-    # An event's heading names no variable: thresholds have none.
-    return part if part.threshold is not None else part._replace(variable=variable_of(column))
-
-
-def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str, Part]]:
-    """Return paper column -> convention and part, for a cell; see `columns_of`."""
-    return {
-        column: (read_shown(shown).convention, part_of(column, shown))
-        for column, shown in shown_of(manifest, table, cell).items()
-    }
-
-
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
     """Convention and part of all that a store says of a cell: columns of tables, and the others."""
     found: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
-        found += parts_of(manifest, table, cell).values()
+        found += [column.place for column in columns_of(manifest, table, cell).values()]
         found += [
             (convention, Part()) for convention in columns.unscored.get(cell.key.tested_on, ())
         ]
@@ -175,16 +161,6 @@ def over_leads(manifest: Manifest) -> Manifest:
     if not curves:
         return manifest
     return replace(manifest, tables={manifest.dimension: TableColumns(curves)})
-
-
-def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
-    """Return paper column -> convention for a cell; empty if its dataset is not in the table.
-
-    Raises:
-        StpError: there is no such table.
-    """
-    shown = shown_of(manifest, table, cell)
-    return {column: read_shown(name).convention for column, name in shown.items()}
 
 
 def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
@@ -203,8 +179,8 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
     }
 
 
-def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
-    """Return paper column -> what it shows, as the manifest says it: ``csi.mean@16``.
+def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
+    """The columns of a cell by their names; none if its dataset is not in the table.
 
     Raises:
         StpError: there is no such table.
@@ -216,12 +192,15 @@ def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
             remedy="add the table to the configuration, or name another one",
         )
     known, tested = manifest.tables[table], cell.key.tested_on
-    shown = known.columns.get(tested, {})
+    columns = by_name(known.columns.get(tested, ()))
     if cell.samples > 1:  # without their number, what cannot be compared would be
-        of_several = known.sampled.get(tested, {})
         names = names_of_members(cell.samples, cell.statistic)
-        named = {column.format(**names): what for column, what in of_several.items()}
+        named = by_name(
+            column.model_copy(update={"heading": column.heading.format(**names)})
+            for column in known.sampled.get(tested, ())
+        )
         # What a column with a name of its own shows has no second, plain one.
-        plain = {column: what for column, what in shown.items() if what not in named.values()}
-        shown = plain | named
-    return shown
+        places = {column.place for column in named.values()}
+        plain = {name: column for name, column in columns.items() if column.place not in places}
+        columns = plain | named
+    return columns

@@ -10,6 +10,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.plan.cell_key import CellKey
+from stp.plan.column import Columns, ReproducedColumn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class StoredCell:
 
     Attributes:
         key: identifies the cell.
-        kind: kind of sample of the test dataset, see `stp.kinds`.
+        kind: kind of sample of the test dataset, see `stp.tasks`.
         source: origin of the test bytes: official, sample, synthetic or own.
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
@@ -195,17 +196,16 @@ class TableColumns:
     """The columns of a table.
 
     Attributes:
-        columns: dataset -> heading -> what it shows: ``<convention>`` or
-            ``<convention>@<threshold>``.
+        columns: by dataset.
         sampled: as `columns`, of models that draw several forecasts; {K} in a heading stands for
             their number.
-        curves: dataset -> heading of a panel over lead time -> convention.
+        curves: panels over lead time, by dataset.
         unscored: dataset -> conventions that would be scored besides, but are unavailable.
     """
 
-    columns: dict[str, dict[str, str]]
-    sampled: dict[str, dict[str, str]] = field(default_factory=dict)
-    curves: dict[str, dict[str, str]] = field(default_factory=dict)
+    columns: dict[str, Columns]
+    sampled: dict[str, Columns] = field(default_factory=dict)
+    curves: dict[str, Columns] = field(default_factory=dict)
     unscored: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -264,7 +264,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class KindFacts:
-    """Facts about a kind of sample for tables and the results store; see `stp.kinds.kind.Kind`."""
+    """Facts about a kind of sample for tables and the results store; see `stp.tasks.task.Task`."""
 
     names_training: bool
     counts_people: bool
@@ -274,21 +274,11 @@ class KindFacts:
 
 
 @dataclass(frozen=True)
-class ReproducedColumnFacts:
-    """A column of a reproduction table; see `stp.plan.suite.ReproducedColumn`."""
-
-    convention: str
-    factor: float
-    unit: str
-    doubt: str
-
-
-@dataclass(frozen=True)
 class ReproductionFacts:
     """A table of what the paper reproduced on one dataset; see `stp.plan.suite.Reproduction`."""
 
     table: str
-    columns: dict[str, ReproducedColumnFacts]
+    columns: tuple[ReproducedColumn, ...]
 
 
 @dataclass(frozen=True)

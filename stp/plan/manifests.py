@@ -8,8 +8,6 @@ import hashlib
 import json
 from dataclasses import fields, replace
 
-from stp.kinds import kind as kinds
-from stp.kinds.kind import Kind
 from stp.options.quality import FITTED, QualityOptions
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Artefact, CellArtefacts
@@ -29,7 +27,6 @@ from stp.plan.manifest_types import (
     ModelFacts,
     Names,
     RawFacts,
-    ReproducedColumnFacts,
     ReproductionFacts,
     SuiteFacts,
     TableColumns,
@@ -38,7 +35,9 @@ from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
 from stp.plan.strict import Json, config_file
-from stp.plan.suite import Reproduction, Suite, read_suite, suite_file
+from stp.plan.suite import Suite, read_suite, suite_file
+from stp.tasks import task as tasks
+from stp.tasks.task import Task
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -93,7 +92,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         ),
         controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
-            name: _reproduction_facts(table)
+            name: ReproductionFacts(table.table, table.columns)
             for name, table in plan.config.suite.reproduction.items()
             if "reproduction" in plan.config.suite.dimensions[dimension].tables
         },
@@ -145,22 +144,14 @@ def suite_facts(name: str, suite: Suite) -> SuiteFacts:
     )
 
 
-def _reproduction_facts(table: Reproduction) -> ReproductionFacts:
-    columns = {
-        metric: ReproducedColumnFacts(of.convention, of.factor, of.unit, of.doubt)
-        for metric, of in table.columns.items()
-    }
-    return ReproductionFacts(table.table, columns)
-
-
 def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
     """Seconds between two positions, for datasets that have such steps."""
     steps = {}
     for name in datasets:
-        if plan.recipes.samples(name).has_steps:
-            options = plan.recipes.prepare(name)["options"]
-            step = options.get("dt") or options.get("step", 1) / options["fps"]
-            steps[name] = round(step * options.get("decimate", 1), 6)
+        options = plan.recipes.prepare(name)["options"]
+        step = plan.recipes.samples(name).seconds_per_step(options)
+        if step is not None:
+            steps[name] = step
     return steps
 
 
@@ -210,7 +201,7 @@ class Paper:
 
         found = [prepared(cell.tested_on)]
         variant = of.variant(cell.model, cell.variant)
-        fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).train
+        fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).fits
         if fitted and not (variant and variant.is_given):
             found.append(prepared(cell.trained_on))
             train = of.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
@@ -240,15 +231,15 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
     choice = convention.partition(".")[2]
     reason = plan.recipes.why_unavailable(convention)
     return ConventionFacts(
-        title=metric.title,
-        unit=metric.unit,
+        title=metric.title_of(choice),
+        unit=metric.unit_of(choice),
         higher_is_better=metric.is_higher_better(choice),
-        best_at=metric.best_at.get(choice),
-        success=metric.success,
-        compares_sets=metric.compares_sets_of(choice),
+        best_at=metric.conventions[choice].best_at,
+        success=metric.success_of(choice),
+        compares_sets=metric.compares_sets(choice),
         available=not reason,
         reason=reason,
-        description=metric.conventions[choice],
+        description=metric.conventions[choice].about,
     )
 
 
@@ -389,7 +380,7 @@ def _model_facts(model: Model) -> ModelFacts:
     """Facts about a model for the manifest."""
     is_archived = bool(model.archives)
     facts = ModelFacts(model.reference, model.fit, model.training or None, is_archived)
-    if not kinds.find(model.kind).has_opinions:
+    if not tasks.find(model.kind).has_opinions:
         return facts
     options = QualityOptions.from_recipe(model.predict)
     return replace(
@@ -401,7 +392,7 @@ def _model_facts(model: Model) -> ModelFacts:
     )
 
 
-def kind_facts(kind: Kind) -> KindFacts:
+def kind_facts(kind: Task) -> KindFacts:
     """Facts about a kind of sample for the manifest."""
     return KindFacts(**{one.name: getattr(kind, one.name) for one in fields(KindFacts)})
 

@@ -1,8 +1,18 @@
-"""What is known about a metric and its conventions: config/conventions/<name>.yaml."""
+"""Metrics and their conventions: config/conventions/<name>.yaml."""
 
-from typing import Literal
+import ast
+import importlib.util
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-from stp.plan.strict import Name, Strict
+from pydantic import ConfigDict
+
+from stp.core.errors import StpError, nearest
+from stp.core.fingerprint import SOURCE_FOLDER, not_python, remembered
+from stp.options.conventions import COMPOSITIONS, function_of, module_of
+from stp.plan.strict import Json, Name, Strict, check, check_known, entries, read_yaml
 
 
 class Seen(Strict):
@@ -33,55 +43,324 @@ class Seen(Strict):
         return f"stp.features.networks.{self.module or self.network}"
 
 
+class Convention(Strict):
+    """A convention of a metric: a function with options.
+
+    All further keys are options: arguments of the function, and those that any fitting convention
+    takes (region, windows, members, batch; docs/own_metrics.md).
+
+    Attributes:
+        about: what it computes, and whose it is.
+        function: of stp.metrics: a module that has a function of its name, or module.function.
+        title: what tables call it; that of the metric unless set.
+        unit: of its values; that of the metric unless set.
+        higher_is_better: the direction, where it is not that of the metric.
+        best_at: the value at which it is best, such as 1 for a ratio; the closer the better.
+        success: as of the metric, where it is not the same.
+        compares_sets: whether values depend on the number of clips, as distances between sets of
+            clips do, so that only those of equal numbers are ranked together. So it is where layer
+            is set, unless this says otherwise.
+        network: that looks at clips or frames, in config/weights.yaml.
+        layer: of the network, whose features of all clips are compared; a job of its own makes
+            them.
+        frames: of the clips, where layer is set: a choice of stp.features.frames.
+        module: of stp.features.networks, where layer is set; named like the network unless set.
+        seed: of random weights, where layer is set.
+        weights: the file that it needs, by its name in config/weights.yaml, where that is not its
+            network.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    about: str
+    function: str
+    title: str = ""
+    unit: str = ""
+    higher_is_better: bool | None = None
+    best_at: float | None = None
+    success: Literal["strict", "graded"] | None = None
+    compares_sets: bool | None = None
+    network: str | None = None
+    layer: str | None = None
+    frames: str = "predicted_only"
+    module: str = ""
+    seed: int | None = None
+    weights: str | None = None
+
+    @property
+    def seen(self) -> Seen | None:
+        """What a distance between sets of clips is made from; None of all other conventions."""
+        if self.layer is None or self.network is None:
+            return None
+        return Seen(
+            network=self.network,
+            layer=self.layer,
+            frames=self.frames,
+            module=self.module,
+            seed=self.seed,
+        )
+
+    @property
+    def definition(self) -> Json:
+        """Function and options, as recipes have them; see `stp.options.conventions`."""
+        looks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
+        given = {key: value for key, value in looks.items() if value is not None}
+        return {"function": self.function, **given, **(self.model_extra or {})}
+
+
 class Metric(Strict):
-    """What is known about a metric and its conventions (config/conventions/<name>.yaml).
+    """What the conventions of a metric have in common (config/conventions/<name>.yaml).
 
     Attributes:
         title: what tables call it.
         unit: of its values; "1" where they have none.
-        opposite: conventions whose direction is the other one.
         reason: why stp.metrics does not have it.
-        higher_is_better: the direction of its conventions, except those in `opposite`; null if
-            neither higher nor lower is better.
-        best_at: the value at which a convention is best, such as 1 for a ratio; the closer the
-            better.
+        higher_is_better: the direction; null if neither higher nor lower is better.
         success: whether values say that what is predicted happens, or can happen: `strict` if each
             sample is right or not, `graded` if shares of it are; null if they do not say so.
-        compares_sets: whether values depend on the number of clips, as distances between sets of
-            clips do, so that only those of equal numbers are ranked together. Conventions in
-            `features` always are.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
-        weights: the network of config/weights.yaml that a convention needs; where its
-            weights are not at hand, the convention has no value.
-        features: of distances between sets of clips, what each convention is made from.
-        reads: files and folders that its module, or that of a network in `features`, reads or
-            imports, besides what its imports name: paths in the checkout. Their content is part of
-            the fingerprints.
-        conventions: what each one computes, and whose it is.
+        reads: files and folders that its modules, or those of its networks, read or import, besides
+            what their imports name: paths in the checkout. Their content is part of the
+            fingerprints.
+        conventions: by their names.
     """
 
     title: str
     unit: str
     higher_is_better: bool | None
-    opposite: tuple[str, ...] = ()
-    best_at: dict[str, float] = {}
     success: Literal["strict", "graded"] | None = None
-    compares_sets: bool = False
     available: bool = True
     perceptual: bool = False
-    weights: dict[str, str] = {}
-    features: dict[str, Seen] = {}
     reason: str = ""
     reads: tuple[str, ...] = ()
-    conventions: dict[Name, str]
+    conventions: dict[Name, Convention]
+
+    def title_of(self, choice: str) -> str:
+        """What tables call one convention."""
+        return self.conventions[choice].title or self.title
+
+    def unit_of(self, choice: str) -> str:
+        """The unit of one convention."""
+        return self.conventions[choice].unit or self.unit
+
+    def success_of(self, choice: str) -> str | None:
+        """What one convention says of success."""
+        return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
         """The direction of one convention; None if it is best at a value, or has none."""
-        if self.higher_is_better is None or choice in self.best_at:
+        convention = self.conventions[choice]
+        if convention.best_at is not None:
             return None
-        return self.higher_is_better != (choice in self.opposite)
+        if "higher_is_better" in convention.model_fields_set:
+            return convention.higher_is_better
+        return self.higher_is_better
 
-    def compares_sets_of(self, choice: str) -> bool:
+    def compares_sets(self, choice: str) -> bool:
         """Does the value of one convention depend on the number of clips?"""
-        return self.compares_sets or choice in self.features
+        convention = self.conventions[choice]
+        if convention.compares_sets is not None:
+            return convention.compares_sets
+        return convention.seen is not None
+
+
+def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
+    """A convention by its name.
+
+    Args:
+        name: ``<metric>.<choice>``.
+        metrics: all, by name.
+        where: it is named, for errors.
+
+    Raises:
+        StpError: there is none; names the nearest.
+    """
+    metric, _, choice = name.partition(".")
+    check_known(metric, metrics, "metric", where)
+    check_known(choice, metrics[metric].conventions, f"convention of {metric}", where)
+    return metrics[metric].conventions[choice]
+
+
+def with_definitions(
+    metrics: Mapping[str, Metric], definitions: Mapping[str, Convention], where: str
+) -> dict[str, Metric]:
+    """Metrics with further conventions.
+
+    Args:
+        metrics: by name.
+        definitions: by the name of the convention; of a metric that is not there, what it has in
+            common with others is said by its first convention.
+        where: they stand.
+
+    Raises:
+        StpError: there is a convention of this name, or a new metric has no title, unit or
+            direction.
+    """
+    found = dict(metrics)
+    for name, convention in definitions.items():
+        metric, _, choice = name.partition(".")
+        if metric not in found:
+            lacking = [key for key in ("title", "unit") if not getattr(convention, key)]
+            if "higher_is_better" not in convention.model_fields_set:
+                lacking += ["higher_is_better"]
+            if lacking:
+                raise StpError(
+                    f"{where}: definitions.{name}: {', '.join(lacking)} missing",
+                    expected=f"what tables say of it, as there is no metric {metric}",
+                    remedy=f"add it, or correct the metric: {nearest(metric, metrics)}",
+                )
+            found[metric] = Metric(
+                title=convention.title,
+                unit=convention.unit,
+                higher_is_better=convention.higher_is_better,
+                conventions={},
+            )
+        if choice in found[metric].conventions:
+            raise StpError(
+                f"{where}: definitions.{name}: there is a convention of this name",
+                expected="a name of its own: a published name keeps its meaning",
+                remedy="choose another name",
+            )
+        conventions = {**found[metric].conventions, choice: convention}
+        found[metric] = found[metric].model_copy(update={"conventions": conventions})
+    return found
+
+
+def declared(name: str, where: str) -> tuple[Metric, Convention]:
+    """A convention of the project's configuration, and its metric.
+
+    Raises:
+        StpError: there is none, or its file is wrong.
+    """
+    metric, _, _ = name.partition(".")
+    known = entries("conventions")
+    check_known(metric, known, "metric", where)
+    found = check(Metric, read_yaml(known[metric]), str(known[metric]))
+    return found, find(name, {metric: found}, where)
+
+
+def check_definition(definition: Json, where: str) -> None:
+    """Refuse a function that is not there, and options that it does not have, without imports.
+
+    Args:
+        definition: of a convention.
+        where: it stands.
+
+    Raises:
+        StpError: what is wrong.
+    """
+    name, function = function_of(definition)
+    module = module_of(definition) if name.isidentifier() else name
+    spec = importlib.util.find_spec(module) if name.isidentifier() else None
+    if spec is None or spec.origin is None:
+        raise StpError(
+            f"{where}: there is no module {module}",
+            expected="function: a module of stp.metrics, or module.function",
+            remedy="correct `function`, or write the module",
+        )
+    known = _functions(Path(spec.origin))
+    if function not in known:
+        raise StpError(
+            f"{where}: {module} has no function {function}",
+            expected=", ".join(known),
+            remedy=nearest(function, known),
+        )
+    options = known[function]
+    if options is None:
+        return
+    for key, value in definition.items():
+        if key == "function" or key in COMPOSITIONS:
+            continue
+        if key not in options:
+            raise StpError(
+                f"{where}: {definition['function']} has no option {key}",
+                expected=", ".join([*options, *COMPOSITIONS]),
+                remedy=nearest(key, [*options, *COMPOSITIONS]),
+            )
+        choices = options[key].choices
+        if choices and value not in choices:
+            raise StpError(
+                f"{where}: {key} is {value!r}",
+                expected=" or ".join(map(str, choices)),
+                remedy=nearest(str(value), map(str, choices)),
+            )
+    lacking = [key for key, one in options.items() if one.is_needed and key not in definition]
+    if lacking:
+        raise StpError(
+            f"{where}: {definition['function']} needs {', '.join(lacking)}",
+            expected="all its options without a default",
+            remedy=f"add `{lacking[0]}: ...`",
+        )
+
+
+class Option(NamedTuple):
+    """An option of a function, as its source has it.
+
+    Attributes:
+        is_needed: it has no default.
+        choices: what it may be, where that is a `Literal`.
+    """
+
+    is_needed: bool
+    choices: tuple[Any, ...] = ()
+
+
+Functions = dict[str, dict[str, Option] | None]
+"""By name, their options; None: only Python can tell, as of what is imported."""
+
+
+@cache
+def _functions(source: Path) -> Functions:
+    """The functions of a module, remembered from one process to the next."""
+    memory = remembered(SOURCE_FOLDER, "functions", Path(__file__))
+    try:
+        read = memory.of(source.name, source.read_bytes(), lambda text: {"found": _parsed(text)})
+    except (SyntaxError, ValueError) as error:
+        raise not_python(source, error) from None
+    memory.save()
+    return {
+        name: None
+        if options is None
+        else {key: Option(needed, tuple(choices)) for key, (needed, choices) in options.items()}
+        for name, options in read["found"].items()
+    }
+
+
+def _parsed(text: bytes) -> Functions:
+    tree = ast.parse(text)
+    aliases = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    found: Functions = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {one.asname or one.name: None for one in node.names}
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        if node.args.kwarg is not None:
+            found[node.name] = None
+            continue
+        needed = [True] * (len(node.args.args) - len(node.args.defaults))
+        needed += [False] * len(node.args.defaults)
+        needed += [default is None for default in node.args.kw_defaults]
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        found[node.name] = {
+            argument.arg: Option(is_needed, _choices(argument.annotation, aliases))
+            for argument, is_needed in zip(arguments, needed, strict=True)
+        }
+    return found
+
+
+def _choices(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> tuple[Any, ...]:
+    """What a `Literal` lists; nothing of other annotations."""
+    if isinstance(annotation, ast.Name):
+        annotation = aliases.get(annotation.id)
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.value, ast.Name):
+        return ()
+    if annotation.value.id != "Literal":
+        return ()
+    values = ast.literal_eval(annotation.slice)
+    return values if isinstance(values, tuple) else (values,)

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from stp.core.errors import StpError
-from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
 from stp.plan.setting import current_name
 from stp.plan.strict import Json, Module, Name, Strict
+from stp.tasks import task as tasks
 
 
 class Size(Strict):
@@ -325,6 +325,8 @@ class VariantGrid(Strict):
         return found
 
 
+NamedClass = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*$")]
+"""``package.module:Class``."""
 Role = Literal["baseline", "full_reference", "no_reference"]
 """Of a measure of opinions."""
 
@@ -360,6 +362,8 @@ class Model(ModelSettings):
         archives: that they are read from: dataset -> name of a release of the dataset -> archive.
             None where they are made of the prepared data.
         kind: of what it predicts: frames, or tracks of people.
+        class: of a model of frames whose class is no ``Model`` of the module of stp/models that has
+            its name: ``package.module:Class``, any torch.nn.Module (docs/own_models.md).
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
         submissions: of an external model: its predictions.
@@ -370,6 +374,7 @@ class Model(ModelSettings):
     published_name: str | None = None
     fit: Literal["none", "closed_form", "sgd", "calibrate", "read", "external"]
     kind: str = "frames"
+    class_: NamedClass | None = Field(default=None, alias="class")
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[Name, Variant] = {}
@@ -407,11 +412,14 @@ class Model(ModelSettings):
 
     @model_validator(mode="after")
     def _source_is_for_what_is_read(self) -> Self:
-        shared = kinds.find(self.kind).read is None and self.fit == "none"
+        task = tasks.find(self.kind)
+        shared = task.cores.read is None and self.fit == "none"
         if (self.fit == "read") != (self.source is not None) and not shared:
             raise ValueError("source: where forecasts are read (fit: read), and only there")
-        if self.network is not None and kinds.find(self.kind).video_features is None:
+        if self.network is not None and task.cores.video_features is None:
             raise ValueError(f"network: of no use to a model of {self.kind}")
-        if self.role is not None and not kinds.find(self.kind).has_opinions:
+        if self.class_ is not None and not task.takes_class(self.fit):
+            raise ValueError("class: of models of frames with fit: none or sgd, and no others")
+        if self.role is not None and not task.has_opinions:
             raise ValueError(f"role: of no use to a model of {self.kind}")
         return self

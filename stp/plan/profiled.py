@@ -5,14 +5,15 @@ from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
-from stp.kinds import kind as kinds
+from stp.plan import named_class
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.plan.strict import Json, check_known
+from stp.tasks import task as tasks
 
-NETWORK_KEYS = ("model", "options", "shape", "context", "horizon")
-CODE = ("stp.profiling.measure", "stp.profiling.table19", "stp.models.{model}")
-"""Root modules of all that can change a measurement, besides the machine."""
+NETWORK_KEYS = ("model", "class", "options", "shape", "context", "horizon")
+CODE = ("stp.profiling.measure", "stp.profiling.table19")
+"""Root modules of all that can change a measurement, besides the model and the machine."""
 BUSY = "other work ran on this machine at the same time, so durations are too long"
 
 
@@ -21,7 +22,7 @@ def networks(config: Config) -> dict[str, str]:
     return {
         name: model.title
         for name, model in config.models.items()
-        if model.fit == "sgd" and kinds.find(model.kind).is_profiled
+        if tasks.find(model.kind).is_profiled(model.fit)
     }
 
 
@@ -42,14 +43,19 @@ def network(config: Config, model: str, dataset: str) -> Json:
             remedy="name a model that is trained by gradient descent",
         )
     recipe = Recipes(config).train(model, dataset, 0)
-    found = {key: recipe[key] for key in NETWORK_KEYS}
+    found = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
     return {**found, "precision": recipe["train"].get("precision", "float32")}
 
 
 def made_from(config: Config, model: str, dataset: str) -> str:
     """What a measurement is made from, as text: it changes exactly when one is out of date."""
+    recipe = network(config, model, dataset)
+    named = recipe.get("class")
+    module = f"stp.models.{model}" if named is None else named_class.module_of(named)
     described: dict[str, Any] = {
-        "network": network(config, model, dataset),
-        "code": Sources().code_of([root.format(model=model) for root in CODE]).fingerprint,
+        "network": recipe,
+        "code": Sources().code_of([*CODE, module]).fingerprint,
     }
+    if named is not None and not named_class.is_ours(named):
+        described["package"] = named_class.digest_of(named)
     return json.dumps(described, indent=1, sort_keys=True) + "\n"

@@ -47,9 +47,9 @@ def _judged(cell: Cell, known: list[tuple[str | None, str]]) -> Cell:
     )
 
 
-def bytes_text(source: str, known_by: str | None) -> str:
-    """Whose bytes, and how surely: ``official bytes, known by counts``."""
-    text = f"{'unverified ' if known_by == STATED else ''}{source} bytes"
+def bytes_text(source: str, known_by: str | None, noun: str = "bytes") -> str:
+    """Whose data, and how surely: ``official bytes, known by counts``."""
+    text = f"{'unverified ' if known_by == STATED else ''}{source} {noun}"
     return text + (", known by counts" if known_by == COUNTS else "")
 
 

@@ -9,16 +9,17 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
-from stp.kinds.kind import Kind, Options
 from stp.options.train import TrainOptions
+from stp.plan import named_class
 from stp.plan.config import Config
-from stp.plan.dataset import Dataset
 from stp.plan.grid import Case
 from stp.plan.metric import Seen
 from stp.plan.model import Leads, Submission, Variant, Weights
 from stp.plan.scored import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, in_order, merge
+from stp.tasks import task as tasks
+from stp.tasks.task import Options, Task
 
 
 class Recipes(ScoredConventions):
@@ -37,6 +38,7 @@ class Recipes(ScoredConventions):
         self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str, str], Json] = {}
+        self._classes: dict[str, str | None] = {}
         self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
@@ -95,7 +97,7 @@ class Recipes(ScoredConventions):
                 "reader": dataset.reader or name,
                 "release": chosen,
                 "source": release.source,
-                **_shape(dataset),
+                **dataset.samples.shape_recipe(dataset.shape),
                 "context": dataset.context,
                 "horizon": dataset.horizon,
                 "units": dataset.units,
@@ -103,9 +105,19 @@ class Recipes(ScoredConventions):
             }
         return self._prepare[name, chosen]
 
-    def samples(self, dataset: str) -> Kind:
+    def samples(self, dataset: str) -> Task:
         """The kind of a dataset's samples."""
         return self.config.datasets[dataset].samples
+
+    def class_of(self, model: str) -> str | None:
+        """The class of a model, ``package.module:Class``, if it is none of the room of models."""
+        if model not in self._classes:
+            facts = self.config.models[model]
+            task, named = tasks.find(facts.kind), facts.class_
+            if named is None and task.takes_class(facts.fit):
+                named = named_class.of_suite(task.models, model)
+            self._classes[model] = named
+        return self._classes[model]
 
     def _network(self, model: str, name: str, variant: str) -> Json:
         if (model, name, variant) not in self._networks:
@@ -113,11 +125,12 @@ class Recipes(ScoredConventions):
             horizon = dataset.horizon
             if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
                 horizon = self._trained_horizon(model, name, variant)
-            named = self.variant(model, variant)
+            named, chosen = self.variant(model, variant), self.class_of(model)
             self._networks[model, name, variant] = {
                 "model": model,
+                **({"class": chosen} if chosen else {}),
                 "options": self.settings(model, name, "options", variant),
-                **_shape(dataset),
+                **dataset.samples.shape_recipe(dataset.shape),
                 "context": dataset.context,
                 "horizon": horizon,
                 **({"channels": list(named.channels)} if named and named.channels else {}),
@@ -258,10 +271,8 @@ class Recipes(ScoredConventions):
         # One is what everybody else has who says nothing.
         one = {key for key in ("samples", "trainings") if predict.get(key) == 1}
         predict = {key: value for key, value in predict.items() if key not in one}
-        samples, network = self.samples(tested_on), self._network(model, trained_on, variant)
-        if not samples.trained_context:
-            network = {key: value for key, value in network.items() if key != "horizon"}
-            network |= {"context": self.config.datasets[tested_on].context}
+        samples, context = self.samples(tested_on), self.config.datasets[tested_on].context
+        network = samples.predicting(self._network(model, trained_on, variant), context)
         leads = self.leads(model, variant, setting["horizon"])
         if leads.lead_times and not samples.has_shape:
             raise StpError(
@@ -450,17 +461,11 @@ class Recipes(ScoredConventions):
                 else {}
             ),
             "cell": cell,
-            # The order of a table's columns is no matter of the scores.
-            "conventions": sorted(conventions),
+            "conventions": {name: self.convention(name).definition for name in conventions},
             "split": cell["subset"],
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,
         }
-
-
-def _shape(dataset: Dataset) -> Json:
-    """The shape of frames; tracks have none, and say so."""
-    return {"shape": list(dataset.shape)} if dataset.samples.has_shape else {"kind": dataset.kind}
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:

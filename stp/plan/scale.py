@@ -8,7 +8,9 @@ from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
+from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
+from stp.plan.metric import Convention
 from stp.plan.model import ModelSettings, OwnForecasts
 from stp.plan.strict import Json, Name, Strict
 
@@ -86,7 +88,6 @@ class Runtime(TypedDict, total=False):
         block_samples: forecasts that are scored at a time.
         block_leads: lead times that are scored at a time.
         downloads: files that are downloaded at the same time.
-        slow_step_s: pause after each training step; for tests.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
@@ -102,7 +103,6 @@ class Runtime(TypedDict, total=False):
     block_samples: Number
     block_leads: Number
     downloads: Number
-    slow_step_s: Annotated[float, Field(ge=0)]
 
 
 RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")
@@ -129,6 +129,8 @@ class Scale(Strict):
         models: values that replace those of the model's entry, by model.
         forecasts: of your own that are read from files, by the name of the model that they are.
         metrics: values that replace those of the metric's entry, by metric.
+        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+            config/conventions.
         train: settings of training, for all models and datasets.
         predict: settings of prediction, likewise.
         bootstrap: how confidence intervals are made.
@@ -146,6 +148,7 @@ class Scale(Strict):
     models: dict[str, ModelSettings] = {}
     forecasts: dict[Name, OwnForecasts] = {}
     metrics: dict[str, Json] = {}
+    definitions: dict[ConventionName, Convention] = {}
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()

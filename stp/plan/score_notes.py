@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from stp.core.json_files import read_json
-from stp.core.receipts import again
 from stp.options.score import NOTE
 from stp.plan.manifest_types import Cell
 
@@ -21,7 +20,7 @@ def noted(cell: Cell) -> Cell:
     path = Path(cell.scores, NOTE)
     if not path.is_file():
         return cell
-    told = read_json(path, dict, "the note of these scores", again(path.parent))
+    told = read_json(path, dict, "the note of these scores")
     members = int(told.get("members", cell.samples))
     notes = [cell.subset_note, *(one for one in [told["note"]] if one not in cell.subset_note)]
     return replace(

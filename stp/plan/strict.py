@@ -14,8 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, remembered
 from stp.core.limits import Limits, limits, require
+from stp.core.options import shown
 from stp.core.project import config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
+from stp.plan.removed import KEYS
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -54,8 +56,6 @@ class Strict(BaseModel):
 
 ORDERED = ("variables",)
 """Mappings whose keys have an order: that of the channels."""
-LONGEST = 120
-"""Characters of a value in a message."""
 S = TypeVar("S", bound=Strict)
 
 
@@ -101,32 +101,21 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
         folder: the configuration.
 
     Raises:
-        StpError: two files have one name, or a suite is no folder.
+        StpError: two files have one name.
     """
     found: dict[str, Path] = {}
+    pattern = f"*/{SUITE_FILE}" if kind == "suites" else "*.yaml"
     for config in (folder, *(root / "config" for root in extensions())):
-        for path in sorted((config / kind).glob("*.yaml")):
-            if kind == "suites":
+        for path in sorted((config / kind).glob(pattern)):
+            name = path.parent.name if kind == "suites" else path.stem
+            if name in found:
                 raise StpError(
-                    f"{path}: a suite is a folder",
-                    expected=f"{path.with_suffix('') / SUITE_FILE}",
-                    remedy="move the file there, its views into views/ beside it, its findings "
-                    "into findings/, and what its paper prints to published.csv",
+                    f"{path} has the name of {found[name]}",
+                    expected="names that are unique over the configuration and all extensions",
+                    remedy="rename one of the two",
                 )
-            _add(found, path.stem, path)
-        for path in sorted((config / kind).glob(f"*/{SUITE_FILE}")):
-            _add(found, path.parent.name, path)
+            found[name] = path
     return found
-
-
-def _add(found: dict[str, Path], name: str, path: Path) -> None:
-    if name in found:
-        raise StpError(
-            f"{path} has the name of {found[name]}",
-            expected="names that are unique over the configuration and all extensions",
-            remedy="rename one of the two",
-        )
-    found[name] = path
 
 
 def config_file(folder: Path, *parts: str) -> Path:
@@ -281,6 +270,8 @@ def check(kind: type[S], value: Any, where: str) -> S:
         keys = [str(part) for part in problem["loc"]]
         name = ".".join(keys)
         if problem["type"] == "extra_forbidden":
+            if today := KEYS.get((kind.__name__, name)):
+                raise StpError(f"{where}: {name} is no more", remedy=today) from None
             known = _fields_at(kind, problem["loc"][:-1])
             raise StpError(
                 f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
@@ -296,7 +287,7 @@ def check(kind: type[S], value: Any, where: str) -> S:
             ) from None
         meaning = _meaning(kind, problem["loc"])
         raise StpError(
-            f"{where}: {name or 'the whole file'} is {_shown(problem.get('input'))}",
+            f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
             expected=_wanted(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
             remedy="change the value",
         ) from None
@@ -333,12 +324,6 @@ def _wanted(problem: Mapping[str, Any]) -> str:
     if problem["type"] in _WANTED:
         return _WANTED[problem["type"]].format(**problem.get("ctx", {}))
     return said.removeprefix("Value error, ")
-
-
-def _shown(value: object) -> str:
-    """A value that somebody has set, short enough for a message."""
-    text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:

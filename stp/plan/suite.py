@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
-from pydantic import AfterValidator, PrivateAttr
+from pydantic import PrivateAttr
 
 from stp.core.errors import StpError, nearest
-from stp.plan.setting import read_shown
+from stp.plan.column import Columns, ConventionName, ReproducedColumn
+from stp.plan.metric import Convention
 from stp.plan.strict import (
     CONFIG_FOLDER,
     SUITE_FILE,
@@ -25,31 +26,6 @@ from stp.plan.strict import (
 PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
-def _readable(shown: str) -> str:
-    read_shown(shown)
-    return shown
-
-
-ShownText = Annotated[str, AfterValidator(_readable)]
-"""What a column shows; see `stp.plan.setting.read_shown`."""
-
-
-class ReproducedColumn(Strict):
-    """What a column of a reproduction table is.
-
-    Attributes:
-        convention: what it shows, see `stp.plan.setting.read_shown`.
-        factor: that our value is multiplied by, to be in the units of the column.
-        unit: of the column, in words, where they are not those of the convention.
-        doubt: why it is not certain; such a column gets no difference.
-    """
-
-    convention: ShownText
-    factor: float = 1.0
-    unit: str = ""
-    doubt: str = ""
-
-
 class Reproduction(Strict):
     """A table of what the paper reproduced on one dataset with the original code.
 
@@ -59,7 +35,7 @@ class Reproduction(Strict):
     """
 
     table: str
-    columns: dict[str, ReproducedColumn]
+    columns: tuple[ReproducedColumn, ...]
 
 
 class Deviation(Strict):
@@ -121,7 +97,7 @@ class FactSource(Strict):
     page: FactPage = FactPage()
 
 
-class FurtherTable(Strict):
+class NamedTable(Strict):
     """A table besides those of the dimensions.
 
     Attributes:
@@ -133,19 +109,62 @@ class FurtherTable(Strict):
     printed: str = ""
 
 
-class SuiteTable(FurtherTable):
-    """A table of the suite, whatever its dimensions.
+class MadeTable(NamedTable):
+    """A table that a module of its name makes.
 
     Attributes:
         about: what is in it, in a few words.
         printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
+    """
+
+    drawn: bool = False
+    reads: tuple[str, ...] = ()
+    study: str | None = None
+
+
+class FurtherTable(MadeTable):
+    """A table that is made from the rows of a dimension.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
+        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
+            cells of `printed` tables of what was reproduced.
+    """
+
+    demands: Literal["seeds", "printed"] | None = None
+
+
+class SuiteTable(MadeTable):
+    """A table of the suite, whatever its dimensions: of the results store, unless it says more.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+        drawn: whether there is a figure beside it.
+        reads: other tables of the suite that are made before it.
+        study: the file of the study of people, in config/, whose answers it is made from.
         facts: where its rows come from, if they are facts that the paper prints.
+        measured: whether speeds are measured for it on this machine, so that it is made on demand
+            only.
     """
 
     facts: FactSource | None = None
+    measured: bool = False
+
+    @property
+    def from_store(self) -> bool:
+        """Whether it is made from the results store."""
+        return self.facts is None and self.study is None and not self.measured
 
 
-class ViewTable(FurtherTable):
+class ViewTable(NamedTable):
     """A table that is a view of the results store.
 
     Attributes:
@@ -207,17 +226,18 @@ class Suite(Strict):
         tables: further tables that the suite has, whatever its dimensions, by name.
         view_tables: views that are tables of the suite besides, by name.
         dimensions: in the order in which reports show them.
-        columns: group of datasets -> column -> what it shows: ``<convention>``, perhaps at a
-            threshold or at lead times, see `stp.plan.setting.read_shown`.
+        columns: group of datasets -> columns of its tables.
         also: group -> further conventions that are scored.
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         curves: group -> panels of the figure of scores over lead time, instead of its columns:
-            heading -> convention, among those that are scored. Values that are printed for single
-            lead times under this heading are drawn beside them.
+            columns of conventions that are scored. Values that are printed for single lead times
+            under their headings are drawn beside them.
         datasets: dataset -> its group.
+        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+            config/conventions.
         reproduction: dataset -> its table of what was reproduced.
         sampled: group -> columns of models that draw several forecasts, besides the others or,
-            where they show the same, instead of them. {K} in a column stands for their number,
+            where they show the same, instead of them. {K} in a heading stands for their number,
             {members} for what is made of them (``best-of-100``), {seen} for the one that distances
             between sets of clips see (``first-of-100``).
         absent: method of the paper without values here -> why.
@@ -232,13 +252,14 @@ class Suite(Strict):
     tables: dict[str, SuiteTable] = {}
     view_tables: dict[str, ViewTable] = {}
     dimensions: dict[Name, Dimension]
-    columns: dict[str, dict[str, ShownText]]
+    columns: dict[str, Columns]
     also: dict[str, tuple[str, ...]] = {}
     ensembles: dict[str, tuple[str, ...]] = {}
-    curves: dict[str, dict[str, ShownText]] = {}
+    curves: dict[str, Columns] = {}
     datasets: dict[str, str]
+    definitions: dict[ConventionName, Convention] = {}
     reproduction: dict[str, Reproduction] = {}
-    sampled: dict[str, dict[str, ShownText]] = {}
+    sampled: dict[str, Columns] = {}
     absent: dict[str, str] = {}
     deviations: tuple[Deviation, ...] = ()
     _folder: Path = PrivateAttr(default=CONFIG_FOLDER)
@@ -258,10 +279,10 @@ class Suite(Strict):
         """The files of its findings, in their order."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
-    def all_tables(self) -> dict[str, FurtherTable]:
+    def all_tables(self) -> dict[str, NamedTable]:
         """All tables, those of the dimensions first: what is in each, and where it is printed."""
-        found = {
-            name: FurtherTable(about=of.about, printed=of.printed)
+        found: dict[str, NamedTable] = {
+            name: NamedTable(about=of.about, printed=of.printed)
             for name, of in self.dimensions.items()
         }
         for of in self.dimensions.values():
@@ -294,6 +315,14 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                     remedy="rename one of the two",
                 )
     return suites
+
+
+OF_ALL = {
+    "convention_effects": SuiteTable(
+        about="how far the choice of a convention moves ranks", printed="none"
+    )
+}
+"""Tables of every suite."""
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:

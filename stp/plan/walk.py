@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from stp.core import leaves, provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
-from stp.kinds.kind import Kind
+from stp.options.conventions import modules_of
 from stp.options.named import modules
 from stp.options.train import TrainOptions
+from stp.plan import named_class
 from stp.plan.accepted import Accepted
 from stp.plan.artefacts import (
     EXTERNAL,
@@ -31,6 +32,7 @@ from stp.plan.raws import Raws
 from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import check_path, joined, setting_name, setting_of
 from stp.plan.strict import Json
+from stp.tasks.task import Task
 
 
 def variant_name(variant: str, lead: int | None) -> str:
@@ -64,6 +66,7 @@ class Walk:
         self.prepared: dict[str, Artefact] = {}
         self._versions = {name: provenance.version_of(name) for name in self.config.scale.versions}
         self._parts: dict[tuple[str, str, str], list[str]] = {}
+        self._modules: dict[tuple[str, ...], list[str]] = {}
         self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
 
     def _artefact(
@@ -141,7 +144,7 @@ class Walk:
         key = (model, name, seed, subset, variant, lead)
         if key not in self._trained:
             named = self.recipes.variant(model, variant)
-            fits = self.config.models[model].fit in self.recipes.samples(name).train
+            fits = self.config.models[model].fit in self.recipes.samples(name).fits
             given = named is not None and named.is_given
             self._trained[key] = self._train(*key) if fits and not given else None
         return self._trained[key]
@@ -160,6 +163,7 @@ class Walk:
         parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.raws.given_weights(model, name)
+        fit = kind.fits[recipe["fit"]]
         self._check_options(kind, model, recipe, label)
         chosen, virtual = self._chosen(model, name, variant, recipe), self._virtual(name)
         return self._artefact(
@@ -168,24 +172,35 @@ class Walk:
             label if seed is None else f"{label}, seed {seed}",
             recipe,
             {"data": self.data(name), **({"weights": given} if given else {})},
-            kind.train[recipe["fit"]],
+            fit.given if given and fit.given else fit.core,
             *virtual,
             *chosen,
-            f"{kind.models}.{model}",
+            *self._code_of(kind, model),
             dataset=name,
             entries=entries_of("models", model) + (entries_of("datasets", name) if virtual else ()),
         )
 
-    def _check_options(self, kind: Kind, model: str, recipe: Json, label: str) -> None:
-        """Refuse options that a model does not have."""
+    def _code_of(self, kind: Task, model: str) -> list[str]:
+        """The module of a model; of other packages none, whose content is declared."""
+        named = self.recipes.class_of(model)
+        if named is None:
+            return [f"{kind.models}.{model}"]
+        return [named_class.module_of(named)] if named_class.is_ours(named) else []
+
+    def _check_options(self, kind: Task, model: str, recipe: Json, label: str) -> None:
+        """Refuse options that a model does not have, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
-        check_model_options(source, kind.options, recipe["options"], label)
+        entry, named = kind.model_class, self.recipes.class_of(model)
+        if named is not None:
+            (where,) = entries_of("models", model)
+            source, entry = named_class.source_of(named, f"{where}: class"), named.partition(":")[2]
+        check_model_options(source, entry, recipe["options"], label)
 
     def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
         """Check the options of a training, whatever its seed; name the modules that they choose."""
         key = model, name, variant
         if key not in self._parts:
-            options = self.recipes.samples(name).train_options.get(recipe["fit"])
+            options = self.recipes.samples(name).fits[recipe["fit"]].options
             if options is not None:
                 check_options(options, recipe["train"], f"training of {model} on {name}")
             self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
@@ -254,31 +269,31 @@ class Walk:
         samples, statistic = self.members(cell)
         made_of: dict[str, Artefact | Raw] = {"data": data, **models}
         facts = self.config.models[cell.model]
-        module, rollout = f"{kind.models}.{cell.model}", kind.rollout
+        modules, rollout = self._code_of(kind, cell.model), kind.cores.rollout
         entries = entries_of("models", cell.model)
         if given is not None:
-            assert kind.imported
-            recipe, core = self.recipes.imported(given, cell.model), [kind.imported]
+            assert kind.cores.imported
+            recipe, core = self.recipes.imported(given, cell.model), [kind.cores.imported]
             entries = ()
             made_of[EXTERNAL] = self.raws.submitted(given)
         else:
             recipe = self.recipes.predict(
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
-            core = [kind.predict, module]
+            core = [kind.cores.predict, *modules]
             check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
             self._check_options(kind, cell.model, recipe, label)
             released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
             if facts.source is not None:
-                module = f"{kind.sources}.{facts.source}"
-                recipe, core = {**recipe, "source": facts.source}, [kind.predict, module]
+                modules = [f"{kind.sources}.{facts.source}"]
+                recipe, core = {**recipe, "source": facts.source}, [kind.cores.predict, *modules]
             if facts.network is not None:
                 looked_at = self._video_features(facts.network, cell, data)
                 made_of |= looked_at
                 features.update(looked_at)
             if facts.fit == READ:
-                rollout = kind.read
+                rollout = kind.cores.read
                 archive = self.raws.archive(cell.model, cell.tested_on)
                 made_of |= {"archive": archive} if archive else {}
         predictions, stored = None, list(keep) if isinstance(keep, tuple) else keep
@@ -297,13 +312,13 @@ class Walk:
                 else (folder, label)
             )
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = [leaves.module_of("stp.metrics", m, self.code.source) for m in metrics]
-            roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
+            computing = self._computing(own["conventions"])
+            roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
             looked = self._features(cell, conventions, recipe, predictions, made_of)
             inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
             if predictions is None:
                 assert rollout
-                roots = [rollout, *computing, module]
+                roots = [rollout, *computing, *modules]
                 declaring += entries
                 own = {**own, "rollout": recipe, **({} if perceptual else {"keep": stored})}
             else:
@@ -323,17 +338,26 @@ class Walk:
             tuple(features.values()),
         )  # fmt: skip
 
+    def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
+        """The modules that make conventions, sorted."""
+        key = tuple(conventions)
+        if key not in self._modules:
+            source = self.code.source
+            of_each = (modules_of(definition, source) for definition in conventions.values())
+            self._modules[key] = sorted({module for of in of_each for module in of})
+        return self._modules[key]
+
     def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
         """What a network sees of all videos of a dataset; nothing if its weights are not there."""
         kind, name = self.recipes.samples(cell.tested_on), cell.tested_on
         recipe = self.recipes.video_features(network, name)
         if recipe is None:
             return {}
-        assert kind.video_features
+        assert kind.cores.video_features
         horizon = setting_name({"horizon": self.config.datasets[name].horizon})
         found = self._artefact(
             "features", f"data/{name}/all/{horizon}/videos/{network}.maps", f"{network} of {name}",
-            recipe, {"data": data}, kind.video_features, dataset=name,
+            recipe, {"data": data}, kind.cores.video_features, dataset=name,
         )  # fmt: skip
         return {"features": found}
 
@@ -361,23 +385,24 @@ class Walk:
         if not looks or len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
             return {}
         kind, found = self.recipes.samples(cell.tested_on), {}
+        cores = kind.cores
         setting = {
             k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
         }
         clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
         for seen in {one.name: one for one in looks.values()}.values():
-            assert kind.features and kind.features_rollout and kind.features_read
+            assert cores.features and cores.features_rollout and cores.features_read
             recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
             about = f"{what} of {seen.frames.replace('_', ' ')}"
             found[f"{seen.name}.observed"] = self._artefact(
                 "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
-                {"data": made_of["data"]}, kind.features, seen.code, dataset=cell.tested_on,
+                {"data": made_of["data"]}, cores.features, seen.code, dataset=cell.tested_on,
                 entries=self._entries_of_network(seen),
             )  # fmt: skip
             samples, statistic = self.members(cell)
             if samples > 1 and statistic == "ensemble_mean":
                 recipe = {**recipe, "member": "mean"}
-            roots, inputs = [kind.features, seen.code], made_of
+            roots, inputs = [cores.features, seen.code], made_of
             entries = self._entries_of_network(seen)
             if predictions is not None:
                 inputs = {"data": made_of["data"], "predictions": predictions}
@@ -387,13 +412,13 @@ class Walk:
                     forecast = {**forecast, "predict": drawn}
                 recipe = {**recipe, "rollout": forecast}
                 is_read = "source" in forecast
-                module = (
-                    f"{kind.sources}.{forecast['source']}"
+                modules = (
+                    [f"{kind.sources}.{forecast['source']}"]
                     if is_read
-                    else f"{kind.models}.{cell.model}"
+                    else self._code_of(kind, cell.model)
                 )
-                core = kind.features_read if is_read else kind.features_rollout
-                roots = [core, seen.code, module]
+                core = cores.features_read if is_read else cores.features_rollout
+                roots = [core, seen.code, *modules]
                 entries += entries_of("models", cell.model)
             found[f"{seen.name}.predicted"] = self._artefact(
                 "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,
@@ -406,6 +431,6 @@ class Walk:
         named = [
             name
             for name, metric in self.config.metrics.items()
-            if seen.code in {one.code for one in metric.features.values()}
+            if any(one.seen and one.seen.code == seen.code for one in metric.conventions.values())
         ]
         return entries_of("conventions", *sorted(named))

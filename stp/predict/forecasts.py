@@ -2,14 +2,14 @@
 stored by `stp.score.rollout`. Both compute in the same batches, so they get the same numbers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 import zarr
-from torch import Tensor, nn
+from torch import Tensor
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Recipe
@@ -17,7 +17,7 @@ from stp.data.prepared import Clips, Prepared
 from stp.models import weights
 from stp.models.compute import Compute
 from stp.models.create import create
-from stp.models.forecast_shape import file_of, require_parts
+from stp.models.model import ForecastModel, file_of, require_parts
 from stp.models.normalisation import Normalisation
 from stp.options.predict import PredictOptions
 from stp.predict.output import create_predictions, lead_numbers
@@ -29,11 +29,10 @@ class Forecasts:
     Forecasts are made in one go for all lead times (a model decides itself how to go on after the
     horizon it was trained for), or each lead time by a network that was trained for it alone, or
     each member by a training with another seed. Frames are normalised with the constants of the
-    training data. A model with ``needs_lead_times`` is
-    told the lead times and forecasts these; of others, those that are not wanted are left out.
-    Between lead times that are ``interpolated``, forecasts are linear in the lead time. A model
-    with a method ``parts`` can also make all of them in parts of consecutive lead times,
-    which take less memory.
+    training data. A model with ``needs_lead_times`` is told the lead times and forecasts these; of
+    others, those that are not wanted are left out. Between lead times that are ``interpolated``,
+    forecasts are linear in the lead time. A model with a method ``parts`` can also make all of them
+    in parts of consecutive lead times, which take less memory.
 
     Args:
         recipe: as `stp.predict.run` describes it.
@@ -87,8 +86,8 @@ class Forecasts:
         self.networks = [network.to(compute.device).eval() for network, _ in found]
         self.normalisation = found[0][1]
         every_lead = len(self._computed) == recipe["lead_times"] and not recipe.get("per_lead")
-        self.has_parts = every_lead and hasattr(self.networks[0], "parts")
-        self._is_sampled = bool(getattr(self.networks[0], "is_sampled", False))
+        self.has_parts = every_lead and self.networks[0].has_parts
+        self._is_sampled = self.networks[0].is_sampled
         # Which network forecasts a member, unless each lead time has its own.
         self._of_member = self.networks if options.trainings > 1 else self.networks * self.members
         if options.samples > 1 and not self._is_sampled:
@@ -167,7 +166,7 @@ class Forecasts:
             members = [
                 require_parts(
                     network,
-                    cast(Callable[..., Iterator[Tensor]], network.parts)(frames, leads, **own),
+                    network.parts(frames, leads, **own),
                     frames,
                     leads,
                 )
@@ -186,7 +185,7 @@ class Forecasts:
         context = self._context.read(rows, length=recipe["context"])
         frames = self.normalisation.apply_(torch.from_numpy(context).to(device))
         extra: dict[str, Any] = {}
-        if getattr(network, "needs_phase", False):
+        if network.needs_phase:
             extra["phase"] = torch.from_numpy(self.clips.phases(rows)).to(device)
             extra["interval"] = recipe.get("interval", 1)
         members = range(self.members)
@@ -195,21 +194,24 @@ class Forecasts:
     def _in_units(self, forecast: Tensor) -> np.ndarray:
         return np.asarray(self.normalisation.undo(forecast.float()).cpu().numpy())
 
-    def _of_all_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
+    def _of_all_leads(
+        self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
+    ) -> Tensor:
         """Normalised forecasts of a member, (B, T, C, H, W)."""
         found = self._of_own_leads(network, frames, extra)
         if not self.recipe.get("interpolated"):
             return found
         return between(found, self._computed, self.leads)
 
-    def _of_own_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
+    def _of_own_leads(
+        self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
+    ) -> Tensor:
         """Those that networks compute."""
-        computed = self._computed
-        is_told = getattr(network, "needs_lead_times", False)
+        computed, is_told = self._computed, network.needs_lead_times
         if self.recipe.get("per_lead"):
             # As in its training, a network that names lead times is told its own.
             own = [
-                {"lead_times": [lead]} if is_told and getattr(network, "leads", None) else {}
+                {"lead_times": [lead]} if is_told and network.leads else {}
                 for lead in computed.tolist()
             ]
             each = zip(self.networks, own, strict=True)
@@ -258,7 +260,9 @@ def between(forecasts: Tensor, leads: np.ndarray, wanted: np.ndarray) -> Tensor:
     return found
 
 
-def _model(recipe: Recipe, data: Prepared, trained: Path | None) -> tuple[nn.Module, Normalisation]:
+def _model(
+    recipe: Recipe, data: Prepared, trained: Path | None
+) -> tuple[ForecastModel, Normalisation]:
     """The model with its weights, and the normalisation of its training data."""
     model = create(recipe)
     if trained is not None:

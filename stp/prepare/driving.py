@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import zarr
+from pydantic import PositiveInt
 
 from stp.core.errors import StpError
-from stp.core.options import require, whole
+from stp.core.options import require
 from stp.data.windows import starts
 from stp.prepare.frames import Piece
 from stp.prepare.output import Clip, write_coordinate
@@ -37,14 +38,8 @@ class Drive:
     times: np.ndarray | None = None
 
 
-def require_size(where: str, value: object) -> None:
-    """Refuse an option unless it is a height and a width in pixels.
-
-    Raises:
-        StpError: it is not.
-    """
-    ok = isinstance(value, tuple) and len(value) == 2 and all(whole(n, 1) for n in value)
-    require(ok, where, value, "[height, width] in pixels")
+Size = tuple[PositiveInt, PositiveInt]
+"""Option that is a height and a width in pixels."""
 
 
 def require_clusters(value: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 REMEDY = "fetch it again"
 # What h5py raises for damaged files depends on what is damaged.
@@ -90,8 +90,6 @@ def _get(
 
 
 def _damaged(path: Path, what: str, error: BaseException) -> StpError:
-    return StpError(
-        f"{path}: {what} cannot be read as HDF5 ({error})",
-        expected="a complete HDF5 file",
-        remedy=REMEDY,
+    return RawFileError(
+        path, f"{what} cannot be read as HDF5 ({error})", expected="a complete HDF5 file"
     )

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError
 from stp.core.limits import require, require_zip
 from stp.data.raw_files import RawFiles
 
@@ -89,10 +89,10 @@ def read(raw: RawFiles, member: Member) -> bytes:
             raise tarfile.ReadError("cut off")
         return content
     except DAMAGE as error:
-        raise StpError(
-            f"{path}: {member.inside or 'it'} cannot be read ({error})",
+        raise RawFileError(
+            path,
+            f"{member.inside or 'it'} cannot be read ({error})",
             expected="a complete file" if member.inside is None else "a complete archive",
-            remedy=REMEDY,
         ) from error
 
 
@@ -128,8 +128,8 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
                         yield Member(name, entry.name, entry.offset_data, entry.size)
             _require_end(path, end)
     except DAMAGE as error:
-        raise StpError(
-            f"{path}: damaged archive ({error})", expected="a complete archive", remedy=REMEDY
+        raise RawFileError(
+            path, f"damaged archive ({error})", expected="a complete archive"
         ) from error
 
 

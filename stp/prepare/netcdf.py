@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 # What xarray and the NetCDF library raise for damaged files depends on what is damaged.
 DAMAGE = (
@@ -42,10 +42,8 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
         require_whole(path)
         dataset = xr.open_dataset(path, engine="netcdf4")
     except DAMAGE as error:
-        raise StpError(
-            f"{path}: cannot be read as NetCDF ({error})",
-            expected="a complete NetCDF file",
-            remedy="fetch it again",
+        raise RawFileError(
+            path, f"cannot be read as NetCDF ({error})", expected="a complete NetCDF file"
         ) from error
     if variable not in dataset.data_vars:
         raise StpError(
@@ -143,10 +141,8 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
         found = field.compute(scheduler="synchronous")
         return found.copy(data=as_stated(found.to_numpy(), field, path))
     except DAMAGE as error:
-        raise StpError(
-            f"{path}: {field.name} cannot be read ({error})",
-            expected="a complete NetCDF file",
-            remedy="fetch it again",
+        raise RawFileError(
+            path, f"{field.name} cannot be read ({error})", expected="a complete NetCDF file"
         ) from error
 
 

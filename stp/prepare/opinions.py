@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError, nearest
 from stp.core.job import Extras, Job
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.opinions import prepared
@@ -47,19 +48,15 @@ class OpinionsOptions:
     """
 
     folder: str = "opinions"
-    mos: str = "file"
+    mos: Literal["file", "ratings"] = "file"
     rescaling: Rescaling = "fixed"
-    splits: int = 100
-    test: int = 20
-    seed: int = 0
+    splits: PositiveInt = 100
+    test: Annotated[int, Field(ge=1, le=90)] = 20
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(self.mos in ("file", "ratings"), "mos", self.mos, "file or ratings")
         known = get_args(Rescaling)
         require(self.rescaling in known, "rescaling", self.rescaling, " or ".join(known))
-        require(whole(self.splits, 1), "splits", self.splits, "a whole number from 1")
-        require(whole(self.test, 1, 90), "test", self.test, "per cent, from 1 to 90")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def run(job: Job) -> Extras:

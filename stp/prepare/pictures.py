@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from PIL import Image, ImageOps
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.limits import require_pixels
 from stp.data.raw_files import RawFiles
 from stp.prepare.members import Member, read, where
@@ -52,10 +52,10 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
     except StpError:
         raise
     except Exception as error:
-        raise StpError(
-            f"{name}: cannot be decoded ({error or type(error).__name__})",
+        raise RawFileError(
+            name,
+            f"cannot be decoded ({error or type(error).__name__})",
             expected=f"a complete {' or '.join(FORMATS)} picture with 8 bits a channel",
-            remedy="fetch it again",
         ) from error
     return values.reshape(*values.shape[:2], -1)
 
@@ -83,10 +83,10 @@ def read_pictures(
         picture = decode_picture(read(raw, member), name, "RGB")
         size = size or picture.shape
         if picture.shape != size:
-            raise StpError(
-                f"{name}: {picture.shape[1]} x {picture.shape[0]} pixels",
+            raise RawFileError(
+                name,
+                f"{picture.shape[1]} x {picture.shape[0]} pixels",
                 expected=f"{size[1]} x {size[0]}, as {members[0]} has",
-                remedy="fetch it again",
             )
         frames.append(convert(picture))
     return np.stack(frames)

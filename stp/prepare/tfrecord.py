@@ -16,7 +16,7 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 from google.protobuf.message import DecodeError
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.crc32c import masked_crc32c
 
 REMEDY = "fetch it again"
@@ -157,7 +157,7 @@ class Feature:
     def _values(self, kind: str) -> Any:
         held = self._message.WhichOneof("kind")
         if held not in (None, kind):
-            raise StpError(f"{self._name}: a {held}", expected=f"a {kind}", remedy=REMEDY)
+            raise RawFileError(self._name, f"a {held}", expected=f"a {kind}")
         return getattr(self._message, kind).value
 
 
@@ -202,10 +202,10 @@ def want(features: Features, key: str, name: str) -> Feature:
         StpError: it is not.
     """
     if key not in features:
-        raise StpError(
-            f"{name}: no feature {key!r} among its {len(features)}",
+        raise RawFileError(
+            name,
+            f"no feature {key!r} among its {len(features)}",
             expected="the features of the official files",
-            remedy=REMEDY,
         )
     return features[key]
 
@@ -218,10 +218,10 @@ def _parsed(kind: str, data: bytes, name: str) -> Any:
     try:
         return _messages()[kind].FromString(data)
     except DecodeError as error:
-        raise StpError(
-            f"{name}: not a tf.train.{kind} ({error})",
+        raise RawFileError(
+            name,
+            f"not a tf.train.{kind} ({error})",
             expected="tf.train.Example or tf.train.SequenceExample",
-            remedy=REMEDY,
         ) from error
 
 
@@ -242,7 +242,7 @@ def _open(path: Path, name: str) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise StpError(f"{name}: cannot be opened ({error})", remedy=REMEDY) from error
+        raise RawFileError(name, f"cannot be opened ({error})") from error
 
 
 def _length(head: bytes, name: str, offset: int) -> int:
@@ -255,8 +255,8 @@ def _length(head: bytes, name: str, offset: int) -> int:
 
 
 def _damaged(name: str, offset: int, how: str) -> StpError:
-    return StpError(
-        f"{name}: damaged TFRecord at byte {offset}: {how}",
+    return RawFileError(
+        name,
+        f"damaged TFRecord at byte {offset}: {how}",
         expected="a complete, uncompressed TFRecord file",
-        remedy=REMEDY,
     )

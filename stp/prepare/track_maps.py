@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.limits import require_pixels
 from stp.prepare.track_readers import numbers
 from stp.tracks.obstacles import Obstacles, cells, discs
@@ -43,18 +43,16 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
                 raise ValueError(f"pixels of kind {opened.mode}")
             grey = np.asarray(opened.convert("L"))
     except DAMAGED as error:
-        raise StpError(
-            f"{picture}: cannot be read ({error})",
+        raise RawFileError(
+            picture,
+            f"cannot be read ({error})",
             expected="a picture whose white pixels are obstacles",
-            remedy="fetch the file again",
         ) from None
     expected = "a homography: 3 rows of 3 numbers, from (row, column, 1) to metres"
     matrix = numbers.read(homography, expected)
     if matrix.shape != (3, 3):
-        raise StpError(
-            f"{homography}: {matrix.shape[0]} x {matrix.shape[1]} numbers",
-            expected=expected,
-            remedy="fetch the file again",
+        raise RawFileError(
+            homography, f"{matrix.shape[0]} x {matrix.shape[1]} numbers", expected=expected
         )
     pixels = np.argwhere(grey == 255)
     if not len(pixels):
@@ -68,10 +66,8 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
         position = world[:, :2] / world[:, 2:]
     flat = abs(np.linalg.det(matrix / np.abs(matrix).max(initial=1e-300))) < 1e-14
     if flat or not np.isfinite(position).all():
-        raise StpError(
-            f"{homography}: pixels have no place in the world: its determinant is 0",
-            expected=expected,
-            remedy="fetch the file again",
+        raise RawFileError(
+            homography, "pixels have no place in the world: its determinant is 0", expected=expected
         )
     return cells(position)
 
@@ -108,10 +104,10 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
         size, turned = float(about["resolution"]), float(about["theta"])  # type: ignore[index]
         height, width = int(about["h"]), int(about["w"])  # type: ignore[index]
     except (ValueError, KeyError, TypeError) as error:
-        raise StpError(
-            f"{path}: no line with a whole map ({error!r})",
+        raise RawFileError(
+            path,
+            f"no line with a whole map ({error!r})",
             expected="origin_x, origin_y, theta, h, w and resolution",
-            remedy="fetch the file again",
         ) from None
     if turned or not size > 0 or not np.isfinite([*origin, size]).all():
         raise StpError(
@@ -163,9 +159,7 @@ def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
             remedy="fetch the file again, or mend the line",
         ) from None
     except OSError as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy="fetch the file again"
-        ) from None
+        raise RawFileError(path, f"cannot be read ({error})", expected=expected) from None
     return found
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
@@ -70,23 +71,23 @@ class TracksOptions:
 
     files: list[str] | None = None
     format: str = "columns"
-    fps: float | None = None
-    dt: float | None = None
-    step: int = 1
-    decimate: int = 1
+    fps: PositiveFloat | None = None
+    dt: PositiveFloat | None = None
+    step: PositiveInt = 1
+    decimate: PositiveInt = 1
     columns: dict[str, Any] | None = None
     time_unit: str | float = "s"
     recording: str = "file"
     units: str | None = None
-    metres: float | None = None
+    metres: PositiveFloat | None = None
     variant: dict[str, int] | None = None
     map: dict[str, str] | None = None
     goals: str | None = None
-    calibration: float = 0.2
+    calibration: Annotated[float, Field(ge=0, lt=1)] = 0.2
     smooth: int = 5
-    fewest: int = 2
-    fastest: float = FASTEST
-    teleports: str = "refuse"
+    fewest: PositiveInt = 2
+    fastest: PositiveFloat = FASTEST
+    teleports: Literal["refuse", "exclude"] = "refuse"
 
     def __post_init__(self) -> None:
         files = self.files is None or (isinstance(self.files, list) and bool(self.files))
@@ -94,10 +95,6 @@ class TracksOptions:
         require(self.format in FORMATS, "format", self.format, " or ".join(FORMATS))
         both = f"{self.fps!r} and {self.dt!r}"
         require((self.fps is None) != (self.dt is None), "fps and dt", both, "one of them")
-        for name in ("fps", "dt", "metres"):
-            value = getattr(self, name)
-            ok = value is None or (number(value) and value > 0)
-            require(ok, name, value, "a number, more than 0")
         unit = self.time_unit
         ok = unit in detections.TIME_UNITS or (
             not isinstance(unit, str) and number(unit) and unit > 0
@@ -105,15 +102,6 @@ class TracksOptions:
         units = f"{', '.join(detections.TIME_UNITS)}, or a number of seconds, more than 0"
         require(ok, "time_unit", unit, units)
         require(self.recording in RECORDINGS, "recording", self.recording, " or ".join(RECORDINGS))
-        for name in ("step", "decimate", "fewest"):
-            require(whole(getattr(self, name), 1), name, getattr(self, name), "a number from 1")
-        ok = number(self.calibration) and 0 <= self.calibration < 1
-        require(ok, "calibration", self.calibration, "a share, from 0 to less than 1")
-        require(number(self.fastest) and self.fastest > 0, "fastest", self.fastest, "m/s, above 0")
-        require(
-            self.teleports in ("refuse", "exclude"), "teleports", self.teleports,
-            "refuse or exclude",
-        )  # fmt: skip
         known_units = self.units is None or (self.units in UNITS and self.metres is None)
         require(
             known_units, "units", self.units,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _CENTRAL, _LOCAL = b"PK\x01\x02", b"PK\x03\x04"
@@ -163,8 +163,4 @@ def _large(extra: bytes, plain: int, packed: int, offset: int) -> tuple[int, int
 
 
 def _damaged(path: Path, how: str) -> StpError:
-    return StpError(
-        f"{path}: damaged archive ({how})",
-        expected="a complete zip archive",
-        remedy="fetch it again",
-    )
+    return RawFileError(path, f"damaged archive ({how})", expected="a complete zip archive")

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.core.options import require, whole
 from stp.models.compute import settle
 from stp.models.create import create
+from stp.models.model import ForecastModel
 from stp.profiling import memory
 from stp.profiling.forecasts import Parts, Sampled, parts
 from stp.profiling.size import Size, size
@@ -153,7 +154,7 @@ def describe_size(counted: Size) -> Json:
 class _Forecasts:
     """Forecasts of one batch, whose durations are measured."""
 
-    model: nn.Module
+    model: ForecastModel
     parts: Parts
     frames: Tensor
     lead: int
@@ -228,16 +229,16 @@ def _least(recipe: Json, batch: int, counted: Size) -> int:
     with torch.device("meta"):
         model = create(recipe).train()
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
-    _begin(model)
+    model.begin_epoch(0)
     try:
-        kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))  # type: ignore[operator]
+        kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
     except RuntimeError:  # a loss that looks at the values of tensors, which meta tensors lack
         kept = 0
     return 4 * 4 * counted.parameters + kept
 
 
 def _training_peak(
-    model: nn.Module,
+    model: ForecastModel,
     recipe: Json,
     batch: int,
     autocast: Callable[[], AbstractContextManager[Any]],
@@ -245,7 +246,7 @@ def _training_peak(
 ) -> int:
     """Peak of a step that is not the first: Adam has its moments."""
     model.train()
-    _begin(model)
+    model.begin_epoch(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
     for weights in model.parameters():
         weights.grad = torch.zeros_like(weights)
@@ -262,14 +263,8 @@ def _training_peak(
     def step() -> None:
         optimizer.zero_grad()
         with autocast():
-            loss = model.loss(clip, 0)  # type: ignore[operator]
+            loss = model.loss(clip, 0)
         loss.backward()
         optimizer.step()
 
     return memory.peak(step, device, [*model.parameters(), *model.buffers(), *moments, clip])
-
-
-def _begin(model: nn.Module) -> None:
-    begin: Any = getattr(model, "begin_epoch", None)
-    if begin is not None:
-        begin(0)

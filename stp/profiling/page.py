@@ -6,7 +6,6 @@ from functools import cache
 
 from rich.text import Text
 
-from stp.kinds import kind as kinds
 from stp.page.text_table import Column
 from stp.plan.config import Config
 from stp.plan.profiled import network, networks
@@ -15,6 +14,7 @@ from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size
 from stp.profiling.table19 import as_published
+from stp.tasks import task as tasks
 
 NOTES = CONFIG_FOLDER / "model_notes.yaml"
 FITS = {
@@ -144,9 +144,8 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
     """Every model: name, title, kind, how it is fitted, reference."""
     known = notes(config)
     for name, model in config.models.items():
-        samples = kinds.find(model.kind)
-        kind = samples.network_title if model.fit == "sgd" else samples.model_title
-        kind = "external" if model.fit == "external" else kind
+        is_external = model.fit == "external"
+        kind = "external" if is_external else tasks.find(model.kind).title_of(model.fit)
         kind = known[name].kind if name in known else kind
         yield name, model.title, kind, FITS[model.fit], model.reference
 

@@ -117,8 +117,7 @@ def training_step(
     model = create(recipe).to(compute.device).train()
     if options.channels_last:
         put_channels_last(model)
-    if hasattr(model, "begin_epoch"):
-        model.begin_epoch(0)  # type: ignore[operator]
+    model.begin_epoch(0)
     plain = replace(options, loss=options.loss and "mse", targets=())
     loss_at = loss_of(model, plain, recipe["context"], recipe["model"], None)
     optimizer = optimizer_of(model, options)

@@ -1,4 +1,4 @@
-"""What all sections of the report share: cells, dimensions, names, conventions, bytes."""
+"""What all sections of the report share: cells, dimensions, names, conventions, origin."""
 
 from pathlib import Path
 
@@ -47,6 +47,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     ).fetchone()
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {
+        "suites": columnar(database, "SELECT title FROM suites ORDER BY rowid"),
+        "finished": _finished(database),
         "cells": columnar(database, CELLS),
         "dimensions": columnar(database, "FROM dimensions ORDER BY rowid"),
         "settings": columnar(database, "FROM settings ORDER BY rowid"),
@@ -57,3 +59,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         "paper_columns": columnar(database, "FROM paper_columns ORDER BY rowid"),
         "styles": {name: style._asdict() for name, style in drawn.items()},
     }
+
+
+def _finished(database: duckdb.DuckDBPyConnection) -> str | None:
+    """The day on which the last artefact was finished, in UTC."""
+    row = database.execute("SELECT strftime(max(finished), '%Y-%m-%d') FROM artefacts").fetchone()
+    return row[0] if row else None

@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from stp.collect.stored import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.kinds import kind as kinds
-from stp.plan.manifest import WHOSE, title_of, variable_of
+from stp.plan.manifest import WHOSE, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase
@@ -39,9 +37,10 @@ from stp.report.shown import (
     VariableSheets,
 )
 from stp.score.tables import read_samples
+from stp.tasks import task as tasks
 
 SAMPLES = len(RULES)
-MEGABYTES = 25.0
+MEGABYTES = 4.0
 Pieces = dict[str, object]
 """What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
 
@@ -65,14 +64,14 @@ class _Evaluation(NamedTuple):
         dimension: that it belongs to.
         case: what was tested.
         tested: the same in words.
-        columns: heading of a column of its table -> convention.
+        columns: (convention, variable or "") of columns of its table -> heading of the first.
         pixels: values of all its forecasts of a sample.
     """
 
     dimension: str
     case: TestedCase
     tested: str
-    columns: dict[str, str]
+    columns: dict[tuple[str, str], str]
     pixels: int
 
 
@@ -150,17 +149,17 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
     """Everything that was tested, in the order of the store."""
     names = titles(database)
     areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
-    columns: dict[tuple[str, str], dict[str, str]] = {}
+    columns: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     for dimension, dataset, metric, variable, convention in database.execute(
         "SELECT dimension, dataset, metric, variable, convention FROM paper_columns "
         "WHERE threshold IS NULL ORDER BY rowid"
     ).fetchall():
-        heading = f"{variable} {metric}" if variable else metric
-        columns.setdefault((dimension, dataset), {})[heading] = convention
+        of_dataset = columns.setdefault((dimension, dataset), {})
+        of_dataset.setdefault((convention, variable or ""), metric)
     groups: dict[tuple[str, str], list[StoredCell]] = {}
     tested: dict[tuple[str, str], str] = {}
     for cell in stored_cells(database):
-        if kinds.find(cell.kind).pictures != "strips":
+        if tasks.find(cell.kind).pictures != "strips":
             continue
         key = (cell.key.dimension, cell.key.case_name)
         groups.setdefault(key, []).append(cell)
@@ -171,7 +170,7 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
         of_case = columns.get((dimension, tested_on), {})
         leads = sum(setting_of(cell.key.setting)["horizon"] for cell in cells)
         pixels = int(areas.get(tested_on) or 1) * leads
-        one = TestedCase(case, cells, names, list(of_case))
+        one = TestedCase(case, cells, names, [variable for _, variable in of_case if variable])
         found.append(_Evaluation(dimension, one, tested[dimension, case], of_case, pixels))
     return found
 
@@ -211,7 +210,7 @@ def _evaluation(
         wanted = list(shown.values())
         scores = _scores(evaluation, case, [one.number for one in wanted])
     except StpError as error:
-        return replace(entry, gap=str(error).replace(root, "")), []
+        return replace(entry, gap=error.what.replace(root, "")), []
     scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
     fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
     if fitting is None:
@@ -313,10 +312,7 @@ def _scores(
     evaluation: _Evaluation, case: Case, samples: list[int]
 ) -> list[tuple[list[ShownMetric], list[list[list[float | str] | None]]]]:
     """Scores of samples: metrics, and their values over lead times by model and metric."""
-    wanted: dict[tuple[str, str], str] = {}  # columns of other lead times show the same values
-    for heading, convention in evaluation.columns.items():
-        variable = variable_of(heading) or ""
-        wanted.setdefault((convention, variable), heading.removeprefix(f"{variable} "))
+    wanted = evaluation.columns  # columns of other lead times show the same values
     cells = list(case.cells.values())
     found = {key: _leads_of(cells, *key, samples) for key in wanted}
     if not any(found.values()):
@@ -344,16 +340,9 @@ def _leads(
     cell: StoredCell, convention: str, variable: str, samples: list[int]
 ) -> list[list[float | str] | None]:
     for folder in cell.folders(("scores", "perceptual")):
-        if not (path := folder / "sample_scores.parquet").is_file():
+        if not (folder / "sample_scores.parquet").is_file():
             continue
-        try:
-            found = read_samples(folder, convention, variable or None)
-        except (OSError, pa.ArrowException, KeyError) as error:
-            raise StpError(
-                f"{path}: {error}",
-                expected="the scores of each sample",
-                remedy="run the table command again: it scores what is missing",
-            ) from error
+        found = read_samples(folder, convention, variable or None)
         if found is not None:
             values = [found[1][i] if i < len(found[1]) else None for i in samples]
             return [None if one is None else [plain(value) for value in one] for one in values]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.layout import EVALUATION
+from stp.collect.schema import EVALUATION
 from stp.report.columns import asked, by_columns
 from stp.report.places import ALIKE, PART, Numbers, evaluations
 

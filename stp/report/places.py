@@ -8,12 +8,12 @@ from typing import Any
 
 import duckdb
 
-from stp.collect import layout
-from stp.collect.layout import EVALUATION
+from stp.collect import schema
+from stp.collect.schema import EVALUATION
 from stp.options.score import CELL_KEYS
 from stp.report.columns import Columnar, asked, by_columns
 
-ALIKE = (*EVALUATION, *layout.ALIKE)
+ALIKE = (*EVALUATION, *schema.ALIKE)
 """Models are ranked among those that share these; see the view leaderboard."""
 PART = ("convention", "variable", "level", "threshold", "leads")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.layout import ALIKE
+from stp.collect.schema import ALIKE
 from stp.report.columns import Columnar, asked, by_columns
 from stp.report.numbered import IN_TABLES, PART
 

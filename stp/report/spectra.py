@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from stp.collect.layout import ALIKE
+from stp.collect.schema import ALIKE
 from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
 from stp.render.figures.kinds import SPECTRA

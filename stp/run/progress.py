@@ -5,18 +5,26 @@ seconds (one that rewrites itself on a terminal). The counts come from the recei
 store, so they are right on one machine and on a cluster alike.
 """
 
+import json
 import sys
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from stp.core.disk import write_text
+from stp.core.json_files import json_or_none
 from stp.core.receipts import read_receipt
 from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
+from stp.run.results import RESULTS
 
+PAGES = RESULTS / "plan" / "pages.json"
+"""Tables, figures and reports that the current run makes, and when it began."""
+OF_PAGES = ("tables", "figures", "report")
+"""Folders of these, below that of a scale."""
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
 COUNT_SECONDS = 300.0
@@ -152,3 +160,46 @@ def run_started(plan: Plan) -> float:
         return start_file(plan).stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def note_pages(workflow: Any) -> None:
+    """Note which tables, figures and reports a run makes, so that each can be counted.
+
+    Args:
+        workflow: of Snakemake, when it is about to start jobs.
+    """
+    outputs = {str(job.output[0]) for job in workflow.dag.needrun_jobs() if job.output}
+    pages = [path for path in sorted(outputs) if _is_page(Path(path))]
+    PAGES.parent.mkdir(parents=True, exist_ok=True)
+    write_text(PAGES, json.dumps({"since": time.time(), "pages": pages}) + "\n")
+
+
+def _is_page(path: Path) -> bool:
+    parts = path.parts
+    return (
+        len(parts) > 3 and parts[0] == RESULTS.name and parts[2] in OF_PAGES and path.suffix != ""
+    )
+
+
+def count_pages(out: Path) -> str:
+    """Say how many tables, figures and reports of the current run are finished.
+
+    Args:
+        out: the one that was made last.
+
+    Returns:
+        ``"[ 12/301] "``; nothing where it is none of the run's.
+    """
+    noted = json_or_none(PAGES)
+    pages = [Path(path) for path in noted["pages"]] if isinstance(noted, dict) else []
+    if out.with_suffix("") not in (path.with_suffix("") for path in pages):
+        return ""
+    finished, total = sum(_is_since(path, noted["since"]) for path in pages), len(pages)
+    return f"[{finished:>{len(str(total))}}/{total}] "
+
+
+def _is_since(path: Path, since: float) -> bool:
+    try:
+        return path.stat().st_mtime >= since
+    except OSError:
+        return False

@@ -5,8 +5,6 @@ from pathlib import Path
 RESULTS = Path("results")
 LAST_RUN = RESULTS / "plan" / "last-run"
 """Names the scale that was run last."""
-PLANNED_RUN = RESULTS / "plan" / "planned-run"
-"""Stands in for it while another scale is only planned (``snakemake -n``)."""
 
 
 def last_scale() -> str | None:
@@ -20,3 +18,8 @@ def last_scale() -> str | None:
 def last_results() -> Path:
     """The folder of results of the scale that was run last here."""
     return RESULTS / (last_scale() or "demo")
+
+
+def rows_of(manifest: Path) -> Path:
+    """The collected rows of a manifest, in the folder of results that both lie in."""
+    return manifest.parent.parent / "collected" / f"{manifest.stem}.parquet"

@@ -29,6 +29,7 @@ from stp.core.project import place_of
 from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
 from stp.data.known_checksums import KnownChecksums
+from stp.plan import named_class
 from stp.plan.artefacts import IDENTITY, Artefact, Raw
 from stp.plan.cells import Plan
 from stp.run import failures
@@ -221,6 +222,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
             *job.runtime.get("raw_roots", ()),
             *job.runtime.get("weights", {}).values(),
             *(file.path for file in declared if Path(file.path).is_absolute()),
+            *map(str, named_class.package_of(artefact.recipe)),
         ],
         declared=[
             str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())
@@ -237,6 +239,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
+    assert raw.declared.generator is not None
     code = plan.code(leaves.generator(raw.declared.generator))
     audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
@@ -480,15 +483,3 @@ def open_log(path: Path | None) -> Iterator[IO[str] | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         yield file
-
-
-def restore_receipts(plan: Plan) -> int:
-    """Put back the receipts of finished artefacts that Snakemake has deleted.
-
-    It deletes all outputs of a submission of several jobs when one of them fails.
-
-    Returns:
-        how many there were.
-    """
-    missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
-    return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)

@@ -72,6 +72,8 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
     ]
     if driver is not None and driver.succeeded:
         yield f"  run: {driver}: made all that it was asked for"
+    elif driver is not None and waiting and driver.is_ending():
+        yield f"  run: {driver}: stopped; the same command goes on from here"
     elif driver is not None and waiting:
         alive = driver.is_alive()
         ended = "has ended; `stp resume` goes on after a crash"

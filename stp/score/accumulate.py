@@ -24,7 +24,7 @@ from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
 from stp.score.observed import Observed
-from stp.score.predictions import Samples
+from stp.score.samples import Samples
 from stp.score.windows import Frames, WindowMeans
 
 BLOCK_BYTES = 1 << 24

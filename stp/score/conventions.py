@@ -1,49 +1,56 @@
-"""From the name of a convention to its code: ``ssim.range2`` is ``range2`` of stp.metrics.ssim.
+"""From the definition of a convention, a function with options, to its metric."""
 
-Metrics that one suite alone needs lie in its folder of `stp.suites`.
-"""
-
-import difflib
 import importlib
+from collections.abc import Mapping
+from typing import Any
 
-from stp.core import leaves
 from stp.core.errors import StpError
+from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
+from stp.options.conventions import COMPOSITIONS, function_of, module_of
 
-Convention = Metric | LearnedMetric | SetDistance
-ROOM = "stp.metrics"
-EVERY = "every"
-"""The metric of all conventions of a module whose YAML alone tells them apart."""
+Convention = Metric | LearnedMetric | SetDistance | Agreement
 
 
-def find(name: str) -> Convention:
-    """The metric behind ``<metric>.<choice>``.
+def build(name: str, definition: Mapping[str, Any]) -> Convention:
+    """Make a convention.
+
+    Args:
+        name: its name, for errors.
+        definition: its ``function`` and options, as recipes have them; see
+            `stp.options.conventions`.
 
     Raises:
-        StpError: there is none; names the nearest.
+        StpError: there is no such function, or its options are wrong.
     """
-    module, _, choice = name.partition(".")
-    if module in _modules():
-        attributes = vars(importlib.import_module(leaves.module_of(ROOM, module)))
-        metric = attributes.get(choice, attributes.get(EVERY))
-        if isinstance(metric, Convention):
-            return metric
-    known = [f"{module}.{choice}" for module in _modules() for choice in choices(module)]
-    of_the_module = [other for other in known if other.startswith(f"{module}.")]
-    near = difflib.get_close_matches(name, known, n=3) or of_the_module
-    raise StpError(
-        f"unknown convention {name!r}",
-        expected=", ".join(known),
-        remedy=f"did you mean {' or '.join(near)}?" if near else "choose one of these",
-    )
-
-
-def choices(module: str) -> list[str]:
-    """Names of the conventions in one module of metrics, sorted."""
-    attributes = vars(importlib.import_module(leaves.module_of(ROOM, module)))
-    return sorted(name for name, value in attributes.items() if isinstance(value, Convention))
-
-
-def _modules() -> list[str]:
-    return leaves.names_in(ROOM)
+    module, function = module_of(definition), function_of(definition)[1]
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise StpError(
+            f"{name}: there is no function {function} in {module} ({error})",
+            expected="a function that returns a Metric",
+            remedy="correct `function` in the convention",
+        ) from None
+    given = {key: value for key, value in definition.items() if key != "function"}
+    composed = {key: given.pop(key) for key in COMPOSITIONS if key in given}
+    try:
+        metric = make(**given)
+    except (TypeError, KeyError) as error:
+        raise StpError(
+            f"{name}: {function} cannot have these options ({error})",
+            expected=f"those of {module}.{function}, or {', '.join(COMPOSITIONS)}",
+            remedy="correct the convention",
+        ) from None
+    if not isinstance(metric, Convention):
+        raise StpError(f"{name}: {module}.{function} makes no convention")
+    for key, value in composed.items():
+        if not isinstance(metric, Metric):
+            raise StpError(
+                f"{name}: {key} of a distance that looks through a network",
+                expected="options of the function only",
+                remedy=f"take {key} out of the convention",
+            )
+        metric = importlib.import_module(COMPOSITIONS[key]).compose(metric, value)
+    return metric

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric, needs_data
 from stp.metrics.perceptual import LearnedMetric, SetDistance, Weights
 from stp.options.score import ScoreOptions
@@ -26,7 +27,7 @@ class Ready(NamedTuple):
 def with_weights(
     job: Job,
     options: ScoreOptions,
-    found: Mapping[str, Metric | LearnedMetric | SetDistance],
+    found: Mapping[str, Metric | LearnedMetric | SetDistance | Agreement],
 ) -> Ready:
     """Read the weights that conventions of single clips need.
 
@@ -37,14 +38,20 @@ def with_weights(
         found: conventions by name.
 
     Raises:
-        StpError: bytes are not those of the recipe, there is no such device, or its memory is used
-            up.
+        StpError: bytes are not those of the recipe, there is no such device, its memory is used up,
+            or a convention compares ratings.
     """
     metrics: dict[str, Metric] = {}
     for name, convention in found.items():
         if isinstance(convention, Metric):
             metrics[name] = convention
             continue
+        if isinstance(convention, Agreement):
+            raise StpError(
+                f"{name} compares ratings, not frames",
+                expected="conventions of frames, such as ssim.range1",
+                remedy="correct the columns of the suite, or `metrics` of the scale file",
+            )
         if isinstance(convention, LearnedMetric):
             weights = _weights(job, options, convention.weights)
             if weights is None:

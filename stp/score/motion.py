@@ -12,22 +12,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.disk import write_text
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Extras, Job
+from stp.core.parquet import read_schema, read_table, reading
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, path_levels
-from stp.score.predictions import ALL, Samples, There
-from stp.score.run import score
+from stp.score.samples import ALL, Samples, There
+from stp.score.scoring import score
 from stp.tracks import densities, errors, prepared
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.tables import PREDICTIONS, error_table
 
 ERRORS = "errors.parquet"
-AGAIN = "predict this cell again"
 
 
 @dataclass(frozen=True)
@@ -157,15 +156,10 @@ def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
         StpError: the predictions do not say how.
     """
     path = folder / PREDICTIONS
-    try:
-        cut = json.loads((pq.read_schema(path).metadata or {})[b"cut"])
+    expected = "predictions that say how their scenarios were cut"
+    with reading(path, expected):
+        cut = json.loads((read_schema(path, expected=expected).metadata or {})[b"cut"])
         given = cut["split"], cut.get("observe", cut["context"]), cut["lead_times"]
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="predictions that say how their scenarios were cut",
-            remedy=AGAIN,
-        ) from None
     return place.scenarios("test", *given, fewest=cut.get("people"))
 
 
@@ -195,26 +189,21 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         StpError: the file is damaged, or holds other scenarios, people or lead times.
     """
     path = folder / PREDICTIONS
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
+    expected = "predictions: scenario, person, lead, sample, x, y"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="predictions: scenario, person, lead, sample, x, y",
-            remedy=AGAIN,
-        ) from None
     scene, place = np.nonzero(scenarios.present)
     steps = scenarios.future.shape[2]
     wanted = densities.keys(scenarios, sample=samples)
     if not pd.MultiIndex.from_arrays([columns[key] for key in wanted.names]).equals(wanted):
-        raise StpError(
-            f"{path}: {len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
+        raise ArtefactError(
+            path,
+            f"{len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
             f"{samples} samples",
             expected="every person of every scenario of the data, in order",
-            remedy=AGAIN,
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         bad = int(np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))[0])
@@ -222,7 +211,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         raise StpError(
             f"{path}: no finite position for {where}",
             expected="metres",
-            remedy="look at the parameters of the predictor; then " + AGAIN,
+            remedy="look at the parameters of the predictor; then predict this cell again",
         )
     found = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
     paths = np.stack([x, y], axis=-1).reshape(len(scene), steps, samples, 2)

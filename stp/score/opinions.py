@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Extras, Job
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.agreement import Agreement
 from stp.opinions import quality
 from stp.opinions.prepared import open_database
 from stp.options.score import CELL_KEYS, Bootstrap, ScoreOptions
@@ -33,8 +33,7 @@ FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width"
 def run(job: Job) -> Extras:
     """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
 
-    Scores are ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``. The last
-    has no rows: values are no means over clusters.
+    Scores are ``scores.parquet`` and ``sample_scores.parquet``; values are no means over clusters.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
@@ -54,15 +53,15 @@ def run(job: Job) -> Extras:
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
-    for name in options.conventions:
-        metric = conventions.find(name)
-        if not isinstance(metric, SetDistance) or metric.weighted is None:
+    for name, definition in options.conventions.items():
+        metric = conventions.build(name, definition)
+        if not isinstance(metric, Agreement):
             raise StpError(
                 f"{name} compares frames, not opinions",
                 expected="conventions of agreement, such as srocc.magnitude",
                 remedy="correct the columns of the suite",
             )
-        values = np.array([metric.distance(*pair) for pair in pairs])
+        values = np.array([metric.value(*pair) for pair in pairs])
         rows[name] = _rows(values, reason)
         if rows[name][0].value is not None:
             rows[name] += interval(metric, pairs, drawn, len(pc.unique(table["video"])))
@@ -73,7 +72,6 @@ def run(job: Job) -> Extras:
     tables.write_samples(
         job.out / "sample_scores.parquet", options.cell, None, named, named, columns
     )
-    tables.write_clusters(job.out / "cluster_sums.parquet", [], np.array([], np.int64), {})
     videos = open_database(job.inputs["data"], 0).table
     _write_quality(job, options, table, videos)
     return {"samples": len(splits), "values": medians}
@@ -91,7 +89,7 @@ def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
 
 
 def interval(
-    metric: SetDistance,
+    metric: Agreement,
     pairs: list[tuple[np.ndarray, np.ndarray]],
     drawn: list[np.ndarray],
     videos: int,
@@ -101,7 +99,7 @@ def interval(
     They are percentiles over resamples; of sizes of correlations, those of `magnitude_ends`.
 
     Args:
-        metric: with ``weighted``; it has a value in each split.
+        metric: it has a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
         drawn: how often resamples have each of these videos, (B, N) for a split.
         videos: number of videos of all tests.
@@ -111,7 +109,6 @@ def interval(
         has a value.
     """
     weighted = metric.weighted
-    assert weighted is not None
     if videos < FEWEST_CLUSTERS:
         why = f"{videos} videos; an interval needs {FEWEST_CLUSTERS}"
         return [Row(None, end, None, videos, why) for end in ENDS]
@@ -179,10 +176,10 @@ def _write_quality(job: Job, options: ScoreOptions, table: pa.Table, videos: pa.
     place = {name: number for number, name in enumerate(videos["video"].to_pylist())}
     lost = sorted(set(table["video"].to_pylist()) - set(place))
     if lost:
-        raise StpError(
-            f"{job.inputs['predictions']}: {lost[0]} is no video of the prepared data",
+        raise ArtefactError(
+            job.inputs["predictions"],
+            f"{lost[0]} is no video of the prepared data",
             expected=f"some of its {len(place)} videos",
-            remedy="predict this cell again",
         )
     # Typed, since there may be none: a measure without values.
     rows = videos.take(pa.array([place[name] for name in table["video"].to_pylist()], pa.int64()))

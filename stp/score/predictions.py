@@ -1,6 +1,6 @@
-"""Forecasts of a split with their targets; stored forecasts are first checked against the data.
+"""Stored forecasts of a split, checked against the data.
 
-Forecasts may lack samples, lead times or variables of the data, and say which they have:
+They may lack samples, lead times or variables of the data, and say which they have:
 
 - ``index.parquet`` lists the clips that were predicted; where these are not all of the split, the
   attribute ``complete`` of the Zarr group is false;
@@ -9,167 +9,16 @@ Forecasts may lack samples, lead times or variables of the data, and say which t
 - the attribute ``variables`` names the channels of the array.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from stp.core.errors import StpError
-from stp.data.prepared import Clips, Prepared
-from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
-from stp.score.blocks import Blocks
-
-ALL = slice(None)
-
-
-def spread(samples: int, most: int) -> np.ndarray:
-    """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
-    count = min(most, samples)
-    return np.arange(count, dtype=np.int64) * samples // max(count, 1)
-
-
-def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
-    """Numbers of the samples whose forecasts are to be stored, int64 and ascending.
-
-    Args:
-        clips: of the split.
-        keep: how many, which are then evenly spread; or the names of their clips.
-
-    Raises:
-        StpError: there is no such clip.
-    """
-    if isinstance(keep, int):
-        return spread(len(clips), keep)
-    names = clips.index["clip"].astype(str).tolist()
-    for name in keep:
-        if name not in names:
-            raise StpError(
-                f"there is no clip {name!r} to keep the forecast of",
-                expected=f"clips from {names[0]} to {names[-1]}",
-                remedy="correct `keep` in the scale file",
-            )
-    return np.array(sorted({names.index(name) for name in keep}), np.int64)
-
-
-class There(NamedTuple):
-    """Which lead times and channels forecasts have: numbers from 0, ascending.
-
-    Attributes:
-        leads: of lead times, int64 (T_there,).
-        channels: of channels of the data, int64 (C_there,).
-    """
-
-    leads: np.ndarray
-    channels: np.ndarray
-
-
-class Samples(ABC):
-    """The samples of one split: forecasts, and what was observed.
-
-    Attributes:
-        index: a row for each sample that has forecasts, with ``clip`` and ``cluster``.
-        blocks: where the clusters of the whole split lie in time, if they are blocks of time.
-        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
-        members: forecasts of each sample, 1 unless the model draws several.
-        leads: number of lead times T that there should be.
-        there: which lead times and channels forecasts have.
-        context: number of context frames.
-        together: samples that are best read together where only some lead times are.
-    """
-
-    index: pd.DataFrame
-    blocks: Blocks | None
-    shape: tuple[int, ...]
-    members: int
-    leads: int
-    there: There
-    context: int
-    together: int = 1
-
-    @abstractmethod
-    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """Frames of samples start..stop-1, of the channels that forecasts have.
-
-        Args:
-            start, stop: numbers of samples.
-            leads: which of the lead times that there are; all unless given. No frames of others
-                are read.
-
-        Returns:
-            Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
-            (n, t, C_there, H, W).
-        """
-
-    @abstractmethod
-    def read_context(self, start: int, stop: int) -> np.ndarray:
-        """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
-
-    @abstractmethod
-    def frames(self) -> np.ndarray:
-        """Number of each observed frame, int64 (N, T)."""
-
-
-class FrameSamples(Samples):
-    """Samples whose observed frames are prepared data.
-
-    Args:
-        clips: of the split.
-        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
-        rows: numbers of the clips that have forecasts; all unless given.
-        leads: number of lead times that there should be; as many as there are unless given.
-        there: which lead times and channels forecasts have; all unless given.
-    """
-
-    def __init__(
-        self,
-        clips: Clips,
-        shape: tuple[int, ...],
-        *,
-        rows: np.ndarray | None = None,
-        leads: int | None = None,
-        there: There | None = None,
-    ) -> None:
-        self._clips = clips
-        self._rows = np.arange(shape[0]) if rows is None else rows
-        self.index = clips.index.iloc[self._rows].reset_index(drop=True)
-        self.blocks = Blocks.of(clips.index, clips.prepared.folder)
-        self.shape = shape
-        self.members = shape[1]
-        self.leads = shape[2] if leads is None else leads
-        self.there = there or There(np.arange(shape[2]), np.arange(shape[3]))
-        self.context: int = clips.prepared.context
-
-    @abstractmethod
-    def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W).
-
-        Args:
-            start, stop: numbers of samples.
-            leads: which of the lead times that there are; all unless given.
-        """
-
-    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        steps = self.there.leads[leads]
-        length = self.context + int(steps[-1]) + 1
-        observed = self._clips.read(
-            self._rows[start:stop], length=length, frames=self.context + steps
-        )
-        if len(self.there.channels) < observed.shape[2]:
-            observed = np.ascontiguousarray(observed[:, :, self.there.channels])
-        return self.forecasts(start, stop, leads), observed
-
-    def read_context(self, start: int, stop: int) -> np.ndarray:
-        if not self.context:
-            return np.empty((stop - start, 0, *self._clips.prepared.shape), np.float32)
-        return self._clips.read(self._rows[start:stop], length=self.context)
-
-    def frames(self) -> np.ndarray:
-        starts, strides = (self.index[key].to_numpy(np.int64) for key in ("start", "stride"))
-        steps = self.context + np.arange(self.leads)
-        return np.asarray(starts[:, None] + steps * strides[:, None])
+from stp.core.errors import ArtefactError, StpError
+from stp.core.parquet import read_table
+from stp.data.prepared import Prepared
+from stp.data.zarr_rows import MappedRows, read_metadata
+from stp.score.samples import ALL, FrameSamples, There
 
 
 class Predictions(FrameSamples):
@@ -189,10 +38,10 @@ class Predictions(FrameSamples):
         store = Path(folder) / "predictions.zarr"
         attributes = read_metadata(store, "group")["attributes"]
         if attributes.get("interval", 1) != interval:
-            raise StpError(
-                f"{store}: predictions of every {attributes.get('interval', 1)}th frame",
+            raise ArtefactError(
+                store,
+                f"predictions of every {attributes.get('interval', 1)}th frame",
                 expected=f"interval {interval}, as the score recipe says",
-                remedy="predict this cell again",
             )
         self._frames = MappedRows(store / "predictions")
         shape = self._frames.shape
@@ -240,16 +89,8 @@ def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: 
         split: its name.
         complete: whether all clips have to be there.
     """
-    try:
-        found = pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)[
-            "clip"
-        ].tolist()
-    except (OSError, ValueError, KeyError) as error:
-        raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="a Parquet table with the index row of each sample",
-            remedy=REMEDY,
-        ) from error
+    rows = read_table(path, ["clip"], expected="the index row of each sample")
+    found = rows["clip"].to_pylist()
     again = "predict this split of this dataset again"
     if len(found) != samples or (complete and samples != len(wanted)):
         raise StpError(
@@ -305,9 +146,9 @@ def _there(
         )
     steps = np.array(leads, np.int64)
     if len(steps) != shape[-4] or (np.diff(steps, prepend=0) < 1).any() or steps[-1] > horizon:
-        raise StpError(
-            f"{store}: lead times {leads} of {horizon}, and an array of {shape[-4]}",
+        raise ArtefactError(
+            store,
+            f"lead times {leads} of {horizon}, and an array of {shape[-4]}",
             expected="leads: those of the array, ascending from 1, at most lead_times",
-            remedy=REMEDY,
         )
     return int(horizon), There(steps - 1, channels)

@@ -21,8 +21,8 @@ from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
 from stp.predict.source import Given, Source, given_for, open_source
-from stp.score.predictions import ALL, FrameSamples, There, wanted_samples
-from stp.score.run import score
+from stp.score.samples import ALL, FrameSamples, There, wanted_samples
+from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:

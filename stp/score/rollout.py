@@ -19,8 +19,8 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import ALL, FrameSamples, There, wanted_samples
-from stp.score.run import score
+from stp.score.samples import ALL, FrameSamples, There, wanted_samples
+from stp.score.scoring import score
 
 KEPT = "kept"
 """Folder of the forecasts that will be stored, within the state folder of a job."""
@@ -35,7 +35,7 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            perhaps ``keep``, see `stp.score.predictions.wanted_samples` (none unless given).
+            perhaps ``keep``, see `stp.score.samples.wanted_samples` (none unless given).
             Inputs are ``data`` and, unless there is nothing to fit, ``model``. Runtime:
             ``device``, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.core.parquet import read_schema, read_table
 from stp.options.score import CELL_KEYS, CellValues
 from stp.score.aggregate import Row
 from stp.score.blocks import Blocks
@@ -149,13 +150,13 @@ def read_samples(
         None if there are no such values.
 
     Raises:
-        OSError, pa.ArrowException, KeyError: the file is missing or damaged.
+        ArtefactError: the file is missing or damaged.
     """
     path = Path(folder) / "sample_scores.parquet"
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        if column not in file.schema_arrow.names:
-            return None
-        table = file.read(columns=["clip", "variable", column])
+    expected = "the scores of each test sample"
+    if column not in read_schema(path, expected=expected).names:
+        return None
+    table = read_table(path, ["clip", "variable", column], expected=expected)
     of_each = table["variable"].to_pylist()
     wanted = of_each[0] if variable is None and of_each else variable
     chosen = table.filter(pa.array([name == wanted for name in of_each], pa.bool_()))

@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS, Agreement
+from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS
 from stp.collect.published import PublishedValue
+from stp.collect.schema import AgreementRow
 from stp.studies.answers import SIMULATED, Answer, Answers
 from stp.studies.key import AskedPair, PairKey, Scenario
 from stp.studies.shares import Share, share
@@ -68,7 +69,7 @@ class _Vote(NamedTuple):
 
 def agreements(
     key: PairKey, read: Answers | None, published: Iterable[PublishedValue]
-) -> list[Agreement]:
+) -> list[AgreementRow]:
     """Compare answers with each metric in each scenario, and the first two raters with each other.
 
     Args:
@@ -153,7 +154,7 @@ def _row(
     metric: str,
     counting: str,
     published: float | None,
-) -> Agreement:
+) -> AgreementRow:
     votes: list[_Vote] = []
     ties, reason = 0, "" if scenario.models else scenario.reason
     of_raters = counting != MAJORITY and metric != RATERS
@@ -177,7 +178,7 @@ def _row(
         reason = NOBODY if not here else "no answer counts"
     low, high, why = counts.clustered if counts is not None else (None, None, "")
     names = {answer.rater for one in here for answer in one.answers}
-    return Agreement(
+    return AgreementRow(
         source=" and ".join(sorted({model.source for model in rated})),
         scale=key.scale,
         protocol=" and ".join(sorted({model.protocol for model in rated} - {""})),

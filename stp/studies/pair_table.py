@@ -12,10 +12,10 @@ from stp.collect.people_agreement import (
     HEADER,
     MAJORITY,
     RATERS,
-    Agreement,
     line,
 )
 from stp.collect.published import read_published
+from stp.collect.schema import AgreementRow
 from stp.core.disk import beside
 from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, styles
 from stp.page.formats import texts
@@ -96,7 +96,7 @@ def _whose(key: PairKey, read: Answers) -> str:
     )
 
 
-def _grid(name: str, key: PairKey, read: Answers, rows: list[Agreement]) -> Grid:
+def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> Grid:
     given = asked_of(key, read)
     third = sum(needs_rater(own) == "third" for own in given.values())
     second = sum(needs_rater(own) == "second" for own in given.values())
@@ -162,7 +162,7 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[Agreement]) -> Grid
     )
 
 
-def _table1(key: PairKey, rows: Iterable[Agreement], counting: str) -> Section:
+def _table1(key: PairKey, rows: Iterable[AgreementRow], counting: str) -> Section:
     scenarios = [one for one in key.scenarios if one.kind != "gap"]
     found = {
         (row.metric, row.scenario): row
@@ -198,7 +198,7 @@ def _about(scenario: Scenario) -> str:
     return f"{text}; {scenario.reason}" if scenario.reason else text
 
 
-def _item(row: Agreement | None) -> str | Item:
+def _item(row: AgreementRow | None) -> str | Item:
     if row is None:
         return ""
     text = "–" if row.value is None else f"{row.value:.1f}"
@@ -207,7 +207,7 @@ def _item(row: Agreement | None) -> str | Item:
     return Item(text, aside="" if row.published is None else f"{row.published:.1f}")
 
 
-def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
+def _figure5(key: PairKey, rows: Sequence[AgreementRow]) -> list[Section]:
     scenarios = [one for one in key.scenarios if one.kind == "gap"]
     found = {(row.scenario, row.counting): row for row in rows if row.kind == "gap"}
     lines: list[list[str | Item]] = []
@@ -243,13 +243,13 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
     ]
 
 
-def _standard_error(row: Agreement) -> float:
+def _standard_error(row: AgreementRow) -> float:
     """Of a share of independent answers, in percent."""
     share = (row.value or 0) / 100
     return 100 * float(np.sqrt(share * (1 - share) / row.answers)) if row.answers else 0.0
 
 
-def _draw(key: PairKey, rows: Sequence[Agreement], read: Answers, out: Path) -> None:
+def _draw(key: PairKey, rows: Sequence[AgreementRow], read: Answers, out: Path) -> None:
     """Draw agreement over the difference, a line for each base, with standard errors."""
     found = {row.scenario: row for row in rows if row.kind == "gap" and row.counting == ALL_ANSWERS}
     bases = list(dict.fromkeys(one.base for one in key.scenarios if one.base is not None))

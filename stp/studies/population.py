@@ -11,7 +11,7 @@ import pandas as pd
 
 from stp.collect.opened import opened
 from stp.collect.query import of_answer
-from stp.collect.rows import CellRow
+from stp.collect.schema import CellRow
 from stp.collect.videos import place, predictions, video
 from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from stp.core.errors import StpError
 from stp.plan.manifest import Manifest
 from stp.score.tables import read_samples
 from stp.studies.answers import Answer, Answers
@@ -257,20 +255,13 @@ def _samples(
 
 def _read(folder: Path, convention: str) -> tuple[list[str], list[Any]] | None:
     """The clips and their values, NaN of those that are far from all rated videos; or None."""
-    try:
-        if found := read_samples(folder, convention):
-            return found
-        rated = read_samples(folder, f"{convention}.rated")
-        quality = read_samples(folder, f"{convention}.quality")
-        if rated is None or quality is None:
-            return None
-        pairs = zip(quality[1], rated[1], strict=True)
-        return quality[0], [q[-1] if q and r and r[-1] == 1 else np.nan for q, r in pairs]
-    except FileNotFoundError:
+    if not (folder / "sample_scores.parquet").is_file():
         return None
-    except (OSError, pa.ArrowException, KeyError) as error:
-        raise StpError(
-            f"{folder / 'sample_scores.parquet'}: {error}",
-            expected="scores of single clips",
-            remedy="delete this folder and score the cell again",
-        ) from error
+    if found := read_samples(folder, convention):
+        return found
+    rated = read_samples(folder, f"{convention}.rated")
+    quality = read_samples(folder, f"{convention}.quality")
+    if rated is None or quality is None:
+        return None
+    pairs = zip(quality[1], rated[1], strict=True)
+    return quality[0], [q[-1] if q and r and r[-1] == 1 else np.nan for q, r in pairs]

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.special import logsumexp
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
+from stp.core.parquet import read_table, reading
 from stp.tracks.scenarios import Scenarios
 
 MIXTURES, GRIDS = "mixtures.parquet", "grids.parquet"
@@ -210,17 +211,11 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
         path = folder / name
         if path.is_file():
             try:
-                return of_rows(pq.read_table(path, page_checksum_verification=True), scenarios)
+                expected = "densities of positions, as stp.tracks.densities writes them"
+                with reading(path, expected):
+                    return of_rows(read_table(path, expected=expected), scenarios)
             except _WrongError as wrong:
-                raise StpError(
-                    f"{path}: {wrong}", expected=wrong.expected, remedy="predict this cell again"
-                ) from None
-            except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-                raise StpError(
-                    f"{path}: cannot be read ({error})",
-                    expected="densities of positions, as stp.tracks.densities writes them",
-                    remedy="predict this cell again",
-                ) from None
+                raise ArtefactError(path, str(wrong), expected=wrong.expected) from None
     return None
 
 

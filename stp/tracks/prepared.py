@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
+from stp.core.parquet import read_table, reading
 from stp.options.protocols import PROTOCOLS, RELEASED
 from stp.tracks import tables
 from stp.tracks.obstacles import Obstacles
@@ -192,14 +193,8 @@ def read(folder: Path) -> Place:
 def _read(path: Path, made: Callable[[pa.Table], T], expected: str) -> T | None:
     if not path.is_file():
         return None
-    try:
-        return made(pq.read_table(path, page_checksum_verification=True))
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected=expected,
-            remedy="prepare the dataset again",
-        ) from None
+    with reading(path, expected):
+        return made(read_table(path, expected=expected))
 
 
 def _positions(table: pa.Table) -> np.ndarray:

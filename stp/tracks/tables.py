@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.parquet import read_table, reading
 from stp.options.protocols import PROTOCOLS
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.tracks import Tracks
@@ -65,18 +65,13 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
     Raises:
         StpError: the file is missing or damaged.
     """
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
+    expected = "tracks: frame, person, x and y, with step and dt"
+    with reading(path, expected):
+        table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[ABOUT])
         x, y = (table[name].to_numpy() for name in ("x", "y"))
         frame, person = table["frame"].to_numpy(), table["person"].to_numpy()
         tracks = Tracks(frame, person, np.column_stack([x, y]), about["step"], about["dt"])
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="tracks: frame, person, x and y, with step and dt",
-            remedy="prepare the dataset again",
-        ) from None
     return tracks, about
 
 

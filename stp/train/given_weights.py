@@ -1,5 +1,6 @@
-"""Weights that a training begins with, or that replace it (``weights:`` of a model)."""
+"""Train with given weights: a training begins with them, or they replace it (``weights:``)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,13 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.raw_files import RawFiles
+from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.train.order import INITIAL_WEIGHTS, draw
+from stp.train.run import checked, fit, write_history
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,42 @@ class GivenWeights:
         return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
 
 
+def run(job: Job) -> Extras:
+    """Write what `stp.train.run` writes, beginning with given weights, or with nothing else.
+
+    Args:
+        job: as of `stp.train.run`, with ``weights`` in its recipe, "initialise" (begin with given
+            weights) or "replace" (take them as trained), the input ``weights``, the lock of their
+            file, and the runtime ``raw_roots``, the folders that are searched for it.
+
+    Raises:
+        StpError: whatever `stp.train.run` refuses; given weights that are damaged or those of
+            another model; or snapshots of a training that they replace.
+        Interrupted: it was asked to stop, and has saved its state.
+    """
+    training = checked(job)
+    recipe, given = training.job.recipe, read(training.job)
+    told = {"weights": given.describe()}
+    if given.use == "initialise":
+        return {**fit(training, given.tensors), **told}
+    if training.options.snapshots:
+        raise StpError(
+            f"{recipe['model']}: snapshots of a training that given weights replace",
+            expected="no train.snapshots",
+            remedy="take train.snapshots or weights out of the configuration",
+        )
+    normalisation = given.normalisation or training.normalisation
+    weights.save(job.out / weights.MODEL, given.tensors, recipe, normalisation)
+    write_history(job, [])
+    return {"parameters": sum(p.numel() for p in create(recipe).parameters()), **told}
+
+
 def read(job: Job) -> GivenWeights:
     """Read the weights that a training recipe names.
 
     The file holds what ``torch.save`` wrote: a state_dict, alone or under ``state_dict``, such as
-    the ``model.pt`` of another training. A model with ``from_published(tensors)`` turns the layout
-    of published weights into its own.
+    the ``model.pt`` of another training. `ForecastModel.from_published` turns the layout of
+    published weights into that of the model.
 
     Args:
         job: its recipe describes the model; the input ``weights`` locks one file.
@@ -66,9 +99,7 @@ def read(job: Job) -> GivenWeights:
     # What published weights do not have is drawn as a training draws it.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
-    given = tensors
-    if hasattr(model, "from_published"):
-        given = model.from_published(tensors)  # type: ignore[operator]
+    given = model.from_published(tensors)
     _compare(path, given, model.state_dict(), job.recipe["model"])
     constants = content.get("normalisation") if tensors is inner else None
     return GivenWeights(
@@ -88,7 +119,9 @@ def _unusable(path: Path, why: str) -> StpError:
     )
 
 
-def _compare(path: Path, given: dict[str, Tensor], wanted: dict[str, Tensor], model: str) -> None:
+def _compare(
+    path: Path, given: Mapping[str, Tensor], wanted: dict[str, Tensor], model: str
+) -> None:
     """Refuse weights that differ from those of a model in a name or shape."""
     missing = [name for name in wanted if name not in given]
     unknown = [name for name in given if name not in wanted]

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from stp.core.job import Interrupted, Job
 from stp.data.prepared import Prepared
 from stp.models.compute import Compute
 from stp.models.create import create
-from stp.models.forecast_shape import try_forecast
+from stp.models.model import WholeBatch, try_forecast
 from stp.models.normalisation import Normalisation
 from stp.options.named import load
 from stp.options.train import TrainOptions
@@ -108,7 +108,7 @@ class GradientDescent:
         normalisation: Normalisation,
         compute: Compute,
         ranks: Ranks,
-        initial: dict[str, Tensor] | None = None,
+        initial: Mapping[str, Tensor] | None = None,
         callbacks: Sequence[Any] = (),
     ) -> None:
         self.job, self.options, self.compute, self.ranks = job, options, compute, ranks
@@ -169,7 +169,7 @@ class GradientDescent:
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
-            self.model.recompute = True  # type: ignore[assignment]
+            self.model.recompute = True
         shown = torch.zeros(min(2, self.micro_batch), self.context, *self.recipe["shape"])
         with compute.autocast():
             try_forecast(self.model, shown.to(compute.device), self.horizon, **self.told)
@@ -223,7 +223,7 @@ class GradientDescent:
         return {
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "selection": {
-                "criterion": getattr(self.model, "criterion", CRITERION),
+                "criterion": self.model.criterion or CRITERION,
                 **({"targets": list(self.options.targets)} if self.options.targets else {}),
                 "epoch": progress.best_epoch,
                 "val_mse": progress.best_mse,
@@ -307,8 +307,7 @@ class GradientDescent:
             group["lr"] = rate
         # Whatever is random in a step depends on the step alone.
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
-        if hasattr(self.model, "begin_epoch"):
-            self.model.begin_epoch(step // self.epoch_steps)  # type: ignore[operator]
+        self.model.begin_epoch(step // self.epoch_steps)
         self.optimizer.zero_grad()
         try:
             loss = self._backward(clips, step, leads)
@@ -329,7 +328,6 @@ class GradientDescent:
             self._require_finite_weights()
             self.snapshots.save(progress.step, objects.copy_of(self.kept))
         self._call("after_step", value)
-        time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
         return stop
 
@@ -339,8 +337,7 @@ class GradientDescent:
         of_clips = (clips,) if leads is None else (clips, leads.to(clips.device))
         seed, first = int(draw(self.seed, WHOLE_BATCH, step)[0]), self.first
         for part, *own in zip(*(x.split(self.micro_batch) for x in of_clips), strict=True):
-            if hasattr(self.model, "whole_batch"):
-                self.model.whole_batch = self.batch, first, seed  # type: ignore[assignment]
+            self.model.whole_batch = WholeBatch(self.batch, first, seed)
             first += len(part)
             with self.compute.autocast():
                 of_part = self.loss(part, step, *own)
@@ -372,11 +369,7 @@ class GradientDescent:
 
     @torch.inference_mode()
     def _validate(self) -> float:
-        """The criterion: by default the mean squared error of free-running forecasts.
-
-        A model whose forecasts take too long has ``criterion``, which says what else is compared,
-        and ``validation_errors(clips)``, squared errors of any shape.
-        """
+        """The criterion: the mean of what the model says its squared errors are."""
         self.kept.eval()
         step, total, count = self.progress.step, 0.0, 0
         for _, clips in read_batches(
@@ -390,14 +383,9 @@ class GradientDescent:
             rank=self.ranks.rank,
             ranks=self.ranks.size,
         ):
-            context, future = clips[:, : self.context], clips[:, self.context :]
             with self.compute.autocast():
-                if hasattr(self.kept, "validation_errors"):
-                    errors = self.kept.validation_errors(clips)  # type: ignore[operator]
-                else:
-                    forecast = self.kept(context, self.horizon, **self.told)
-                    errors = (forecast.double() - future).square()
-                    errors = errors if self.targets is None else errors[:, :, self.targets]
+                errors = self.kept.validation_errors(clips, **self.told)
+                errors = errors if self.targets is None else errors[:, :, self.targets]
             total += errors.double().sum().item()
             count += errors.numel()
             self._report("validation")

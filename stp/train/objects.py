@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from stp.core.errors import StpError, nearest
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
-from stp.models.forecast_shape import file_of, require_shape
+from stp.models.model import ForecastModel, file_of, require_shape
 from stp.options.named import load
 from stp.options.train import LOW_RATE, TrainOptions
 
@@ -86,13 +86,13 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 
 
 def loss_of(
-    model: nn.Module, options: TrainOptions, context: int, name: str, data: Prepared | None
+    model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
     """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
 
     A loss that options name takes the place of the errors that a model is trained for, and not of
-    what its codes add to them (``drawn``). Of models that draw lead times (`leads`), it takes those
-    of the clips as well.
+    what its codes add to them (``drawn_forecast``). Of models that draw lead times (`leads`), it
+    takes those of the clips as well.
 
     Args:
         model: the network.
@@ -107,7 +107,7 @@ def loss_of(
     """
     if options.loss is None:
         return _own_loss(model)
-    if hasattr(model, "validation_errors"):
+    if model.criterion is not None:
         raise StpError(
             f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
             expected="no train.loss for this model",
@@ -119,7 +119,7 @@ def loss_of(
     if "data" in parameters and data is not None:
         compare = partial(compare, data=data if channels is None else data.only(np.array(channels)))
     members = parameters["members"].default if "members" in parameters else None
-    if members is not None and not getattr(model, "is_sampled", False):
+    if members is not None and not model.is_sampled:
         raise StpError(
             f"train.loss is {options.loss!r}, which compares {members} forecasts of each clip, but "
             f"those of {name} are all the same",
@@ -132,15 +132,15 @@ def loss_of(
         compared = observed.shape[2] if channels is None else len(channels)
         values = compared * observed[0, 0, 0].numel()
         if members is not None:
-            found = [_forecast(model, seen, observed.shape[1], values) for _ in range(members)]
+            found = [_drawn(model, seen, observed.shape[1], values) for _ in range(members)]
             drawn, terms = zip(*found, strict=True)
             predicted, term = torch.stack(drawn, dim=1), torch.stack(terms).mean()
-        elif hasattr(model, "outputs"):
-            predicted, observed = model.outputs(clips, step, *leads)  # type: ignore[operator]
+        elif model.is_sampled:
+            predicted, term = _drawn(model, seen, observed.shape[1], values)
+        else:
+            predicted, observed = model.outputs(clips, step, *leads)
             require_shape(model, predicted, observed.shape, "outputs")
             term = seen.new_zeros(())
-        else:
-            predicted, term = _forecast(model, seen, observed.shape[1], values)
         if channels is not None:
             predicted, observed = predicted[..., channels, :, :], observed[..., channels, :, :]
         scalar: Tensor = compare(predicted.float(), observed)
@@ -149,24 +149,23 @@ def loss_of(
     return loss
 
 
-def _own_loss(model: nn.Module) -> Callable[..., Tensor]:
+def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
     """The loss that a model brings along; a first one that repeats values to compare is refused."""
-    own: Callable[..., Tensor] = model.loss  # type: ignore[assignment]
     is_first = True
 
     def loss(*given: Any) -> Tensor:
         nonlocal is_first
         if not is_first:
-            return own(*given)
+            return model.loss(*given)
         is_first = False
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "Using a target size")  # says torch of other shapes
             try:
-                return own(*given)
+                return model.loss(*given)
             except UserWarning as warning:
                 raise StpError(
-                    f"{file_of(model)}: loss() of {type(model).__name__} compares frames of "
-                    f"different shapes ({str(warning).partition('. ')[0]})",
+                    f"{file_of(model)}: loss() of {model.implementation.__name__} compares frames "
+                    f"of different shapes ({str(warning).partition('. ')[0]})",
                     expected="forecasts of the shape of the frames that came",
                     remedy="correct loss() there",
                 ) from warning
@@ -174,7 +173,9 @@ def _own_loss(model: nn.Module) -> Callable[..., Tensor]:
     return loss
 
 
-def against_divergence(model: nn.Module, options: TrainOptions, updates: int, rate: float) -> str:
+def against_divergence(
+    model: ForecastModel, options: TrainOptions, updates: int, rate: float
+) -> str:
     """What to do about a loss or forecasts that are not finite, or a loss that explodes.
 
     Args:
@@ -200,13 +201,11 @@ def copy_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
 
 
-def _forecast(model: nn.Module, seen: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
+def _drawn(model: ForecastModel, seen: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
     """A forecast (B, horizon, C, H, W), and what the model adds to any loss of `values` a frame."""
-    if hasattr(model, "drawn"):
-        forecast, term = model.drawn(seen, horizon, values)  # type: ignore[operator]
-        require_shape(model, forecast, (len(seen), horizon, *seen.shape[2:]), "drawn")
-        return forecast, term
-    return model(seen, horizon), seen.new_zeros(())
+    forecast, term = model.drawn_forecast(seen, horizon, values)
+    require_shape(model, forecast, (len(seen), horizon, *seen.shape[2:]), "drawn_forecast")
+    return forecast, term
 
 
 def put_channels_last(model: nn.Module) -> None:

@@ -7,12 +7,15 @@ are promised never to change, unlike NumPy's distributions.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stp.core.errors import StpError
 from stp.data.random_stream import uniform
+
+if TYPE_CHECKING:
+    from stp.models.model import ForecastModel
 
 INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
 """What the numbers are for; each purpose has a stream of its own."""
@@ -52,15 +55,16 @@ class LeadDraws:
     seed: int
 
     @classmethod
-    def of(cls, model: Any, context: int, seed: int, lead: int | None = None) -> "LeadDraws | None":
+    def of(
+        cls, model: "ForecastModel", context: int, seed: int, lead: int | None = None
+    ) -> "LeadDraws | None":
         """The draws of a model that is told lead times, and names those it is trained on.
 
         One that forecasts a lead time alone is told that one, whatever it names.
         """
-        named = getattr(model, "leads", None) if getattr(model, "needs_lead_times", False) else None
-        if not named:
+        if not model.needs_lead_times or not model.leads:
             return None
-        return cls(tuple(named) if lead is None else (lead,), context, seed)
+        return cls(tuple(model.leads) if lead is None else (lead,), context, seed)
 
     def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
         """A lead time for each row, int64 (B,)."""

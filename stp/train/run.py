@@ -1,8 +1,8 @@
 """Train: fit the model of a recipe to prepared data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
@@ -17,7 +17,6 @@ from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
-from stp.train import given_weights
 from stp.train.batches import read_batches
 from stp.train.distributed import join
 from stp.train.gradient_descent import GradientDescent
@@ -39,6 +38,22 @@ BLOCK_BYTES = 1 << 26
 """Closed form: clips are read in blocks of about this size."""
 
 
+class Training(NamedTuple):
+    """What a training is about, found to fit.
+
+    Attributes:
+        job: the recipe has the shape of the channels that the network sees.
+        options: of the training.
+        data: the prepared data of these channels.
+        normalisation: of the training split.
+    """
+
+    job: Job
+    options: TrainOptions
+    data: Prepared
+    normalisation: Normalisation
+
+
 def run(job: Job) -> Extras:
     """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
 
@@ -49,25 +64,31 @@ def run(job: Job) -> Extras:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
             ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), perhaps
             ``train_subset``, perhaps ``lead`` (of a network that forecasts this lead time alone:
-            its ``horizon`` is the one frame of that lead), perhaps ``channels`` (patterns of the
-            names of those that the network has; ``shape`` is that of all), and perhaps
-            ``weights``: "initialise" (begin with given weights) or "replace" (take them as
-            trained). Inputs are ``data`` and, where the recipe has weights, ``weights``: the lock
-            of their file. Runtime: ``device`` (auto, cpu, cuda),
+            its ``horizon`` is the one frame of that lead), and perhaps ``channels`` (patterns of
+            the names of those that the network has; ``shape`` is that of all). The input is
+            ``data``. Runtime: ``device`` (auto, cpu, cuda),
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
             unless set: less memory, the same gradient but for rounding and what is drawn),
             ``recompute`` (false; forget what the backward pass needs and compute it twice: less
-            memory, the same gradient), ``slow_step_s`` (0; a pause after each step, for tests),
+            memory, the same gradient),
             ``ranks`` (where the processes that share this training meet, see
-            stp.train.distributed), ``raw_roots`` (folders that are searched for given weights).
+            stp.train.distributed).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
 
     Raises:
-        StpError: a bad recipe, damaged data, data of another shape, given weights that are damaged
-            or those of another model, or a training that diverges.
+        StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
         Interrupted: it was asked to stop, and has saved its state.
+    """
+    return fit(checked(job))
+
+
+def checked(job: Job) -> Training:
+    """Read what a training is about.
+
+    Raises:
+        StpError: a bad recipe, or data that are damaged or of another shape.
     """
     recipe = job.recipe
     options = TrainOptions.from_recipe(recipe["train"])
@@ -88,21 +109,18 @@ def run(job: Job) -> Extras:
         data = data.named(recipe["channels"])
         recipe = {**recipe, "shape": list(data.shape)}
         job = replace(job, recipe=recipe)
-    normalisation = Normalisation.of(data.attrs)
-    given = given_weights.read(job) if "weights" in recipe else None
-    if given is not None and recipe["weights"] == "replace":
-        if options.snapshots:
-            raise StpError(
-                f"{recipe['model']}: snapshots of a training that given weights replace",
-                expected="no train.snapshots",
-                remedy="take train.snapshots or weights out of the configuration",
-            )
-        weights.save(
-            job.out / weights.MODEL, given.tensors, recipe, given.normalisation or normalisation
-        )
-        _write_history(job, [])
-        parameters = sum(p.numel() for p in create(recipe).parameters())
-        return {"parameters": parameters, "weights": given.describe()}
+    return Training(job, options, data, Normalisation.of(data.attrs))
+
+
+def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extras:
+    """Train, and write what `run` writes.
+
+    Args:
+        training: what it is about.
+        initial: weights to begin with, instead of random ones.
+    """
+    job, options, data, normalisation = training
+    recipe = job.recipe
     device = job.runtime.get("device", "auto")
     with (
         join(job.runtime.get("ranks"), device) as ranks,
@@ -110,12 +128,10 @@ def run(job: Job) -> Extras:
     ):
         if recipe["fit"] == "sgd":
             require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")
-            initial = given.tensors if given else None
-            training = GradientDescent(job, options, data, normalisation, compute, ranks, initial)
-            training.train()
-            fitted, extras = training.best_weights, training.describe()
-            extras |= {"weights": given.describe()} if given else {}
-            history = training.progress.history
+            descent = GradientDescent(job, options, data, normalisation, compute, ranks, initial)
+            descent.train()
+            fitted, extras = descent.best_weights, descent.describe()
+            history = descent.progress.history
         elif recipe["fit"] == "closed_form":
             fitted, extras = _closed_form(job, options, data, normalisation)
             history = []
@@ -132,12 +148,13 @@ def run(job: Job) -> Extras:
     for update in options.snapshots:
         path = job.out / weights.snapshot_name(update)
         path.parent.mkdir(exist_ok=True)
-        weights.save(path, training.snapshots.read(update), recipe, normalisation)
-    _write_history(job, history)
+        weights.save(path, descent.snapshots.read(update), recipe, normalisation)
+    write_history(job, history)
     return extras
 
 
-def _write_history(job: Job, history: list[dict[str, Any]]) -> None:
+def write_history(job: Job, history: list[dict[str, Any]]) -> None:
+    """Write ``history.parquet``, a row for each epoch."""
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
     table.to_parquet(job.out / "history.parquet", index=False, write_page_checksum=True)
 
@@ -162,5 +179,5 @@ def _closed_form(
             job.report("clips read", done, len(rows))
 
     model = create(job.recipe)
-    model.fit(batches(), data.attrs.get("phases", 1))  # type: ignore[operator]
+    model.fit(batches(), data.attrs.get("phases", 1))
     return model.state_dict(), {"clips": {"train": len(rows)}}

@@ -18,12 +18,11 @@ from typing import BinaryIO, cast
 
 from stp.core import store
 from stp.core.disk import writing
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Report, silent
-from stp.core.receipts import RECEIPT, SEALED, again, read_receipt, receipt_text
+from stp.core.receipts import RECEIPT, SEALED, read_receipt, receipt_text
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
-from stp.upkeep.inventory import FINGERPRINT
 from stp.upkeep.why import chosen
 
 SUMS = "SHA256SUMS"
@@ -180,10 +179,8 @@ def _check(file: _File, found: str) -> str:
     """Refuse to hand on what is damaged; return the line of the list of checksums."""
     if file.sha256 not in (None, found):
         assert file.source is not None
-        raise StpError(
-            f"{file.source}: damaged, SHA-256 {found}",
-            expected=f"{file.sha256}, as in the receipt",
-            remedy=again(next(f for f in file.source.parents if FINGERPRINT.fullmatch(f.name))),
+        raise ArtefactError(
+            file.source, f"damaged, SHA-256 {found}", expected=f"{file.sha256}, as in the receipt"
         )
     return f"{found}  {file.name}\n"
 

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 
 from stp.core import store
-from stp.core.errors import StpError, nearest
-from stp.core.receipts import RECEIPT, Receipt, again, read_receipt
+from stp.core.errors import StpError, again, nearest
+from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan

@@ -179,3 +179,15 @@ def say(log: Path | None, text: str) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a") as file:
             print(text, file=file)
+
+
+def say_wrote(log: Path | None, out: Path, rest: str = "") -> None:
+    """Say that a file is written, and in a run how many tables and figures are.
+
+    Args:
+        out: the file.
+        rest: what is beside it.
+    """
+    from stp.run.progress import count_pages
+
+    say(log, f"{count_pages(out) if log else ''}wrote {out}{rest}")

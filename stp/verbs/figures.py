@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stp.render.figures.kinds import KINDS
-from stp.verbs.app import Log, drawn, examples, say
+from stp.verbs.app import Log, drawn, examples, say_wrote
 
 _KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.items())
 
@@ -32,4 +32,4 @@ def figure(
     from stp.render.figures.kinds import render
 
     render(kind, manifest, manifest.parent.parent, out, cell)
-    say(log, f"wrote {out} and {out.with_suffix('.svg').name}")
+    say_wrote(log, out, f" and {out.with_suffix('.svg').name}")

@@ -104,14 +104,14 @@ def _options(name: str, configfile: Path) -> dict[str, Any]:
         StpError: there is no such dataset, or it is not one of somebody's own.
     """
     from stp.core.errors import StpError
-    from stp.kinds import kind as kinds
     from stp.plan import config
     from stp.plan.strict import check_known
+    from stp.tasks import task as tasks
 
     datasets = config.load(configfile).datasets
     check_known(name, datasets, "dataset", "stp forecast --like")
     dataset = datasets[name]
-    own_reader = kinds.find(dataset.kind).own_reader
+    own_reader = tasks.find(dataset.kind).own_reader
     if dataset.reader != own_reader:
         raise StpError(
             f"{name} is read by {dataset.reader}",

@@ -16,6 +16,7 @@ PAPER = Path("config/paper.yaml")
 @listing.command(
     epilog=examples(
         "stp list metrics",
+        "stp list metrics fvd",
         "stp list metrics fvd.predicted_only",
         "stp list metrics ssim.range1 --study results/fvd-demo/plan/video_distortions.json",
         "stp list metrics mine.per_frame --out card.md",
@@ -23,11 +24,11 @@ PAPER = Path("config/paper.yaml")
     )
 )
 def metrics(
-    convention: Annotated[
+    name: Annotated[
         str | None,
         typer.Argument(
-            help="Show the trust card of this convention, such as fvd.predicted_only "
-            "(default: list all)."
+            help="List the conventions of this metric, such as fvd, or show the trust card of this "
+            "convention, such as fvd.predicted_only (default: list all)."
         ),
     ] = None,
     study: Annotated[
@@ -50,7 +51,7 @@ def metrics(
         typer.Option(help="Write the page of all metrics (Markdown) to this file instead."),
     ] = None,
 ) -> None:
-    """List all metrics and their conventions; for one, show what it can be trusted for.
+    """List metrics and their conventions; of a convention, show what it can be trusted for.
 
     The trust card of a convention says how the metric follows each distortion of
     real clips, with intervals; whether it sees the order of frames; how few clips
@@ -60,6 +61,7 @@ def metrics(
     """
     from stp.core.disk import write_text, writing
     from stp.plan import config
+    from stp.plan.strict import check_known
     from stp.render.tables import metrics_page
 
     if page is not None:
@@ -68,13 +70,17 @@ def metrics(
         say(None, f"wrote {page}")
         return
     chosen = output.chosen(format, out)
-    if convention is not None:
-        _trust_card(convention, study, people, chosen, out)
+    if name is not None and "." in name:
+        _trust_card(name, study, people, chosen, out)
         return
+    known = config.load(PAPER).metrics
+    if name is not None:
+        check_known(name, known, "metric", "stp list metrics")
     rows = [
-        (f"{name}.{choice}", metrics_page.better(metric, choice), text)
-        for name, metric in sorted(config.load(PAPER).metrics.items())
-        for choice, text in metric.conventions.items()
+        (f"{metric}.{choice}", metrics_page.better(about, choice), convention.about)
+        for metric, about in sorted(known.items())
+        if name in (None, metric)
+        for choice, convention in about.conventions.items()
     ]
     output.put_rows(("convention", "better", "what it computes"), rows, chosen, out)
 

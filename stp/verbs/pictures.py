@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import Log, drawn, examples, say
+from stp.verbs.app import Log, drawn, examples, say_wrote
 
 
 @drawn.command(
@@ -65,7 +65,7 @@ def pictures(
     wanted = [name.strip() for name in samples.split(",")]
     chosen = [name.strip() for name in models.split(",")] if models else []
     for path in draw(planned, cell, out, wanted, chosen, variable, errors, rank_by):
-        say(log, f"wrote {path}")
+        say_wrote(log, Path(path))
 
 
 @drawn.command(
@@ -116,4 +116,4 @@ def trajectories(
         for path in out:
             drawing.write(scene, path, layout)
     for path in out:
-        say(log, f"wrote {path}")
+        say_wrote(log, Path(path))

@@ -143,11 +143,13 @@ def plan(
     """
     from rich.console import Console
 
+    from stp.inspect import own_options
     from stp.run.costs import brief
     from stp.run.costs import summary as costs_summary
     from stp.run.costs import table as costs_table
 
     planned = load_plan(configfile)
+    own_options.check(planned)
     dimension = None if table is None else brief.dimension_of(planned, table)
     if dimension is not None and (listed or everything or format == "json"):
         raise StpError(

@@ -27,6 +27,8 @@ OPTIONS = {
     "--json": "--format json",
     "--model": "--cell",
     "--on": "--cell",
+    "--reliability": "--study reliability",
+    "--reproduction": "--study reproduction",
     "--test": "--cell",
 }
 """Only of verbs that have the option of today."""

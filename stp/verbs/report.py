@@ -8,7 +8,7 @@ import typer
 
 from stp.run.results import last_results
 from stp.verbs import output
-from stp.verbs.app import PANELS, Log, app, examples, say
+from stp.verbs.app import PANELS, Log, app, examples, say_wrote
 
 command = functools.partial(app.command, rich_help_panel=PANELS[3])
 
@@ -38,7 +38,7 @@ def report(
     pictures_mb: Annotated[
         float,
         typer.Option("--pictures-mb", min=0, help="Largest total size of all pictures, in MB."),
-    ] = 25,
+    ] = 4,
     log: Log = None,
 ) -> None:
     """Write the report: one HTML page that needs no network and no server."""
@@ -52,4 +52,4 @@ def report(
     meter = CountMeter("report")
     write_report(database, out, pictures=Pictures(samples, pictures_mb), report=meter)
     meter.clear()
-    say(log, f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB): open it in a browser")
+    say_wrote(log, out, f" ({out.stat().st_size / 1e6:.1f} MB): open it in a browser")

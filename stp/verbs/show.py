@@ -12,7 +12,7 @@ from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
-    from stp.collect.rows import CellRow
+    from stp.collect.schema import CellRow
 
 command = functools.partial(app.command, rich_help_panel=PANELS[3])
 
@@ -129,7 +129,7 @@ def _draw_scenario(
         StpError: there is no such cell or scenario, or the cell is not about people.
     """
     from stp.collect.opened import opened
-    from stp.collect.rows import CellRow
+    from stp.collect.schema import CellRow
     from stp.collect.stored import kinds, stored_cell, titles
     from stp.core.errors import StpError
     from stp.render.pictures import trajectories
@@ -278,7 +278,7 @@ def _draw(
     check_known(name, plan.config.datasets, "dataset", "stp show")
     samples = plan.recipes.samples(name)
     about = of_kind(samples)
-    if out is None and samples.is_surveyed and about.facts(plan, name) is not None:
+    if out is None and samples.has_scenarios and about.facts(plan, name) is not None:
         _, shared = about.describe(plan, name, leakage=True)
         assert shared is not None
         output.print_lines(

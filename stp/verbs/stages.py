@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say, say_wrote
 
 command = functools.partial(app.command, rich_help_panel="Stages")
 Targets = Annotated[
@@ -267,17 +267,11 @@ def render(
         bool,
         typer.Option("--partial", help="Write tables with gaps to results/SCALE/partial/ instead."),
     ] = False,
-    reliability: Annotated[
-        bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
-    ] = False,
-    reproduction: Annotated[
-        bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
-    ] = False,
     study: Annotated[
         str | None,
         typer.Option(
-            help="Write a table of a study instead: noise_study, sample_size, metric_correlations, "
-            "content_motion or trust_cards of distortions, or success_correlations of models."
+            help="Write a further table of the dimension instead, such as reliability or "
+            "trust_cards (`stp table` lists them)."
         ),
     ] = None,
     configfile: ConfigFile = DEMO,
@@ -287,55 +281,42 @@ def render(
     from stp.collect.everything import build_database
     from stp.collect.partial import remove
     from stp.render.tables.paper_table import render_partial, render_table
-    from stp.run import failures, runner, workflow_files
+    from stp.run import failures, made, workflow_files
+    from stp.run.restored import restore_receipts
+    from stp.workflow.tables import Tables
 
     if partial:
         planned = load_plan(configfile)
-        runner.restore_receipts(planned)
+        restore_receipts(planned)
         results = workflow_files.results_of(planned)
         folder = results / "partial"
         manifests = workflow_files.write_manifests(planned)
+        tables = {table.name: table for table in Tables(planned, manifests)}
         for dimension in planned.dimensions:
             path = manifests[dimension]
-            final = results / "tables" / f"{dimension}.csv"
-            if workflow_files.is_table_current(final, path):
+            final = tables[dimension]
+            if made.is_current(Path(made.note_of(final.path)), final.digest):
                 continue
             missing = render_partial(path, failures.of_plan(planned), folder)
             say(log, f"wrote a table to {folder}; missing cells: {len(missing)}")
         _partial_store([manifests[name] for name in planned.dimensions], folder, log)
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
-    elif reproduction:
-        from stp.render.tables.reproduction import render_reproduction
-
-        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
-        render_reproduction(manifest, rows, out)
-        workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif study is not None:
-        from stp.render.tables import distortions
+        from stp.render.tables import by_name
 
-        distortions.render(study, manifest, out)
-        workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and what belongs to it beside it")
-    elif reliability:
-        from stp.render.tables.reliability import render_reliability
-
-        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
-        render_reliability(manifest, rows, out)
-        workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and beside it .md, .png and .svg")
+        by_name.render(study, manifest, out)
+        say_wrote(log, out, ", and what belongs to it beside it")
     else:
         database = out.parent.parent / "results.duckdb"
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
         render_table(manifest, database, out)
-        workflow_files.note_made_from(manifest, out)
         gaps = out.parent.parent / "partial"
         for gap in gaps.glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
         remove(gaps)
-        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+        say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
 
 
 def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:

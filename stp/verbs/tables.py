@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PANELS, Log, app, examples, say
+from stp.verbs.app import PANELS, Log, app, examples, say, say_wrote
 
 if TYPE_CHECKING:
     from stp.render.tables.findings import Question
@@ -118,7 +118,7 @@ def _table_of_store(
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
         tables.write(name, database, out)
-        say(log, f"wrote {out}, and beside it .md, .tex and .html")
+        say_wrote(log, out, ", and beside it .md, .tex and .html")
         return
     chosen = output.chosen(format, out)
     if chosen in ("table", "markdown"):

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import zarr
-from small_store import SmallStore, convention_facts, write_receipt
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.plan.metric import declared
 from stp.prepare.output import write_coordinate
 from stp.render.tables.paper_table import render_table
 from stp.score.run import run
@@ -29,16 +30,16 @@ GRID = (3, 4)
 SPREAD = {"good": 0.3, "fair": 0.5, "persistence": 0.9}
 """How much faster errors of a model grow than the truth moves."""
 CONVENTIONS = ("wrmse.pooled", "wrmse.per_frame", "mse.pixel_mean", "rmse.pooled")
-COLUMNS = {
-    "v3 RMSE": "wrmse.pooled",
-    "v3 RMSE week 1": "wrmse.pooled@leads=1-7",
-    "v3 RMSE week 2": "wrmse.pooled@leads=8-14",
-    "v3 RMSE weeks 5-6": "wrmse.pooled@leads=29-42",
-    "v3 RMSE day 44": "wrmse.pooled@lead=44",
-    "v7 RMSE day 1": "wrmse.pooled@lead=1",
-    "v3 spread day 1": "wrmse.per_frame@lead=1,sd",
-    "MSE-week-1": "mse.pixel_mean@leads=1-7",
-}
+COLUMNS = [
+    table_column("RMSE", "wrmse.pooled", variable="v3"),
+    table_column("RMSE week 1", "wrmse.pooled", variable="v3", lead="1-7"),
+    table_column("RMSE week 2", "wrmse.pooled", variable="v3", lead="8-14"),
+    table_column("RMSE weeks 5-6", "wrmse.pooled", variable="v3", lead="29-42"),
+    table_column("RMSE day 44", "wrmse.pooled", variable="v3", lead="44"),
+    table_column("RMSE day 1", "wrmse.pooled", variable="v7", lead="1"),
+    table_column("spread day 1", "wrmse.per_frame", variable="v3", lead="1", statistic="sd"),
+    table_column("MSE-week-1", "mse.pixel_mean", lead="1-7"),
+]
 
 
 def names() -> list[str]:
@@ -126,7 +127,7 @@ def make(folder: Path) -> dict[str, Any]:
             path.unlink()
         recipe = {
             "cell": cell["key"],
-            "conventions": list(CONVENTIONS),
+            "conventions": {name: declared(name, "a test")[1].definition for name in CONVENTIONS},
             "bootstrap": {"resamples": 200},
         }
         inputs = {"data": Path(cell["data"]), "predictions": Path(cell["predictions"])}

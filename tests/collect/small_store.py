@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.scores import SCORES
-from stp.kinds import kind as kinds
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
+from stp.tasks import task as tasks
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "predbench" / "published.csv"
 
@@ -34,7 +34,7 @@ def convention_facts(higher_is_better: bool | None = None, **about: Any) -> dict
 
 def kind_facts(name: str) -> dict[str, Any]:
     """What manifests say of a kind of sample."""
-    return vars(kind_facts_of(kinds.find(name)))
+    return vars(kind_facts_of(tasks.find(name)))
 
 
 def dataset_facts(**about: Any) -> dict[str, Any]:
@@ -141,6 +141,11 @@ def sample_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
     return pa.Table.from_pylist(rows, pa.schema(list(fields.items())))
 
 
+def table_column(heading: str, convention: str, **more: Any) -> dict[str, Any]:
+    """A column of a table as manifests have it."""
+    return {"heading": heading, "convention": convention, **more}
+
+
 def bare_manifest(folder: Path, cells: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     """The manifest of a dimension of which nothing is known."""
     return {
@@ -211,13 +216,16 @@ class SmallStore:
             "tables": {
                 "short_term": {
                     "columns": {
-                        "moving_mnist": {"SSIM": "ssim.range2", "LPIPS": "lpips.alex"},
-                        "enso": {"RMSE": "rmse.per_frame"},
-                        "cityscapes": {"SSIM": "ssim.range2"},
-                        "weatherbench": {
-                            "t2m WRMSE": "wrmse.per_frame",
-                            "t850 WRMSE": "wrmse.per_frame",
-                        },
+                        "moving_mnist": [
+                            table_column("SSIM", "ssim.range2"),
+                            table_column("LPIPS", "lpips.alex"),
+                        ],
+                        "enso": [table_column("RMSE", "rmse.per_frame")],
+                        "cityscapes": [table_column("SSIM", "ssim.range2")],
+                        "weatherbench": [
+                            table_column("WRMSE", "wrmse.per_frame", variable="t2m"),
+                            table_column("WRMSE", "wrmse.per_frame", variable="t850"),
+                        ],
                     }
                 }
             },

@@ -238,7 +238,8 @@ def test_a_flipped_bit_in_collected_rows_is_refused(store):
             ]
         (values,) = [column for column in columns if column.path_in_schema == "value"]
         content = bytearray(rows_of(store).read_bytes())
-        content[values.data_page_offset + values.total_compressed_size - 2] ^= 1
+        start = values.dictionary_page_offset or values.data_page_offset
+        content[start + values.total_compressed_size - 2] ^= 1
         rows_of(store).write_bytes(content)
 
     problem = refused(store, spoil, build)

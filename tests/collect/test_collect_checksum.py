@@ -10,7 +10,7 @@ from small_store import SmallStore, suite
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect import layout
+from stp.collect import schema
 from stp.collect.checksum import checksums
 from stp.collect.everything import build_database, collect_dimension
 from stp.collect.kept_rows import KEPT_ROWS
@@ -49,7 +49,7 @@ def test_two_builds_have_equal_checksums_whatever_was_collected_first(results: P
     sums = checksums(first)
     assert checksums(second) == sums
     assert checksums(second, threads=1) == sums == checksums(second, threads=3)
-    named = {one.name for one in (*layout.TABLES, *VIEWS)}
+    named = {one.name for one in (*schema.TABLES, *VIEWS)}
     assert set(sums) == {
         *named,
         *suite("predbench")["views"],

@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from real_size import BLOCK, COLUMNS, LEADS, SPREAD, STARTS, VARIABLES
-from small_store import SmallStore, convention_facts, write_receipt
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect, read_collected
 from stp.core.errors import StpError
+from stp.plan.column import Columns
 from stp.plan.suite import read_suite
 from stp.render.tables.paper_table import render_table
 from stp.score import bootstrap
@@ -134,7 +136,7 @@ def test_only_what_columns_show_is_added(real: Any) -> None:
     folder, _ = real
     rows = read_collected(folder / "short_term.parquet")
     added = rows.filter(pa.array([leads is not None for leads in rows["leads"].to_pylist()]))
-    named = [shown for shown in COLUMNS.values() if "@" in shown]
+    named = [column for column in COLUMNS if "lead" in column]
     # The mean and both ends of its interval; of a column of deviations these alone.
     assert len(added) == len(SPREAD) * (3 * (len(named) - 1) + 1)
     deviations = "convention = 'wrmse.per_frame' AND leads IS NOT NULL"
@@ -180,14 +182,14 @@ ERRORS = {
     "persistence": np.stack([EARLY + 0.6, EARLY + 0.7, LATE + 0.2, LATE + 0.3], axis=1),
 }
 ERRORS["persistence"] += RNG.normal(0, 0.01, (CLUSTERS, 4))
-HERE = {
-    "MSE": "mse.pixel_mean",
-    "MSE-1-2": "mse.pixel_mean@leads=1-2",
-    "MSE-3": "mse.pixel_mean@lead=3",
-    "MSE-sd": "mse.pixel_mean@sd",
-    "MSE-4-sd": "mse.pixel_mean@lead=4,sd",
-    "MSE-9": "mse.pixel_mean@lead=9",
-}
+HERE = [
+    table_column("MSE", "mse.pixel_mean"),
+    table_column("MSE-1-2", "mse.pixel_mean", lead="1-2"),
+    table_column("MSE-3", "mse.pixel_mean", lead="3"),
+    table_column("MSE-sd", "mse.pixel_mean", statistic="sd"),
+    table_column("MSE-4-sd", "mse.pixel_mean", lead="4", statistic="sd"),
+    table_column("MSE-9", "mse.pixel_mean", lead="9"),
+]
 
 
 def add(store: SmallStore, model: str, errors: np.ndarray, lacking: tuple[int, ...] = ()) -> None:
@@ -343,26 +345,37 @@ def test_published_values_stand_beside_columns_of_their_lead_times(
 
 
 @pytest.mark.parametrize(
-    ("shown", "message"),
+    ("key", "value"),
     [
-        ("csi.mean@sixteen", "'sixteen' is no restriction"),
-        ("csi.mean@lead=0", "'lead=0' is no restriction"),
-        ("csi.mean@lead=1-7", "'lead=1-7' is no restriction"),
-        ("csi.mean@leads=7", "'leads=7' is no restriction"),
-        ("csi.mean@leads=7-1", "a range of lead times ends after it begins"),
-        ("csi.mean@lead=3,lead=4", "'lead=4' says again"),
-        ("csi.mean@", "'' is no restriction"),
-        ("csi.mean@mean", "'mean' is no restriction"),
-        ("csi@16", "shows no convention"),
+        ("threshold", "sixteen"),
+        ("lead", 0),
+        ("lead", "7-1"),
+        ("lead", "7-"),
+        ("statistic", "max"),
+        ("convention", "csi"),
+        ("heading", ""),
+        ("digits", 0),
     ],
 )
-def test_a_suite_says_what_is_wrong_with_a_column(tmp_path: Path, shown: str, message: str) -> None:
+def test_a_suite_says_what_is_wrong_with_a_column(tmp_path: Path, key: str, value: object) -> None:
     path = tmp_path / "toy.yaml"
+    column = {"heading": "CSI", "convention": "csi.mean", key: value}
     path.write_text(
         "title: Toy\ndimensions:\n  now: {title: Now, question: What?, about: all}\n"
-        f"columns: {{radar: {{CSI: '{shown}'}}}}\ndatasets: {{sevir: radar}}\n"
+        f"columns: {{radar: [{json.dumps(column)}]}}\ndatasets: {{sevir: radar}}\n"
     )
     with pytest.raises(StpError) as caught:
         read_suite(path)
-    assert "columns.radar.CSI" in caught.value.what
-    assert message in caught.value.expected and "csi.mean@16,leads=1-7" in caught.value.expected
+    assert f"columns.radar.0.{key}" in caught.value.what and repr(value) in caught.value.what
+
+
+def test_columns_have_names_of_their_own() -> None:
+    columns = TypeAdapter(Columns)
+    wind = [
+        {"heading": "RMSE", "convention": "wrmse.pooled", "variable": v} for v in ("u10", "v10")
+    ]
+    assert [column.name for column in columns.validate_python(wind)] == ["u10 RMSE", "v10 RMSE"]
+    with pytest.raises(ValidationError, match="not u10 RMSE twice"):
+        columns.validate_python([*wind, wind[0] | {"lead": 3}])
+    (alone,) = columns.validate_python(["ssim.range1"])
+    assert (alone.name, alone.convention) == ("ssim.range1", "ssim.range1")

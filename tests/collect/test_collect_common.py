@@ -11,7 +11,7 @@ import pytest
 import zarr
 from pydantic import TypeAdapter
 from scipy import stats
-from small_store import SmallStore, bare_cell, convention_facts, write_receipt
+from small_store import SmallStore, bare_cell, convention_facts, table_column, write_receipt
 from toy_scored import CELL, keep, write_scored
 from typer.testing import CliRunner
 
@@ -20,8 +20,8 @@ from stp.collect.cluster_sums import NOT_KEPT
 from stp.collect.contest import OTHER_CLIPS, OTHER_CLUSTERS
 from stp.collect.everything import build_database, collect_dimension
 from stp.collect.left_out import Asked, LeftOut, left_out
+from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
-from stp.plan.setting import Part
 from stp.prepare.output import write_coordinate
 from stp.score.blocks import Blocks
 from stp.score.tables import write_clusters, write_samples
@@ -137,7 +137,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for model, errors in ERRORS.items():
         add(store, model, errors)
     store.manifest["conventions"]["rmse.pooled"] = convention_facts(False)
-    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"RMSE": "rmse.pooled"}
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = [
+        table_column("RMSE", "rmse.pooled")
+    ]
     collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
     build_database(folder / "collected", folder / "results.duckdb")
     return folder
@@ -220,7 +222,9 @@ def test_ranks_have_sets_where_all_pairs_are_tested(tmp_path: Path) -> None:
     for model in ("persistence", "convlstm", "simvpv2", "mau"):
         add(store, model, ERRORS[model])
     store.manifest["conventions"]["rmse.pooled"] = convention_facts(False)
-    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"RMSE": "rmse.pooled"}
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = [
+        table_column("RMSE", "rmse.pooled")
+    ]
     collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
     build_database(tmp_path / "collected", tmp_path / "results.duckdb")
     with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from small_store import PUBLISHED, SmallStore, convention_facts, suite
 
-from stp.collect import layout
+from stp.collect import schema
 from stp.collect.database import build
 from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.sample_files import stated_schema
@@ -50,7 +50,7 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
         "SELECT table_name, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
     )
-    names = [one.name for one in (*layout.TABLES, *VIEWS)]
+    names = [one.name for one in (*schema.TABLES, *VIEWS)]
     own = suite("predbench")["views"]
     every = sorted([*names, *own, "sample_scores", *(one.view.name for one in KEPT_ROWS)])
     assert [name for name, _ in tables] == every

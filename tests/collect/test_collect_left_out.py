@@ -15,8 +15,8 @@ from toy_scored import Scored, write_scored
 from stp.collect.cluster_sums import NO_SUMS
 from stp.collect.left_out import Asked, LeftOut, left_out
 from stp.core.errors import StpError
+from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
-from stp.plan.setting import Part
 
 
 @pytest.fixture(scope="module")

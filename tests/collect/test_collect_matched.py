@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect import matched
 from stp.collect.database import build
@@ -39,6 +39,7 @@ class Cells:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.stores: dict[str, SmallStore] = {}
+        self.convention = FVD
 
     def add(
         self,
@@ -56,9 +57,15 @@ class Cells:
         store = self.stores.setdefault(dimension, SmallStore(self.folder / dimension))
         store.manifest["dimension"] = dimension
         store.manifest["tables"] = {
-            dimension: {"columns": {name: {"FVD": FVD} for name in ("bridge", "kitti", "caltech")},
-                        "higher_is_better": {"FVD": False}}
-        }  # fmt: skip
+            dimension: {
+                "columns": {
+                    name: [table_column("FVD", self.convention)]
+                    for name in ("bridge", "kitti", "caltech")
+                }
+            }
+        }
+        facts = convention_facts(False, compares_sets=True)
+        store.manifest["conventions"][self.convention] = facts
         n = 0
         if features is not None:
             n, value = len(features.observed), frechet.distance(*features[:2])
@@ -67,7 +74,7 @@ class Cells:
             trained_on,
             {"ssim.range2": {"mean": 0.5}},
             seed=seed,
-            perceptual={FVD: {"mean": value, "n": n, "reason": reason}},
+            perceptual={self.convention: {"mean": value, "n": n, "reason": reason}},
             dimension=dimension,
             trained_on=trained_on,
             tested_on=key.pop("tested_on", trained_on),
@@ -83,7 +90,11 @@ class Cells:
                 table.write(seen, names, table.Features(values))
                 write_receipt(seen, "features")
                 inputs[f"{NAME}.{of}"] = str(seen.relative_to(root))
-            write_receipt(folder, "score", recipe={"features": {FVD: NAME}}, inputs=inputs)
+            recipe = {
+                "features": {self.convention: NAME},
+                "conventions": {self.convention: {"function": "frechet"}},
+            }
+            write_receipt(folder, "score", recipe=recipe, inputs=inputs)
         return value
 
     def build(self, cache: Path | None = None, report: Any = None) -> Path:
@@ -133,6 +144,18 @@ def test_the_smallest_cell_says_how_many_clips_are_drawn(cells: Cells) -> None:
          pytest.approx(tasks_sd), 10, None),
         ("bridge", "test", 25, 60, pytest.approx(test_value), pytest.approx(test_sd), 10, None),
     ]  # fmt: skip
+
+
+def test_a_distance_of_any_name_is_drawn(cells: Cells) -> None:
+    """It is one that is declared as comparing sets; its function is that of the scores."""
+    cells.convention = "drift.own"
+    test = clips(30, 1)
+    cells.add("short_term", test)
+    cells.add("generalization", clips(12, 2), subset="new_scene_new_task")
+    found = ask(cells.build(), "generalization", "convlstm")
+    assert found[-1][2:5] == (12, 30, pytest.approx(drawn(test, 12)[0]))
+    for store in cells.stores.values():
+        assert store.manifest["conventions"]["drift.own"]["compares_sets"]
 
 
 def test_equal_numbers_are_all_clips_and_need_no_features(cells: Cells) -> None:

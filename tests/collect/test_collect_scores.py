@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore, convention_facts, score_rows, write_receipt
+from small_store import SmallStore, convention_facts, score_rows, table_column, write_receipt
 
-from stp.collect.layout import SAMPLE_COLUMNS
+from stp.collect.sample_files import COLUMNS
 from stp.collect.scores import COLLECTED, SCORES, collect
 from stp.core.errors import StpError
 from stp.score import tables
@@ -29,7 +29,7 @@ def collected(store: SmallStore) -> pa.Table:
 
 def test_collect_demands_the_schemas_that_score_writes() -> None:
     assert tables.SCORES.equals(SCORES)
-    assert tables.SAMPLES.names == list(SAMPLE_COLUMNS)
+    assert tables.SAMPLES.names == list(COLUMNS)
 
 
 def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
@@ -81,7 +81,7 @@ def test_what_is_scored_beside_the_columns_has_a_reason_too(store: SmallStore) -
 def test_all_scores_of_a_cell_may_be_perceptual(store: SmallStore) -> None:
     store.manifest["unavailable"] = {}
     columns = store.manifest["tables"]["short_term"]["columns"]
-    columns["moving_mnist"] = {"LPIPS": "lpips.alex"}
+    columns["moving_mnist"] = [table_column("LPIPS", "lpips.alex")]
     store.add("persistence", "moving_mnist", {}, perceptual={"lpips.alex": {"mean": 0.5}})
     assert [row["value"] for row in collected(store).to_pylist()] == [0.5]
 
@@ -96,7 +96,10 @@ def test_unavailable_column_of_a_variable_names_the_variable(store: SmallStore) 
 
 def test_a_column_of_one_lead_time_has_its_own_rows(store: SmallStore) -> None:
     """Made of the sums over clusters, beside all rows of the scores."""
-    columns = {"RMSE": "rmse.per_frame", "last RMSE": "rmse.per_frame@lead=2"}
+    columns = [
+        table_column("RMSE", "rmse.per_frame"),
+        table_column("last RMSE", "rmse.per_frame", lead="2"),
+    ]
     store.manifest["tables"]["short_term"]["columns"]["enso"] = columns
     cell = store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}})
     sums = {"rmse.per_frame": np.array([[[0.4, 0.6]], [[1.1, 1.5]]])}
@@ -163,7 +166,7 @@ def test_file_that_never_was_parquet_is_named(store: SmallStore) -> None:
     folder = Path(cell["scores"])
     (folder / "scores.parquet").write_bytes(b"not parquet")
     write_receipt(folder, "score")
-    with pytest.raises(StpError, match=r"scores\.parquet: not readable as parquet"):
+    with pytest.raises(StpError, match=r"scores\.parquet: cannot be read"):
         collected(store)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from small_store import SmallStore, convention_facts, write_receipt
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 from statsmodels.stats.multitest import multipletests
 
 from stp.collect import left_out, standings
@@ -76,7 +76,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> SmallStore:
     reason = {"mean": None, "reason": "frames are too small"}
     store.add("mcvd", "moving_mnist", {"ssim.range2": reason})
     store.manifest["conventions"]["mae.pixel_sum"] = convention_facts()
-    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"MAE": "mae.pixel_sum"}
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = [
+        table_column("MAE", "mae.pixel_sum")
+    ]
     for model in ("persistence", "convlstm"):
         add(store, model, "kth", "mae.pixel_sum", MEANS[model][0])
     add(store, "persistence", "moving_mnist", "ssim.range2", BASE, setting="horizon-30")
@@ -344,7 +346,7 @@ def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
     tmp_path: Path, name: str
 ) -> None:
     store = SmallStore(tmp_path)
-    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": name}
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = [table_column("FVD", name)]
     store.manifest["conventions"][name] = convention_facts(False, compares_sets=True)
     for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
         store.add(model, "kth", {name: {"mean": value, "n": n}})
@@ -363,12 +365,22 @@ def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
 
 def test_a_distance_of_sets_is_one_by_its_declaration() -> None:
     """Whatever it is called; one that is made from features needs no word more."""
-    about = {"title": "", "unit": "1", "higher_is_better": False, "conventions": {"own": ""}}
-    seen = {"own": {"network": "i3d", "layer": "logits", "frames": "predicted_only"}}
-    assert Metric.model_validate(about | {"compares_sets": True}).compares_sets_of("own")
-    assert Metric.model_validate(about | {"features": seen}).compares_sets_of("own")
-    assert not Metric.model_validate(about).compares_sets_of("own")
-    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
-    assert {name for name, metric in declared.items() if metric.compares_sets} == {
-        name for name, metric in declared.items() if metric.features
+    about = {"title": "", "unit": "1", "higher_is_better": False}
+    plain = {"about": "", "function": "mse"}
+    seen = plain | {"network": "i3d", "layer": "logits"}
+    conventions = {
+        "plain": plain,
+        "seen": seen,
+        "own": plain | {"compares_sets": True},
+        "unbiased": seen | {"compares_sets": False},
     }
+    metric = Metric.model_validate(about | {"conventions": conventions})
+    assert [metric.compares_sets(name) for name in conventions] == [False, True, True, False]
+    declared = {name: check(Metric, read_yaml(path), str(path)) for name, path in CONVENTIONS}
+    of_sets = {
+        name
+        for name, metric in declared.items()
+        for choice in metric.conventions
+        if metric.compares_sets(choice)
+    }
+    assert of_sets == {"fvd", "kvd", "average_fid"}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_store import SmallStore, convention_facts, suite
+from small_store import SmallStore, convention_facts, suite, table_column
 
 from stp.collect.direction import NO_DIRECTION
 from stp.collect.sensitivity import Curve, curves
@@ -45,7 +45,9 @@ def test_what_is_best_at_a_value_gets_worse_away_from_it(tmp_path: Path) -> None
         "dimension": "video_distortions",
         "conventions": conventions,
         "tables": {
-            "video_distortions": {"columns": {"bair": {name: name for name in conventions}}}
+            "video_distortions": {
+                "columns": {"bair": [table_column(name, name) for name in conventions]}
+            }
         },
     }
     key = {"suite": "fvd_study", "dimension": "video_distortions"}

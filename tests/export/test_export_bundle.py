@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from exported_store import LOCK, make_results
+from old_store import as_before
 
 from stp.collect.query import ask
 from stp.core.errors import StpError
@@ -381,3 +382,36 @@ def test_it_must_be_clear_what_to_export(tmp_path):
     for words in ([], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]):
         done = stp(tmp_path, "export", *words)
         assert done.returncode == 1 and "give exactly one of them" in done.stderr
+
+
+def test_a_store_of_an_older_version_is_exported(tmp_path):
+    database = make_results(tmp_path / "results", "no weights")
+    export(database, "convlstm", tmp_path / "now", Options())
+    as_before(database)
+    export(database, "convlstm", tmp_path / "before", Options())
+    files = {path.relative_to(tmp_path / "now") for path in (tmp_path / "now").rglob("*.csv")}
+    assert len(files) >= 4
+    for path in files:
+        before, now = ((tmp_path / when / path).read_text() for when in ("before", "now"))
+        if path.name == "conventions.csv":  # which did not say what compares sets
+            now = now.replace(",False,True,", ",,True,")
+        assert before == now
+
+
+def test_a_bundle_of_an_older_version_is_read(bundle):
+    """Commit 68fd97e9 knew no artefacts of older code that were accepted."""
+    scores, cells = bundle / "scores.parquet", bundle / "cells.csv"
+    pq.write_table(pq.read_table(scores).drop_columns("accepted"), scores)
+    for path in (bundle / "scores.csv", cells):
+        with duckdb.connect() as plain:
+            plain.execute(
+                f"CREATE TABLE rows AS FROM read_csv('{path}', all_varchar = true); "
+                "ALTER TABLE rows DROP COLUMN accepted; "
+                f"COPY rows TO '{path}' (FORMAT csv, HEADER true)"
+            )
+    relist(bundle)
+    assert check(bundle).cells == 2
+    pq.write_table(pq.read_table(scores).drop_columns("lacking"), scores)
+    relist(bundle)
+    with pytest.raises(StpError, match="lacking"):
+        check(bundle)

@@ -16,7 +16,7 @@ from stp.core.fingerprint import digest
 from stp.plan import config
 from stp.plan.artefacts import CellArtefacts, Raw
 from stp.plan.cells import Plan
-from stp.plan.code import COLLECT, RENDER
+from stp.plan.code import COLLECT
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.model import Model, Submission
@@ -60,7 +60,10 @@ def look(*plans: Plan) -> Seen:
         _look(plan, paths, own)
     # The manifest names the scores and the code of the tables; its text has more, see
     # test_config_edits.py.
-    code = plans[0].code(*COLLECT, *RENDER.values()).fingerprint
+    tables = [
+        f"stp.render.tables.{path.stem}" for path in (ROOT / "stp/render/tables").glob("*.py")
+    ]
+    code = plans[0].code(*COLLECT, *tables, "stp.studies.preferences_table").fingerprint
     scores = [path for thing, path in paths.items() if thing.stage == "score"]
     paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
     return Seen(paths, own)

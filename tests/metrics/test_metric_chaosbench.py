@@ -10,22 +10,16 @@ from typing import Any
 import globe_by_hand as by_hand
 import numpy as np
 import pytest
+from conventions import convention
 from crps_reference import properscoring
 from globe_by_hand import similarity, spectrum
 
 from stp.metrics import (
     acc,
-    bias,
     crps,
     crpss,
     latitude,
-    ms_ssim,
-    rank_histogram,
     spectral_coherence,
-    spectral_divergence,
-    spectral_residual,
-    spread,
-    wrmse,
 )
 from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
@@ -157,9 +151,9 @@ def masked(truth: np.ndarray, mask: str) -> np.ndarray:
 def test_rmse_and_bias_are_loops_over_grid_points(mask: str, grid: Any) -> None:
     forecast, truth = fields()
     truth = masked(truth, mask)
-    roots = of(wrmse.per_frame, forecast, truth)
-    squares = of(wrmse.pooled, forecast, truth)
-    errors = of(bias.weighted, forecast, truth)
+    roots = of(convention("wrmse.per_frame"), forecast, truth)
+    squares = of(convention("wrmse.pooled"), forecast, truth)
+    errors = of(convention("bias.weighted"), forecast, truth)
     for n, c, t in each(roots):
         p, o = (a[n, t, c].astype(float) for a in (forecast, truth))
         if np.isnan(o).all():  # alone
@@ -174,7 +168,10 @@ def test_rmse_and_bias_are_loops_over_grid_points(mask: str, grid: Any) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "later"),
-    [(acc.per_frame_without_validation, 0), (acc.per_frame_published, PUBLISHED)],
+    [
+        (convention("acc.per_frame_without_validation"), 0),
+        (convention("acc.per_frame_published"), PUBLISHED),
+    ],
     ids=["training years", "published"],
 )
 @pytest.mark.parametrize("mask", ["none", "some points"])
@@ -198,22 +195,28 @@ def test_acc_is_equation_s3_with_each_weight_once(
 def test_a_centred_acc_leaves_out_what_is_not_there(mask: str, grid: Any) -> None:
     forecast, truth = fields()
     truth = masked(truth, mask)
-    found = of(acc.centred, forecast + 100, truth)  # a bias that it does not see
-    assert found == pytest.approx(of(acc.centred, forecast, truth), abs=1e-5)
+    found = of(convention("acc.centred"), forecast + 100, truth)  # a bias that it does not see
+    assert found == pytest.approx(of(convention("acc.centred"), forecast, truth), abs=1e-5)
 
 
 def test_an_error_of_one_has_the_mean_one_under_every_mask(grid: Any) -> None:
     # The released code divides by all points: with the tropics masked it says 0.756.
     _, truth = fields()
     truth[..., 2:5, :] = np.nan
-    for metric in (wrmse.per_frame, bias.weighted):
+    for metric in (convention("wrmse.per_frame"), convention("bias.weighted")):
         assert of(metric, np.nan_to_num(truth) + 1, np.nan_to_num(truth)) == pytest.approx(1)
         assert of(metric, truth + 1, truth) == pytest.approx(1, abs=1e-4)
 
 
 def test_grids_upside_down_and_both_poles(grid: dict[str, np.ndarray]) -> None:
     forecast, truth = fields()
-    conventions = (wrmse.per_frame, bias.weighted, acc.per_frame, spread.weighted, crps.weighted)
+    conventions = (
+        convention("wrmse.per_frame"),
+        convention("bias.weighted"),
+        convention("acc.per_frame"),
+        convention("spread.weighted"),
+        convention("crps.weighted"),
+    )
     members = np.stack([forecast, forecast + 1], axis=1)
     for metric in conventions[:2]:
         grid["lat"] = LATITUDES
@@ -238,14 +241,24 @@ def test_a_forecast_that_is_nan_where_something_was_observed_is_bad(grid: Any) -
     truth = masked(truth, "some points")
     forecast[0, 0, 0, 3, 1] = np.nan  # nothing was observed there
     forecast[1, 2, 1, 0, 0] = np.nan
-    for metric in (wrmse.per_frame, bias.weighted, acc.per_frame, acc.centred):
+    for metric in (
+        convention("wrmse.per_frame"),
+        convention("bias.weighted"),
+        convention("acc.per_frame"),
+        convention("acc.centred"),
+    ):
         assert np.argwhere(np.isnan(of(metric, forecast, truth))).tolist() == [[1, 1, 2]]
 
 
 def test_without_latitudes_there_is_a_reason(grid: dict[str, np.ndarray]) -> None:
     del grid["lat"]
     forecast, truth = fields(members=3)
-    for metric in (bias.weighted, crpss.climatology, rank_histogram.weighted, spread.weighted):
+    for metric in (
+        convention("bias.weighted"),
+        convention("crpss.climatology"),
+        convention("rank_histogram.weighted"),
+        convention("spread.weighted"),
+    ):
         assert "no coordinate lat" in on_these(metric, forecast, truth).reason
 
 
@@ -265,10 +278,10 @@ def smooth(shape: tuple[int, int], seed: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("shape", "metric", "scales"),
     [
-        ((121, 240), ms_ssim.own_range, 5),
-        ((81, 85), ms_ssim.own_range, 5),
-        ((32, 64), ms_ssim.own_range_three_scales, 3),
-        ((31, 60), ms_ssim.own_range_three_scales, 3),
+        ((121, 240), convention("ms_ssim.own_range"), 5),
+        ((81, 85), convention("ms_ssim.own_range"), 5),
+        ((32, 64), convention("ms_ssim.own_range_three_scales"), 3),
+        ((31, 60), convention("ms_ssim.own_range_three_scales"), 3),
     ],
 )
 def test_ms_ssim_of_own_ranges_is_the_published_one(
@@ -285,9 +298,9 @@ def test_ms_ssim_of_own_ranges_is_the_published_one(
 @pytest.mark.parametrize(
     ("shape", "metric", "scales"),
     [
-        ((121, 240), ms_ssim.joint_range, 5),
-        ((81, 85), ms_ssim.joint_range, 5),
-        ((31, 60), ms_ssim.joint_range_three_scales, 3),
+        ((121, 240), convention("ms_ssim.joint_range"), 5),
+        ((81, 85), convention("ms_ssim.joint_range"), 5),
+        ((31, 60), convention("ms_ssim.joint_range_three_scales"), 3),
     ],
 )
 def test_ms_ssim_of_a_joint_range_is_a_plain_loop(
@@ -305,8 +318,8 @@ def test_ms_ssim_of_a_joint_range_is_a_plain_loop(
 def test_only_a_joint_range_sees_amplitude_and_mean(grid: dict[str, np.ndarray]) -> None:
     grid["lat"] = np.linspace(90, -90, 32)
     truth = smooth((32, 64), 0)[None, None, None]
-    for metric, sees in ((ms_ssim.own_range_three_scales, False),
-                         (ms_ssim.joint_range_three_scales, True)):  # fmt: skip
+    for metric, sees in ((convention("ms_ssim.own_range_three_scales"), False),
+                         (convention("ms_ssim.joint_range_three_scales"), True)):  # fmt: skip
         assert of(metric, truth, truth)[0, 0, 0] == pytest.approx(1)
         found = of(metric, 5 * truth + 3, truth)[0, 0, 0]
         assert (found < 0.6) if sees else found == pytest.approx(1, abs=1e-5)
@@ -315,18 +328,23 @@ def test_only_a_joint_range_sees_amplitude_and_mean(grid: dict[str, np.ndarray])
 def test_grids_that_are_too_small_say_so(grid: dict[str, np.ndarray]) -> None:
     frames = np.zeros((1, 1, 1, 61, 120), np.float32)
     grid["lat"] = np.linspace(90, -90, 61)
-    assert on_these(ms_ssim.own_range, frames, frames).reason == (
+    assert on_these(convention("ms_ssim.own_range"), frames, frames).reason == (
         "a grid of 61 x 120 points; 5 scales need 81"
     )
     tiny = frames[..., :5, :5]
     grid["lat"] = np.linspace(90, -90, 5)
-    assert "one bin" in on_these(spectral_divergence.high_wavenumbers, tiny, tiny).reason
+    assert (
+        "one bin" in on_these(convention("spectral_divergence.high_wavenumbers"), tiny, tiny).reason
+    )
 
 
 def test_constant_fields_have_no_similarity_and_nan_stays(grid: dict[str, np.ndarray]) -> None:
     grid["lat"] = np.linspace(90, -90, 32)
     truth = smooth((32, 64), 0)[None, None, None]
-    for metric in (ms_ssim.own_range_three_scales, spectral_divergence.high_wavenumbers):
+    for metric in (
+        convention("ms_ssim.own_range_three_scales"),
+        convention("spectral_divergence.high_wavenumbers"),
+    ):
         assert of(metric, np.full_like(truth, 3.0), truth)[0, 0, 0] == np.inf
         bad = truth.copy()
         bad[..., 4, 5] = np.nan
@@ -353,8 +371,8 @@ def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> 
     grid["lat"] = np.linspace(90, -90, 33)
     truth = np.stack([smooth(shape, seed) for seed in range(4)]).reshape(2, 1, 2, *shape)
     forecast = truth + np.stack([smooth(shape, 9 + seed) for seed in range(4)]).reshape(truth.shape)
-    divergences = of(spectral_divergence.high_wavenumbers, forecast, truth)
-    residuals = of(spectral_residual.high_wavenumbers, forecast, truth)
+    divergences = of(convention("spectral_divergence.high_wavenumbers"), forecast, truth)
+    residuals = of(convention("spectral_residual.high_wavenumbers"), forecast, truth)
     for n, c, t in each(divergences):
         o, p = (spectrum(a[n, t, c]) for a in (truth, forecast))
         o, p = o / o.sum(), p / p.sum()
@@ -364,18 +382,17 @@ def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> 
 
 
 @pytest.mark.parametrize(
-    ("metric", "of_one", "by_loop"),
+    ("name", "by_loop"),
     [
-        (spectral_divergence.high_wavenumbers_batch32, spectral_divergence.high_wavenumbers,
-         by_hand.divergence),
-        (spectral_residual.high_wavenumbers_batch32, spectral_residual.high_wavenumbers,
-         by_hand.residual),
+        ("spectral_divergence.high_wavenumbers", by_hand.divergence),
+        ("spectral_residual.high_wavenumbers", by_hand.residual),
     ],
     ids=["divergence", "residual"],
-)  # fmt: skip
+)
 def test_batches_have_the_spectra_of_their_mean_fields(
-    metric: Metric, of_one: Metric, by_loop: Any, grid: dict[str, np.ndarray]
+    name: str, by_loop: Any, grid: dict[str, np.ndarray]
 ) -> None:
+    metric, of_one = convention(f"{name}_batch32"), convention(name)
     # 40 starts: a batch of 32 and one of 8.
     shape = (33, 64)
     grid["lat"] = np.linspace(90, -90, 33)
@@ -408,7 +425,8 @@ def test_weighted_crps_is_equation_s20_at_each_point(mask: str, grid: Any) -> No
     members, truth = fields(members=4)
     truth = masked(truth, mask)
     found = {fair: of(m, members, truth) for fair, m in
-             ((False, crps.weighted_biased), (True, crps.weighted))}  # fmt: skip
+             ((False, convention("crps.weighted_biased")),
+              (True, convention("crps.weighted")))}  # fmt: skip
     for n, c, t in each(found[True]):
         x, o = members[n, :, t, c].astype(float), truth[n, t, c].astype(float)
         for fair, pairs in ((False, 16), (True, 12)):
@@ -419,7 +437,7 @@ def test_weighted_crps_is_equation_s20_at_each_point(mask: str, grid: Any) -> No
                 return float(np.abs(at - o[i, j]).mean() - distances / (2 * pairs))
 
             assert found[fair][n, c, t] == pytest.approx(over_globe(point, o), rel=1e-6)
-    one = of(crps.weighted, members[:, :1], truth)
+    one = of(convention("crps.weighted"), members[:, :1], truth)
     assert one[0, 0, 0] == pytest.approx(
         over_globe(
             lambda i, j: abs(float(members[0, 0, 0, 0, i, j]) - float(truth[0, 0, 0, i, j])),
@@ -442,9 +460,9 @@ def test_crps_of_normal_distributions_matches_properscoring() -> None:
 def test_crpss_is_one_ratio_of_means(grid: Any) -> None:
     members, truth = fields(members=4)
     for metric, score, later in (
-        (crpss.climatology, crps.weighted, 0),
-        (crpss.climatology_biased, crps.weighted_biased, 0),
-        (crpss.climatology_published, crps.weighted_biased, PUBLISHED),
+        (convention("crpss.climatology"), convention("crps.weighted"), 0),
+        (convention("crpss.climatology_biased"), convention("crps.weighted_biased"), 0),
+        (convention("crpss.climatology_published"), convention("crps.weighted_biased"), PUBLISHED),
     ):
         parts = of(metric, members, truth)
         assert parts.shape == (2, 2, 2, 3)  # N, C, (forecast, climatology), T
@@ -491,7 +509,7 @@ def test_spreads_and_ratios_of_each_variable(grid: Any) -> None:
         "mean_deviation": np.sqrt(variance).mean(axis=(0, 1, 3, 4)),
     }
     for name, wanted in expected.items():
-        metric = on_these(getattr(spread, name), members, truth)
+        metric = on_these(convention(f"spread.{name}"), members, truth)
         found = values(metric, metric.statistics(members, truth).mean(axis=0))
         np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5, err_msg=name)
         assert [series.variable for series in metric.series] == ["v0", "v1"]
@@ -499,7 +517,7 @@ def test_spreads_and_ratios_of_each_variable(grid: Any) -> None:
 
 def test_crps_of_variables_with_units_of_their_own_is_not_pooled(grid: Any) -> None:
     members, truth = fields(members=3)
-    for metric, fair in ((crps.pixel_mean, False), (crps.fair, True)):
+    for metric, fair in ((convention("crps.pixel_mean"), False), (convention("crps.fair"), True)):
         found = of(metric, members, truth)
         points = crps.crps_ensemble(members, truth, axis=1, fair=fair)
         np.testing.assert_allclose(found, points.mean(axis=(3, 4)).swapaxes(1, 2), rtol=1e-12)
@@ -512,16 +530,16 @@ def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
     members = np.broadcast_to(np.array([1.0, 3.0])[None, :, None, None, None, None],
                               (1, 2, 1, 1, 2, 2))  # fmt: skip
     truth = np.array([[0.0, 2.0], [3.0, 4.0]])[None, None, None]
-    metric = on_these(rank_histogram.weighted, members, truth)
+    metric = on_these(convention("rank_histogram.weighted"), members, truth)
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0.25, 0.375, 0.375])
     # Outside of both: 0 and 4, and half of 3; two thirds would be even.
-    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.625 * 3 / 2)
+    assert of(convention("rank_histogram.outliers"), members, truth) == pytest.approx(0.625 * 3 / 2)
     assert [(s.variable, s.threshold) for s in metric.series] == [("v0", 0), ("v0", 1), ("v0", 2)]
     truth[0, 0, 0, 0, 0] = np.nan
     found = metric.statistics(members, truth)
     np.testing.assert_allclose(found[0, :, 0], [0, 0.5, 0.5])
-    assert of(rank_histogram.outliers, members, truth) == pytest.approx(0.5 * 3 / 2)
+    assert of(convention("rank_histogram.outliers"), members, truth) == pytest.approx(0.5 * 3 / 2)
 
 
 def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> None:
@@ -529,34 +547,39 @@ def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> N
     rng = np.random.default_rng(0)
     members, truth = rng.normal(size=(50, 4, 1, 1, 20, 20)), rng.normal(size=(50, 1, 1, 20, 20))
     # 20,000 points: a share of 1/5 has a standard error of 0.003, weighted a little more.
-    shares = of(rank_histogram.weighted, members, truth).mean(axis=(0, 1, 3))
+    shares = of(convention("rank_histogram.weighted"), members, truth).mean(axis=(0, 1, 3))
     np.testing.assert_allclose(shares, 0.2, atol=0.015)
-    assert of(rank_histogram.outliers, members, truth).mean() == pytest.approx(1, abs=0.06)
-    shares = of(rank_histogram.weighted, 0.3 * members, truth).mean(axis=(0, 1, 3))
+    assert of(convention("rank_histogram.outliers"), members, truth).mean() == pytest.approx(
+        1, abs=0.06
+    )
+    shares = of(convention("rank_histogram.weighted"), 0.3 * members, truth).mean(axis=(0, 1, 3))
     assert shares[0] > 0.3 and shares[-1] > 0.3  # too sure
-    outside = of(rank_histogram.outliers, 0.3 * members, truth).mean()
+    outside = of(convention("rank_histogram.outliers"), 0.3 * members, truth).mean()
     assert outside == pytest.approx((shares[0] + shares[-1]) * 5 / 2)
     assert shares.sum() == pytest.approx(1)
 
 
-RMSE, ACC = wrmse.per_frame_of_members, acc.per_frame_without_validation_of_members
-SIMILARITY = ms_ssim.own_range_of_members
-JOINTLY = ms_ssim.joint_range_of_members
-DIVERGENCE = spectral_divergence.high_wavenumbers_of_members
-RESIDUAL = spectral_residual.high_wavenumbers_of_members
+RMSE, ACC = (
+    convention("wrmse.per_frame_of_members"),
+    convention("acc.per_frame_without_validation_of_members"),
+)
+SIMILARITY = convention("ms_ssim.own_range_of_members")
+JOINTLY = convention("ms_ssim.joint_range_of_members")
+DIVERGENCE = convention("spectral_divergence.high_wavenumbers_of_members")
+RESIDUAL = convention("spectral_residual.high_wavenumbers_of_members")
 
 
 @pytest.mark.parametrize(
     ("of_members", "of_one", "by_loop"),
     [
-        (RMSE, wrmse.per_frame, lambda p, o, mean, lat: by_hand.rmse(p, o, lat)),
-        (ACC, acc.per_frame_without_validation, by_hand.acc),
-        (SIMILARITY, ms_ssim.own_range, lambda p, o, mean, lat: similarity(p, o, 5)),
-        (JOINTLY, ms_ssim.joint_range,
+        (RMSE, convention("wrmse.per_frame"), lambda p, o, mean, lat: by_hand.rmse(p, o, lat)),
+        (ACC, convention("acc.per_frame_without_validation"), by_hand.acc),
+        (SIMILARITY, convention("ms_ssim.own_range"), lambda p, o, mean, lat: similarity(p, o, 5)),
+        (JOINTLY, convention("ms_ssim.joint_range"),
          lambda p, o, mean, lat: similarity(p, o, 5, joint=True)),
-        (DIVERGENCE, spectral_divergence.high_wavenumbers,
+        (DIVERGENCE, convention("spectral_divergence.high_wavenumbers"),
          lambda p, o, mean, lat: by_hand.divergence(p, o)),
-        (RESIDUAL, spectral_residual.high_wavenumbers,
+        (RESIDUAL, convention("spectral_residual.high_wavenumbers"),
          lambda p, o, mean, lat: by_hand.residual(p, o)),
     ],
     ids=["S14", "S16", "S17", "jointly", "S18", "S19"],
@@ -583,7 +606,7 @@ def test_a_mean_over_members_is_not_the_score_of_their_mean(
 def test_the_mean_of_members_has_their_mean_bias(grid: Any) -> None:
     """Equation S15, which needs no convention of its own."""
     members, truth = fields(members=3)
-    found = of(bias.weighted, members.mean(axis=1), truth)
+    found = of(convention("bias.weighted"), members.mean(axis=1), truth)
     for n, c, t in each(found):
         errors = [
             over_globe(lambda i, j, p=p, o=o: float(p[i, j]) - float(o[i, j]), o)
@@ -597,7 +620,7 @@ def test_the_mean_of_members_has_their_mean_bias(grid: Any) -> None:
 
 def coherence(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Values of variables and octaves, (C, octaves, T)."""
-    metric = spectral_coherence.octaves_in_phase
+    metric = convention("spectral_coherence.octaves_in_phase")
     means = of(metric, predicted, observed).mean(axis=0)  # (C, 3 octaves, T)
     return np.asarray(metric.finish(means.reshape(-1, means.shape[-1]))).reshape(
         len(means), -1, means.shape[-1]

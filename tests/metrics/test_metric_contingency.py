@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 
-from stp.metrics import csi, frequency_bias, pod, sucr
-from stp.metrics.contingency import THRESHOLDS, contingency
+from stp.metrics.contingency import contingency
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
-ALL = {"csi": csi.mean, "pod": pod.mean, "sucr": sucr.mean, "bias": frequency_bias.mean}
+THRESHOLDS = (16, 74, 133, 160, 181, 219)
+ALL = {
+    "csi": convention("csi.mean"),
+    "pod": convention("pod.mean"),
+    "sucr": convention("sucr.mean"),
+    "bias": convention("frequency_bias.mean"),
+}
 
 
 def frames(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +65,10 @@ def test_scores_match_counting_all_pixels(name: str) -> None:
 def test_the_conventions_differ_in_what_they_do_with_lead_times() -> None:
     predicted, observed = frames()
     predicted[:, 2] = 0  # nothing is predicted at the last lead time
-    pooled, averaged = (evaluate(m, predicted, observed) for m in (csi.mean, csi.mean_of_leads))
+    pooled, averaged = (
+        evaluate(m, predicted, observed)
+        for m in (convention("csi.mean"), convention("csi.mean_of_leads"))
+    )
     np.testing.assert_array_equal(pooled[:, 1:], averaged[:, 1:])
     np.testing.assert_allclose(averaged[:, 0], averaged[:, 1:].mean(axis=1))
     assert pooled[0, 0] != pytest.approx(averaged[0, 0], abs=1e-3)
@@ -80,7 +89,7 @@ def test_the_printed_mean_of_a_paper_follows_from_its_thresholds() -> None:
         ((0.7528, 0.6891, 0.4287, 0.3209, 0.2791, 0.1640), 0.4391),
     ):
         counts = [count for c in printed for count in (c, 1 - c, 0.0)]
-        found = values(csi.mean, np.array(counts)[:, None])
+        found = values(convention("csi.mean"), np.array(counts)[:, None])
         np.testing.assert_allclose(found[1:, 0], printed)
         assert found[0, 0] == pytest.approx(mean, abs=1e-4)  # four digits printed
 
@@ -93,7 +102,7 @@ def test_a_perfect_forecast_has_one_everywhere() -> None:
 
 def test_a_threshold_without_events_has_no_value_and_neither_has_the_mean() -> None:
     observed = np.full((2, 2, 1, 4, 4), 100, np.float32)
-    found = evaluate(csi.mean, observed, observed)
+    found = evaluate(convention("csi.mean"), observed, observed)
     np.testing.assert_array_equal(found[1:3], 1)  # 16 and 74
     assert np.isnan(found[[0, 3, 4, 5, 6]]).all()
 

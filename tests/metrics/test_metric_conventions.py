@@ -1,75 +1,104 @@
-"""Configuration and code name the same conventions: a metric is one module and one entry."""
-
-from pathlib import Path
+"""Conventions of the configuration: a function of stp.metrics with its options, and its facts."""
 
 import pytest
-import yaml
+from conventions import convention
 
-from stp.core import leaves
 from stp.core.errors import StpError
-from stp.score.conventions import EVERY, choices, find
+from stp.metrics.metric import Metric
+from stp.options.conventions import modules_of
+from stp.plan.metric import Metric as Declared
+from stp.plan.metric import check_definition, declared
+from stp.plan.strict import check, entries, read_yaml
+from stp.score.conventions import Convention, build
 
-CONFIG = Path(__file__).parents[2] / "config" / "conventions"
-ENTRIES = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in CONFIG.glob("*.yaml")}
-MODULES = [name for name in leaves.names_in("stp.metrics") if choices(name)]
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_every_metric_module_has_an_entry_with_its_conventions(module: str) -> None:
-    assert module in ENTRIES, f"config/conventions/{module}.yaml is missing"
-    assert ENTRIES[module].get("available", True)
-    named = choices(module)
-    if named == [EVERY]:  # the entry tells its conventions apart by their features alone
-        named = sorted(ENTRIES[module]["features"])
-    assert sorted(ENTRIES[module]["conventions"]) == named
+METRICS = {
+    name: check(Declared, read_yaml(path), str(path))
+    for name, path in entries("conventions").items()
+}
+NAMES = [f"{name}.{choice}" for name, metric in METRICS.items() for choice in metric.conventions]
 
 
-@pytest.mark.parametrize("entry", sorted(ENTRIES))
-def test_every_entry_has_a_module_or_a_reason(entry: str) -> None:
-    if ENTRIES[entry].get("available", True):
-        assert entry in MODULES
-    else:
-        assert ENTRIES[entry]["reason"]
-        assert entry not in MODULES
+@pytest.mark.parametrize("name", NAMES)
+def test_a_convention_is_its_function_with_its_options(name: str) -> None:
+    metric, _, choice = name.partition(".")
+    definition = METRICS[metric].conventions[choice].definition
+    check_definition(definition, name)
+    assert isinstance(build(name, definition), Convention)
 
 
-@pytest.mark.parametrize("entry", sorted(ENTRIES))
-def test_entries_say_what_a_reader_needs(entry: str) -> None:
-    facts = ENTRIES[entry]
-    assert {"title", "unit", "higher_is_better", "conventions"} <= set(facts)
-    assert facts["title"] and facts["unit"]
-    directed = isinstance(facts["higher_is_better"], bool)
-    assert directed or facts["higher_is_better"] is None
-    best_at = facts.get("best_at", {})
-    assert set(best_at) <= set(facts["conventions"])
-    assert not (directed and best_at), "give no direction where a value is best"
-    assert facts["conventions"]
-    assert all(isinstance(text, str) and text for text in facts["conventions"].values())
-
-
-def test_a_convention_is_found_by_its_name() -> None:
-    from stp.metrics import ssim
-
-    assert find("ssim.range2") is ssim.range2
+@pytest.mark.parametrize("name", METRICS)
+def test_entries_say_what_a_reader_needs(name: str) -> None:
+    facts = METRICS[name]
+    assert facts.title and facts.unit and facts.conventions
+    for choice, of in facts.conventions.items():
+        assert of.about
+        directed = facts.is_higher_better(choice) is not None
+        assert not (directed and of.best_at is not None)
 
 
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("ssim.range3", "ssim.range2"),
-        ("sim.range1", "ssim.range1"),
-        ("mse", "mse.pixel_sum"),
-        ("rmse.perframe", "rmse.per_frame"),
+        ("ssim.range3", "range"),
+        ("sim.range1", "ssim"),
+        ("mse", "mse"),
+        ("rmse.perframe", "per_frame"),
+        ("os.path", "acc"),
+        ("", "mse"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(StpError) as caught:
-        find(wrong)
-    assert wrong in caught.value.what
-    assert right in caught.value.remedy
+        declared(wrong, "--metric")
+    assert "unknown" in caught.value.what
+    assert right in caught.value.remedy or wrong in ("", "mse", "os.path")
 
 
-@pytest.mark.parametrize("wrong", ["", "metric.Metric", "ssim.AREA", "os.path", "ssim.", ".."])
-def test_what_is_not_a_convention_is_refused(wrong: str) -> None:
-    with pytest.raises(StpError, match="unknown convention"):
-        find(wrong)
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        ({"function": "wrmse"}, "needs root"),
+        ({"function": "wrmse", "root": "pool"}, "root is 'pool'"),
+        ({"function": "wrmse", "root": "pooled", "regoin": "tropics"}, "no option regoin"),
+        ({"function": "wrms", "root": "pooled"}, "no module stp.metrics.wrms"),
+        ({"function": "nino34.rmsee"}, "no function rmsee"),
+        ({"function": "../os"}, "no module"),
+    ],
+)
+def test_the_plan_refuses_what_a_function_does_not_have(
+    definition: dict[str, object], said: str
+) -> None:
+    with pytest.raises(StpError) as caught:
+        check_definition(definition, "config/suites/mine.yaml: wrmse.own")
+    assert caught.value.what.startswith("config/suites/mine.yaml: wrmse.own")
+    assert said in caught.value.what and caught.value.expected
+
+
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        ({"function": "wrmse", "root": "pooled", "region": "atlantis"}, "atlantis"),
+        ({"function": "wrmse", "root": "pooled", "windows": "months"}, "months"),
+        ({"function": "wrmse", "root": "pooled", "windows": [[5, 1]]}, "[[5, 1]]"),
+        ({"function": "wrmse", "root": "pooled", "members": "all"}, "all"),
+        ({"function": "crps", "fair": True, "members": "mean_of_scores"}, "ensembles"),
+        ({"function": "wrmse", "root": "pooled", "batch": 16}, "batches of 16"),
+        ({"function": "rmse", "root": "frames", "batch": 0}, "batch: 0"),
+        ({"function": "csi", "thresholds": []}, "thresholds are []"),
+        ({"function": "csi", "thresholds": [2, "many"]}, "many"),
+        ({"function": "frechet", "region": "tropics"}, "region"),
+        ({"function": "ms_ssim", "scales": 6}, "6 scales"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(definition: dict[str, object], said: str) -> None:
+    with pytest.raises(StpError) as caught:
+        build("own.own", definition)
+    assert said in caught.value.what
+
+
+def test_compositions_are_modules_of_their_own() -> None:
+    """So that an edit of a region makes no score of video again."""
+    definition = METRICS["wrmse"].conventions["pooled_tropics"].definition
+    assert modules_of(definition) == ["stp.metrics.wrmse", "stp.metrics.regions"]
+    assert modules_of({"function": "nino34.rmse"}) == ["stp.metrics.nino34"]
+    assert isinstance(convention("wrmse.pooled_tropics"), Metric)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from crps_reference import properscoring
 from scipy.stats import norm
 
-from stp.metrics import crps, spread
+from stp.metrics import crps
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.crps import crps_ensemble
 from stp.metrics.metric import Metric
@@ -92,15 +93,15 @@ def bound(metric: Metric, members: int) -> Metric:
 
 def test_conventions_are_means_of_the_points() -> None:
     predicted, observed = frames(5)
-    found = bound(crps.pixel_mean, 5).statistics(predicted, observed)
+    found = bound(convention("crps.pixel_mean"), 5).statistics(predicted, observed)
     assert found.shape == (40, 1, 2)
     points = crps_ensemble(predicted, observed, axis=1)
     np.testing.assert_allclose(found[:, 0], points.mean(axis=(2, 3, 4)), rtol=1e-12)
     variances = predicted.astype(float).var(axis=1, ddof=1)
-    pooled = bound(spread.pooled, 5)
+    pooled = bound(convention("spread.pooled"), 5)
     overall = values(pooled, pooled.statistics(predicted, observed).mean(axis=0))[0, 0]
     assert overall == pytest.approx(np.sqrt(variances.mean()))
-    deviation = bound(spread.mean_deviation, 5).statistics(predicted, observed).mean()
+    deviation = bound(convention("spread.mean_deviation"), 5).statistics(predicted, observed).mean()
     assert deviation == pytest.approx(np.sqrt(variances).mean())
     assert deviation < overall
 
@@ -109,6 +110,6 @@ def test_spread_and_error_of_a_reliable_ensemble_are_equal() -> None:
     # 3 members drawn from the distribution of the truth: the error of their mean has variance
     # 1 + 1 / 3 while they have 1, hence the factor sqrt(4 / 3). 5,120 points: 1 % of error.
     predicted, observed = frames(3)
-    metric = bound(spread.skill_ratio_uncorrected, 3)
+    metric = bound(convention("spread.skill_ratio_uncorrected"), 3)
     found = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0, 0]
     assert found == pytest.approx(np.sqrt(3 / 4), abs=0.03)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy import ndimage
 from sklearn.datasets import load_digits
 
@@ -31,7 +32,9 @@ def clips(scans: slice, size: int = 64, number: int = 2) -> np.ndarray:
 def metric_for(number: int | None) -> Metric:
     virtual = {} if number is None else {"virtual": {"train": {"n_digits": number}}}
     data = PeopleData(Path(), {"units": "1", **virtual}, (1, 64, 64), np.arange(1))
-    return on_data(digit_identity.same_digits, Comparison(data, np.zeros((1, 1), np.int64)))
+    return on_data(
+        convention("digit_identity.same_digits"), Comparison(data, np.zeros((1, 1), np.int64))
+    )
 
 
 def share(predicted: np.ndarray, observed: np.ndarray, number: int) -> float:

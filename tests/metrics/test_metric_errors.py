@@ -2,25 +2,25 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio
 
-from stp.metrics import mae, mse, psnr, rmse
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
 SHAPE = (2, 3, 2, 4, 5)  # N, T, C, H, W
 FRAMES = arrays(np.float32, SHAPE, elements=st.floats(-2, 2, width=32))
 CONVENTIONS = {
-    "mse.pixel_sum": mse.pixel_sum,
-    "mse.pixel_mean": mse.pixel_mean,
-    "mae.pixel_sum": mae.pixel_sum,
-    "mae.pixel_mean": mae.pixel_mean,
-    "rmse.per_frame": rmse.per_frame,
-    "rmse.per_frame_sum": rmse.per_frame_sum,
-    "rmse.pooled": rmse.pooled,
+    "mse.pixel_sum": convention("mse.pixel_sum"),
+    "mse.pixel_mean": convention("mse.pixel_mean"),
+    "mae.pixel_sum": convention("mae.pixel_sum"),
+    "mae.pixel_mean": convention("mae.pixel_mean"),
+    "rmse.per_frame": convention("rmse.per_frame"),
+    "rmse.per_frame_sum": convention("rmse.per_frame_sum"),
+    "rmse.pooled": convention("rmse.pooled"),
 }
 
 
@@ -61,23 +61,28 @@ def test_errors_by_hand(convention: str, leads: list[float], total: float) -> No
 def test_samples_stand_under_the_root_of_the_pooled_rmse_only() -> None:
     # Two samples of one pixel with errors 1 and 7: mean of roots 4, root of the mean sqrt(25) = 5.
     predicted = np.array([1, 7], np.float32).reshape(2, 1, 1, 1, 1)
-    assert overall(rmse.per_frame, predicted, np.zeros_like(predicted)) == pytest.approx(4)
-    assert overall(rmse.pooled, predicted, np.zeros_like(predicted)) == pytest.approx(5)
+    assert overall(
+        convention("rmse.per_frame"), predicted, np.zeros_like(predicted)
+    ) == pytest.approx(4)
+    assert overall(convention("rmse.pooled"), predicted, np.zeros_like(predicted)) == pytest.approx(
+        5
+    )
 
 
 @given(FRAMES, FRAMES)
 def test_errors_match_numpy_and_scikit_image(predicted: np.ndarray, observed: np.ndarray) -> None:
     exact, truth = predicted.astype(np.float64), observed.astype(np.float64)
-    assert overall(mse.pixel_mean, predicted, observed) == pytest.approx(
+    assert overall(convention("mse.pixel_mean"), predicted, observed) == pytest.approx(
         mean_squared_error(truth, exact), rel=1e-6, abs=1e-12
     )
-    assert overall(mae.pixel_mean, predicted, observed) == pytest.approx(
+    assert overall(convention("mae.pixel_mean"), predicted, observed) == pytest.approx(
         np.abs(exact - truth).mean(), rel=1e-6, abs=1e-12
     )
     pixels = SHAPE[2] * SHAPE[3] * SHAPE[4]
-    for name in (mse, mae):
-        assert overall(name.pixel_sum, predicted, observed) == pytest.approx(
-            pixels * overall(name.pixel_mean, predicted, observed), rel=1e-12
+    for name in ("mse", "mae"):
+        of_sum, of_mean = (convention(f"{name}.pixel_{over}") for over in ("sum", "mean"))
+        assert overall(of_sum, predicted, observed) == pytest.approx(
+            pixels * overall(of_mean, predicted, observed), rel=1e-12
         )
 
 
@@ -94,8 +99,8 @@ def test_errors_are_symmetric_and_vanish_for_equal_frames(
 def test_errors_scale_with_the_units(a: np.ndarray, b: np.ndarray, factor: float) -> None:
     # Powers of two scale float32 exactly.
     scaled = a * np.float32(factor), b * np.float32(factor)
-    for convention, metric in CONVENTIONS.items():
-        power = 2 if convention.startswith("mse") else 1
+    for name, metric in CONVENTIONS.items():
+        power = 2 if name.startswith("mse") else 1
         assert overall(metric, *scaled) == pytest.approx(
             factor**power * overall(metric, a, b), rel=1e-12, abs=1e-30
         )
@@ -103,17 +108,23 @@ def test_errors_scale_with_the_units(a: np.ndarray, b: np.ndarray, factor: float
 
 @given(FRAMES, FRAMES)
 def test_jensen(a: np.ndarray, b: np.ndarray) -> None:
-    assert overall(rmse.pooled, a, b) >= overall(rmse.per_frame, a, b) * (1 - 1e-12)
+    assert overall(convention("rmse.pooled"), a, b) >= overall(
+        convention("rmse.per_frame"), a, b
+    ) * (1 - 1e-12)
 
 
 def test_psnr_by_hand() -> None:
     # Constant errors 0.1 and 0.01: MSE 1e-2 and 1e-4, so 20 dB and 40 dB.
     observed = np.zeros((1, 2, 1, 4, 4))
     predicted = observed + np.array([0.1, 0.01]).reshape(1, 2, 1, 1, 1)
-    np.testing.assert_allclose(per_lead(psnr.per_frame, predicted, observed), [20, 40], rtol=1e-9)
-    assert overall(psnr.per_frame, predicted, observed) == pytest.approx(30)
+    np.testing.assert_allclose(
+        per_lead(convention("psnr.per_frame"), predicted, observed), [20, 40], rtol=1e-9
+    )
+    assert overall(convention("psnr.per_frame"), predicted, observed) == pytest.approx(30)
     # Pooled: the mean MSE is 0.00505, 10 log10(1 / 0.00505) = 22.967 dB.
-    assert overall(psnr.pooled, predicted, observed) == pytest.approx(22.967, abs=1e-3)
+    assert overall(convention("psnr.pooled"), predicted, observed) == pytest.approx(
+        22.967, abs=1e-3
+    )
 
 
 def test_psnr_matches_scikit_image() -> None:
@@ -127,18 +138,19 @@ def test_psnr_matches_scikit_image() -> None:
         ]
         for ps, os in zip(predicted, observed, strict=True)
     ]
-    np.testing.assert_allclose(
-        psnr.per_frame.statistics(predicted, observed)[:, 0], reference, rtol=0, atol=1e-6
-    )
+    found = convention("psnr.per_frame").statistics(predicted, observed)[:, 0]
+    np.testing.assert_allclose(found, reference, rtol=0, atol=1e-6)
 
 
 def test_psnr_of_an_exact_frame_is_infinite_but_does_not_disturb_the_pooled_one() -> None:
     observed = np.zeros((2, 1, 1, 2, 2), np.float32)
     predicted = observed.copy()
     predicted[1] = 0.5  # MSE 0.25 in one of two frames: pooled 0.125, 9.03 dB
-    assert overall(psnr.per_frame, predicted, observed) == np.inf
-    assert overall(psnr.pooled, predicted, observed) == pytest.approx(10 * np.log10(8))
-    assert overall(psnr.pooled, observed, observed) == np.inf
+    assert overall(convention("psnr.per_frame"), predicted, observed) == np.inf
+    assert overall(convention("psnr.pooled"), predicted, observed) == pytest.approx(
+        10 * np.log10(8)
+    )
+    assert overall(convention("psnr.pooled"), observed, observed) == np.inf
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -146,7 +158,7 @@ def test_bad_predictions_stay_bad(bad: float) -> None:
     observed = np.zeros((1, 2, 1, 2, 2), np.float32)
     predicted = observed + np.float32(0.1)
     predicted[0, 1, 0, 0, 0] = bad
-    for metric in (*CONVENTIONS.values(), psnr.per_frame, psnr.pooled):
+    for metric in (*CONVENTIONS.values(), convention("psnr.per_frame"), convention("psnr.pooled")):
         first, second = per_lead(metric, predicted, observed)
         assert np.isfinite(first)
         assert not np.isfinite(second)

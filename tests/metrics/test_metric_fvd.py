@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 import torch
+from conventions import convention
 from own_data import video
 from PIL import Image
 from typer.testing import CliRunner
@@ -24,7 +25,6 @@ from stp.plan import weights
 from stp.plan.metric import Metric
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
 from stp.score import video_folder
-from stp.score.conventions import find
 from stp.score.unpaired import CONVENTIONS, Options, UnpairedDistances, compare
 from stp.score.video_folder import find_clips, read_clip
 
@@ -53,13 +53,17 @@ def test_fvd_and_kvd_look_at_the_same_features() -> None:
         name: check(Metric, read_yaml(CONFIG_FOLDER / "conventions" / f"{name}.yaml"), name)
         for name in ("fvd", "kvd")
     }
-    assert declared["fvd"].features == declared["kvd"].features
+    looks = {
+        metric: {name: of.seen for name, of in declared[metric].conventions.items()}
+        for metric in declared
+    }
+    assert looks["fvd"] == looks["kvd"]
     for name in CONVENTIONS:
-        of_fvd, of_kvd = find(f"fvd.{name}"), find(f"kvd.{name}")
+        of_fvd, of_kvd = convention(f"fvd.{name}"), convention(f"kvd.{name}")
         assert isinstance(of_fvd, SetDistance) and isinstance(of_kvd, SetDistance)
         assert of_fvd.distance is frechet.distance
         assert of_kvd.distance is kvd.distance
-        seen = declared["fvd"].features[name]
+        seen = looks["fvd"][name]
         assert (seen.name, seen.code) == (f"{name}/i3d.logits", "stp.features.networks.i3d")
 
 
@@ -67,10 +71,12 @@ def test_what_is_declared_of_features_has_code() -> None:
     networks = weights.declared()
     for path in (CONFIG_FOLDER / "conventions").glob("*.yaml"):
         metric = check(Metric, read_yaml(path), str(path))
-        for name, seen in metric.features.items():
+        for of in metric.conventions.values():
+            if (seen := of.seen) is None:
+                continue
             module = importlib.import_module(seen.code)
             assert seen.layer in module.LAYERS and module.SHORTEST > 0
-            assert seen.frames in CHOICES and name in metric.conventions
+            assert seen.frames in CHOICES
             assert (seen.network in networks) == (seen.seed is None)
             assert seen.seed is None or hasattr(module, "embed_random")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import xarray as xr
+from conventions import convention
 from crps_reference import properscoring
 from scores import continuous, probability
 from scores.functions import create_latitude_weights
@@ -24,7 +25,7 @@ from test_metric_chaosbench import (
     on_these,
 )
 
-from stp.metrics import acc, bias, crps, crpss, latitude, rank_histogram, spread, wrmse
+from stp.metrics import latitude
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
@@ -85,10 +86,10 @@ def test_errors_of_each_frame(mask: str) -> None:
     forecast, truth = fields(shape=SHAPE)
     truth = masked(truth, mask)
     for metric, score, predicted in (
-        (wrmse.per_frame, continuous.rmse, forecast),
-        (wrmse.pooled, continuous.mse, forecast),  # the root is taken of means
-        (bias.weighted, continuous.mean_error, forecast),
-        (crps.weighted, continuous.mae, forecast[:, None]),  # of one member
+        (convention("wrmse.per_frame"), continuous.rmse, forecast),
+        (convention("wrmse.pooled"), continuous.mse, forecast),  # the root is taken of means
+        (convention("bias.weighted"), continuous.mean_error, forecast),
+        (convention("crps.weighted"), continuous.mae, forecast[:, None]),  # of one member
     ):
         theirs = score(labelled(forecast), labelled(truth), preserve_dims=FRAME, weights=WEIGHTS)
         same(of(metric, predicted, truth), theirs.transpose(*FRAME))
@@ -101,8 +102,8 @@ def test_the_root_of_the_mean_and_the_mean_of_roots() -> None:
     per_frame = by_lead(lambda kept: roots.mean(set(FRAME) - set(kept)))
     pooled = by_lead(lambda kept: continuous.rmse(p, o, preserve_dims=kept, weights=WEIGHTS))
     assert (pooled > per_frame * (1 + 1e-6)).all()
-    same(value(wrmse.per_frame, forecast, truth), per_frame)
-    same(value(wrmse.pooled, forecast, truth), pooled)
+    same(value(convention("wrmse.per_frame"), forecast, truth), per_frame)
+    same(value(convention("wrmse.pooled"), forecast, truth), pooled)
 
 
 # Anomaly correlation
@@ -135,15 +136,18 @@ def test_acc_of_each_frame(mask: str) -> None:
     plain = correlation(mirrored(p), mirrored(o), list(FRAME)).transpose(*FRAME)
     centred = correlation(p, o, list(FRAME)).transpose(*FRAME)
     assert (abs(plain - centred) > 1e-6).all()
-    same(of(acc.per_frame_without_validation, forecast, truth), plain)
-    same(of(acc.per_frame, forecast, truth), plain)
-    same(of(acc.centred, forecast, truth), centred)
+    same(of(convention("acc.per_frame_without_validation"), forecast, truth), plain)
+    same(of(convention("acc.per_frame"), forecast, truth), plain)
+    same(of(convention("acc.centred"), forecast, truth), centred)
 
 
 def test_acc_of_products_summed_over_samples() -> None:
     forecast, truth = fields(shape=SHAPE)
     p, o = mirrored(anomalies(forecast)), mirrored(anomalies(truth))
-    same(value(acc.pooled, forecast, truth), by_lead(lambda kept: correlation(p, o, kept)))
+    same(
+        value(convention("acc.pooled"), forecast, truth),
+        by_lead(lambda kept: correlation(p, o, kept)),
+    )
 
 
 @partly
@@ -151,7 +155,7 @@ def test_acc_of_the_released_code_has_no_weights_and_one_division(mask: str) -> 
     forecast, truth = fields(shape=SHAPE)
     truth = masked(truth, mask)
     p, o = (mirrored(anomalies(frames, PUBLISHED)) for frames in (forecast, truth))
-    found = value(acc.pooled_published, forecast, truth)
+    found = value(convention("acc.pooled_published"), forecast, truth)
 
     def unweighted(kept: list[str]) -> xr.DataArray:
         return continuous.correlation.pearsonr(p, o, preserve_dims=kept)
@@ -171,7 +175,8 @@ def test_acc_of_the_released_code_has_no_weights_and_one_division(mask: str) -> 
 
 @partly
 @pytest.mark.parametrize(
-    ("metric", "method"), [(crps.weighted, "fair"), (crps.weighted_biased, "ecdf")]
+    ("metric", "method"),
+    [(convention("crps.weighted"), "fair"), (convention("crps.weighted_biased"), "ecdf")],
 )
 def test_crps_of_each_frame(metric: Metric, method: str, mask: str) -> None:
     members, truth = fields(members=MEMBERS, shape=SHAPE)
@@ -187,7 +192,10 @@ def test_crps_of_each_frame(metric: Metric, method: str, mask: str) -> None:
     same(of(metric, members, truth), theirs.transpose(*FRAME))
 
 
-@pytest.mark.parametrize(("metric", "method"), [(crps.fair, "fair"), (crps.pixel_mean, "ecdf")])
+@pytest.mark.parametrize(
+    ("metric", "method"),
+    [(convention("crps.fair"), "fair"), (convention("crps.pixel_mean"), "ecdf")],
+)
 def test_crps_without_weights(metric: Metric, method: str) -> None:
     members, truth = fields(members=MEMBERS, shape=SHAPE)
     theirs = probability.crps_for_ensemble(
@@ -197,7 +205,8 @@ def test_crps_without_weights(metric: Metric, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "method"), [(crpss.climatology, "fair"), (crpss.climatology_biased, "ecdf")]
+    ("metric", "method"),
+    [(convention("crpss.climatology"), "fair"), (convention("crpss.climatology_biased"), "ecdf")],
 )
 def test_crpss_is_a_ratio_of_means(metric: Metric, method: str) -> None:
     """The library has no CRPS of normal distributions: that is properscoring's."""
@@ -242,16 +251,19 @@ def test_spread_and_its_ratios() -> None:
 
     factor = np.sqrt((MEMBERS + 1) / MEMBERS)
     for metric, score in (
-        (spread.weighted, root),
-        (spread.weighted_mean_deviation, deviation),
-        (spread.weighted_skill_ratio, lambda kept: factor * root(kept) / error(kept)),
-        (spread.weighted_skill_ratio_uncorrected, lambda kept: root(kept) / error(kept)),
-        (spread.weighted_deviation_ratio, lambda kept: deviation(kept) / error(kept)),
+        (convention("spread.weighted"), root),
+        (convention("spread.weighted_mean_deviation"), deviation),
+        (convention("spread.weighted_skill_ratio"), lambda kept: factor * root(kept) / error(kept)),
         (
-            spread.weighted_deviation_to_members,
+            convention("spread.weighted_skill_ratio_uncorrected"),
+            lambda kept: root(kept) / error(kept),
+        ),
+        (convention("spread.weighted_deviation_ratio"), lambda kept: deviation(kept) / error(kept)),
+        (
+            convention("spread.weighted_deviation_to_members"),
             lambda kept: deviation(kept) / error_of_members(kept),
         ),
-        (wrmse.per_frame_of_members, error_of_members),
+        (convention("wrmse.per_frame_of_members"), error_of_members),
     ):
         same(value(metric, members, truth), by_lead(score))
 
@@ -265,6 +277,6 @@ def test_ranks_of_each_frame(mask: str) -> None:
         labelled(members), labelled(truth), "member", preserve_dims=FRAME, weights=WEIGHTS
     )
     same(
-        of(rank_histogram.weighted, members, truth),
+        of(convention("rank_histogram.weighted"), members, truth),
         theirs.transpose("sample", "variable", "rank", "lead"),
     )

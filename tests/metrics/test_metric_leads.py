@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conventions import convention
 
-from stp.core import leaves
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
-from stp.score.conventions import choices, find
+from stp.plan.strict import entries, read_yaml
 from stp.score.members import Members
 from stp.score.motion import PeopleData
 
@@ -18,9 +18,10 @@ LEADS, MEMBERS, SAMPLES = 5, 4, 3
 # of lead times before (tests/score/test_score_weeks.py).
 CONVENTIONS = [
     name
-    for module in leaves.names_in("stp.metrics")
-    for choice in choices(module)
-    if isinstance(metric := find(name := f"{module}.{choice}"), Metric) and not metric.windows
+    for file, path in entries("conventions").items()
+    for choice in read_yaml(path)["conventions"]
+    if file != "predicted_quality"
+    if isinstance(metric := convention(name := f"{file}.{choice}"), Metric) and not metric.windows
 ]
 OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
 
@@ -50,7 +51,7 @@ def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
         for kind in ("grid", "mixture")
     }
     steps = np.arange(SAMPLES * LEADS).reshape(SAMPLES, LEADS)
-    metric = find(name)
+    metric = convention(name)
     assert isinstance(metric, Metric)
     return on_data(metric, Comparison(data, steps, MEMBERS, densities))
 
@@ -111,7 +112,7 @@ def test_lead_times_are_as_independent_as_it_says(name: str, tmp_path: Any) -> N
 
 def test_all_kinds_were_tried() -> None:
     assert len(CONVENTIONS) > 50
-    dependent = {name for name in CONVENTIONS if not find(name).independent_leads}  # type: ignore[union-attr]
+    dependent = {name for name in CONVENTIONS if not convention(name).independent_leads}
     assert dependent == {
         *(f"nino34.{choice}" for choice in ("correlation", "correlation_weighted", "rmse")),
         *(f"final_displacement.{choice}" for choice in ("by_scenario", "by_person")),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from conventions import convention
 from metrics.lpips_reference import reference
 
 from stp.core.errors import StpError
@@ -18,7 +19,11 @@ from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import TAPS, Trunk, read_trunk
 from stp.metrics.perceptual import LearnedMetric, Weights
 
-CONVENTIONS = {"alexnet": lpips.alex, "squeezenet": lpips.squeeze, "vgg16": lpips.vgg}
+CONVENTIONS = {
+    "alexnet": convention("lpips.alex"),
+    "squeezenet": convention("lpips.squeeze"),
+    "vgg16": convention("lpips.vgg"),
+}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.ndimage import gaussian_filter
 from scipy.signal import convolve2d
 from skimage.metrics import structural_similarity
@@ -64,15 +65,17 @@ def test_several_scales_match_the_formula(scales: int, size: int) -> None:
 
 def test_equal_frames_have_one_and_opposite_ones_zero() -> None:
     _, observed = frames(44)
-    assert ms_ssim.three_scales.statistics(observed, observed).min() == pytest.approx(1)
+    assert convention("ms_ssim.three_scales").statistics(observed, observed).min() == pytest.approx(
+        1
+    )
     # Anticorrelated everywhere: the averages are negative, and have no real power.
-    assert ms_ssim.three_scales.statistics(1 - observed, observed).max() == 0
+    assert convention("ms_ssim.three_scales").statistics(1 - observed, observed).max() == 0
 
 
 def test_nan_stays_in_its_frame() -> None:
     predicted, observed = frames(44)
     predicted[0, 1, 0, 3, 3] = np.nan
-    found = ms_ssim.three_scales.statistics(predicted, observed)
+    found = convention("ms_ssim.three_scales").statistics(predicted, observed)
     np.testing.assert_array_equal(np.isnan(found[0, 0]), [False, True])
 
 

@@ -4,6 +4,7 @@ from math import factorial, log
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.stats import pearsonr
 
 from stp.core.errors import StpError
@@ -58,12 +59,16 @@ def test_the_index_is_the_smoothed_mean_of_the_region() -> None:
 
 def test_correlation_by_hand() -> None:
     # A linear function of the truth is perfect; its negative is the opposite.
-    np.testing.assert_allclose(evaluate(nino34.correlation, 2 * MONTHS + 1, MONTHS), [1, 1, 1])
-    np.testing.assert_allclose(evaluate(nino34.correlation, -MONTHS, MONTHS), [-1, -1, -1])
+    np.testing.assert_allclose(
+        evaluate(convention("nino34.correlation"), 2 * MONTHS + 1, MONTHS), [1, 1, 1]
+    )
+    np.testing.assert_allclose(
+        evaluate(convention("nino34.correlation"), -MONTHS, MONTHS), [-1, -1, -1]
+    )
     # Predicted (2, 3), (1, 2), (0, 2) against the samples' order reversed, (0, 2), (1, 2), (2, 3):
     # lead 3: deviations (1, 0, -1) and (-1, 0, 1), r = -1. Lead 4: deviations (2, -1, -1) / 3 and
     # (-1, -1, 2) / 3, products -2, 1, -2, so r = -3 / 6 = -0.5. Mean -0.75.
-    found = evaluate(nino34.correlation, MONTHS, MONTHS[::-1])
+    found = evaluate(convention("nino34.correlation"), MONTHS, MONTHS[::-1])
     np.testing.assert_allclose(found, [-0.75, -1, -0.5], rtol=1e-12)
 
 
@@ -72,7 +77,7 @@ def test_correlation_matches_scipy_and_the_published_formula(offset: float) -> N
     # 300 K of offset cost six of the sixteen digits of the second moments.
     predicted, observed = random_months(200, 14, seed=1)
     predicted, observed = predicted + np.float32(offset), observed + np.float32(offset)
-    found = evaluate(nino34.correlation, predicted, observed)
+    found = evaluate(convention("nino34.correlation"), predicted, observed)
     p, o = smoothed(predicted), smoothed(observed)
     by_scipy = [pearsonr(p[:, k], o[:, k]).statistic for k in range(12)]
     np.testing.assert_allclose(found[1:], by_scipy, rtol=0, atol=1e-9)
@@ -92,7 +97,7 @@ def test_weights_of_the_leads() -> None:
 def test_perfect_forecasts_at_12_leads_have_the_weighted_correlation_3_41() -> None:
     # (1.5 ln 4! + 2 ln(11! / 4!) + 3 ln 12) / 12 = (4.767 + 28.648 + 7.455) / 12 = 3.406
     _, observed = random_months(30, 14, seed=2)
-    found = evaluate(nino34.correlation_weighted, observed, observed)
+    found = evaluate(convention("nino34.correlation_weighted"), observed, observed)
     four, eleven = log(factorial(4)), log(factorial(11))
     assert found[0] == pytest.approx((1.5 * four + 2 * (eleven - four) + 3 * log(12)) / 12)
     assert found[0] == pytest.approx(3.406, abs=1e-3)
@@ -100,7 +105,7 @@ def test_perfect_forecasts_at_12_leads_have_the_weighted_correlation_3_41() -> N
 
 def test_weighted_correlation_matches_the_published_formula() -> None:
     predicted, observed = random_months(60, 14, seed=3)
-    found = evaluate(nino34.correlation_weighted, predicted, observed)
+    found = evaluate(convention("nino34.correlation_weighted"), predicted, observed)
     correlations = published_formula(smoothed(predicted), smoothed(observed))
     steps = np.array([1.5] * 4 + [2] * 7 + [3])
     expected = (steps * np.log(np.arange(12) + 1) * correlations).sum() / 12
@@ -109,12 +114,14 @@ def test_weighted_correlation_matches_the_published_formula() -> None:
 
 def test_rmse_by_hand() -> None:
     # Predictions of 0 against (2, 3), (1, 2), (0, 2): sqrt(5 / 3) and sqrt(17 / 3).
-    found = evaluate(nino34.rmse, 0 * MONTHS, MONTHS)
+    found = evaluate(convention("nino34.rmse"), 0 * MONTHS, MONTHS)
     roots = np.sqrt([5 / 3, 17 / 3])
     np.testing.assert_allclose(found, [roots.mean(), *roots], rtol=1e-12)
 
 
-@pytest.mark.parametrize("metric", [nino34.correlation, nino34.correlation_weighted])
+@pytest.mark.parametrize(
+    "metric", [convention("nino34.correlation"), convention("nino34.correlation_weighted")]
+)
 def test_there_is_no_correlation_with_a_constant(metric: Metric) -> None:
     constant = np.full_like(MONTHS, 0.1)
     assert np.isnan(evaluate(metric, constant, MONTHS)).all()
@@ -124,7 +131,7 @@ def test_there_is_no_correlation_with_a_constant(metric: Metric) -> None:
 def test_nan_in_the_region_shows_in_the_leads_that_see_it() -> None:
     predicted, observed = random_months(5, 6, seed=4)
     predicted[2, 5] = np.nan  # only the last of the 4 means contains month 6
-    for metric in (nino34.correlation, nino34.rmse):
+    for metric in (convention("nino34.correlation"), convention("nino34.rmse")):
         found = evaluate(metric, predicted, observed)
         np.testing.assert_array_equal(np.isnan(found), [True, False, False, False, True])
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.stats import gaussian_kde
 from sklearn.mixture import GaussianMixture
 
-from stp.metrics import position_nlp
 from stp.metrics.comparison import Comparison, on_data
 from stp.score.motion import PeopleData
 
@@ -28,7 +28,7 @@ def people(truth: np.ndarray, scenario: int) -> list[int]:
 
 def test_one_gaussian_is_that_of_scikit_learn(frames):
     drawn, truth = frames
-    found = position_nlp.final_gaussian.statistics(drawn, truth)
+    found = convention("position_nlp.final_gaussian").statistics(drawn, truth)
     for scenario in (0, 1):
         each = []
         for n in people(truth, scenario):
@@ -40,7 +40,7 @@ def test_one_gaussian_is_that_of_scikit_learn(frames):
 def test_kernels_are_those_of_scipy(frames):
     drawn, truth = frames
     truth[0, 2, :, 0, 1] += 50  # where the density is below the least that counts
-    found = position_nlp.kde.statistics(drawn, truth)
+    found = convention("position_nlp.kde").statistics(drawn, truth)
     for scenario, step in np.ndindex(2, 3):
         each = []
         for n in people(truth, scenario):
@@ -51,10 +51,10 @@ def test_kernels_are_those_of_scipy(frames):
 
 def test_what_has_no_density_has_no_value(frames):
     drawn, truth = frames
-    assert np.isinf(position_nlp.final_gaussian.statistics(drawn[:, :2], truth)).all()
-    assert np.isinf(position_nlp.kde.statistics(drawn[:, :2], truth)).all()
+    assert np.isinf(convention("position_nlp.final_gaussian").statistics(drawn[:, :2], truth)).all()
+    assert np.isinf(convention("position_nlp.kde").statistics(drawn[:, :2], truth)).all()
     drawn[0, :, 1, :, 0, 2] = drawn[0, :, 1, :1, 0, 2]  # both coordinates alike: on a line
-    found = position_nlp.kde.statistics(drawn, truth)
+    found = convention("position_nlp.kde").statistics(drawn, truth)
     assert np.isinf(found[0, 0]).tolist() == [False, True, False]
     assert np.isfinite(found[1]).all()
 
@@ -63,9 +63,11 @@ def test_densities_are_looked_up():
     known = np.array([[[-1.0, -2.0], [-np.inf, -4.0], [np.nan, np.nan]]])  # (S, N, T)
     data = PeopleData(Path(), {"units": "m"}, (2, 1, 3), np.arange(2))
     compared = Comparison(data, np.zeros((1, 2)), densities={"grid": known})
-    metric = on_data(position_nlp.grid, compared)
-    assert metric.numbered and position_nlp.mixture.numbered  # asked with numbers, as here
+    metric = on_data(convention("position_nlp.grid"), compared)
+    assert (
+        metric.numbered and convention("position_nlp.mixture").numbered
+    )  # asked with numbers, as here
     found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
     np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])
-    absent = on_data(position_nlp.mixture, compared)
+    absent = on_data(convention("position_nlp.mixture"), compared)
     assert absent.reason == "these predictions have no mixture"

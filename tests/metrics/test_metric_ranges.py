@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.ndimage import gaussian_filter
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from stp.metrics import psnr, rmse, ssim
-from stp.metrics.batches import mean_of_batches
+from stp.metrics.batches import compose
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.metrics.scale import unit_range
@@ -38,7 +38,15 @@ def frames() -> tuple[np.ndarray, np.ndarray]:
     return predicted.astype(np.float32), observed.astype(np.float32)
 
 
-@pytest.mark.parametrize("metric", [ssim.range1, ssim.range2, psnr.per_frame, psnr.pooled])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        convention("ssim.range1"),
+        convention("ssim.range2"),
+        convention("psnr.per_frame"),
+        convention("psnr.pooled"),
+    ],
+)
 def test_frames_in_units_are_scaled_by_their_normalisation(metric: Metric) -> None:
     # Taxis / 1250, radar codes / 255, (degC + 16.5) / 26.7; a range for each channel works, too.
     predicted, observed = frames()
@@ -55,7 +63,7 @@ def test_frames_in_units_are_scaled_by_their_normalisation(metric: Metric) -> No
 def test_traffic_is_printed_as_if_scaled() -> None:
     # PredBench, Table 17: TaxiBJ has RMSE 15.29 taxis and PSNR 39.08 dB. Only in [0, 1], scaled by
     # 1250, do these go together: the pooled PSNR is 38.25, the mean over frames not below it.
-    metric = of(psnr.pooled, fixed(0.0, 1250.0))
+    metric = of(convention("psnr.pooled"), fixed(0.0, 1250.0))
     observed = np.zeros((1, 1, 2, 8, 8), np.float32)
     found = metric.finish(metric.statistics(observed + np.float32(15.29), observed).mean(axis=0))[0]
     assert found == pytest.approx(38.25, abs=0.01)
@@ -78,7 +86,7 @@ def test_traffic_is_printed_as_if_scaled() -> None:
 )
 def test_only_a_fixed_range_maps_to_zero_and_one(attrs: dict[str, Any], known: bool) -> None:
     assert (unit_range(attrs) is not None) == known
-    metric = of(ssim.range1, Data(**attrs))
+    metric = of(convention("ssim.range1"), Data(**attrs))
     assert bool(metric.reason) != known
     assert known or "no fixed range" in metric.reason
 
@@ -86,7 +94,7 @@ def test_only_a_fixed_range_maps_to_zero_and_one(attrs: dict[str, Any], known: b
 @pytest.mark.parametrize("offset", [0.0, 280.0])
 def test_the_range_of_the_observed_frame_matches_scikit_image(offset: float) -> None:
     predicted, observed = (np.float64(a) * 30 + offset for a in frames())
-    similar, signal = ssim.frame_range, psnr.frame_range
+    similar, signal = convention("ssim.frame_range"), convention("psnr.frame_range")
     for n, t in np.ndindex(3, 2):
         p, o = predicted[n, t], observed[n, t]
         lows, spans = o.min(axis=(1, 2)), np.ptp(o, axis=(1, 2))
@@ -102,7 +110,7 @@ def test_the_range_of_the_observed_frame_matches_scikit_image(offset: float) -> 
         assert signal.statistics(*one)[0, 0, 0] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("metric", [ssim.frame_range, psnr.frame_range])
+@pytest.mark.parametrize("metric", [convention("ssim.frame_range"), convention("psnr.frame_range")])
 def test_a_constant_frame_has_no_range_and_nan_is_something_else(metric: Metric) -> None:
     predicted, observed = frames()
     observed[1, 0] = 0.5
@@ -122,9 +130,9 @@ def test_batches_count_alike_however_short_the_last_one_is() -> None:
     rng = np.random.default_rng(0)
     observed = rng.random((7, 2, 1, 4, 4), dtype=np.float32)
     predicted = rng.random((7, 2, 1, 4, 4), dtype=np.float32)
-    metric = of(mean_of_batches(rmse.per_frame, 3), Data(), samples=7)
+    metric = of(compose(convention("rmse.per_frame"), 3), Data(), samples=7)
     assert metric.numbered
-    plain = rmse.per_frame.statistics(predicted, observed).mean(axis=-1)[:, 0]
+    plain = convention("rmse.per_frame").statistics(predicted, observed).mean(axis=-1)[:, 0]
     expected = np.mean([plain[:3].mean(), plain[3:6].mean(), plain[6]])
     parts = [
         metric.statistics(predicted[at], observed[at], np.arange(7)[at], np.arange(2))

@@ -12,29 +12,22 @@ import globe_by_hand as by_hand
 import numpy as np
 import pytest
 import xarray as xr
+from conventions import convention
 from crps_reference import properscoring
 from scipy.ndimage import gaussian_filter
 from test_metric_chaosbench import of, on_these
 
 from stp.metrics import (
     acc,
-    bias,
-    crps,
     crpss,
     latitude,
-    ms_ssim,
-    rank_histogram,
-    spectral_divergence,
-    spectral_residual,
-    spread,
-    wrmse,
 )
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values
 
 pytestmark = pytest.mark.sample_bytes
-DIVERGENCE = spectral_divergence.high_wavenumbers
-RESIDUAL = spectral_residual.high_wavenumbers
+DIVERGENCE = convention("spectral_divergence.high_wavenumbers")
+RESIDUAL = convention("spectral_residual.high_wavenumbers")
 
 
 class Ensemble(NamedTuple):
@@ -129,23 +122,26 @@ def test_errors_and_spreads_are_those_of_xarray(era5: Ensemble) -> None:
     centre = era5.members.mean(axis=1)
     error = mean((centre[:, 0].astype(float) - o) ** 2, era5.lat)
     np.testing.assert_allclose(
-        of(wrmse.per_frame, centre, era5.observed)[:, :, 0], np.sqrt(error), rtol=1e-9
+        of(convention("wrmse.per_frame"), centre, era5.observed)[:, :, 0], np.sqrt(error), rtol=1e-9
     )
     np.testing.assert_allclose(
-        of(bias.weighted, centre, era5.observed)[:, :, 0],
+        of(convention("bias.weighted"), centre, era5.observed)[:, :, 0],
         mean(centre[:, 0].astype(float) - o, era5.lat),
         rtol=1e-6,
         atol=1e-9,
     )
     variance = x.var(axis=1, ddof=1)
     expected = [
-        (spread.weighted, np.sqrt(mean(variance, era5.lat).mean(axis=0))),
-        (spread.weighted_mean_deviation, mean(np.sqrt(variance), era5.lat).mean(axis=0)),
+        (convention("spread.weighted"), np.sqrt(mean(variance, era5.lat).mean(axis=0))),
+        (
+            convention("spread.weighted_mean_deviation"),
+            mean(np.sqrt(variance), era5.lat).mean(axis=0),
+        ),
     ]
     for metric, wanted in expected:
         np.testing.assert_allclose(value(metric, era5.members, era5.observed), wanted, rtol=1e-9)
     # The tenth is about as far from the mean of nine as one of them would be.
-    ratio = value(spread.weighted_skill_ratio, era5.members, era5.observed)
+    ratio = value(convention("spread.weighted_skill_ratio"), era5.members, era5.observed)
     assert (ratio > 0.5).all() and (ratio < 2).all()
 
 
@@ -153,7 +149,7 @@ def test_probabilities_are_those_of_properscoring(era5: Ensemble) -> None:
     x, o = era5.members.astype(float)[:, :, 0], era5.observed.astype(float)[:, 0]
     points = properscoring.crps_ensemble(o, np.moveaxis(x, 1, -1))
     np.testing.assert_allclose(
-        of(crps.weighted_biased, era5.members, era5.observed)[:, :, 0],
+        of(convention("crps.weighted_biased"), era5.members, era5.observed)[:, :, 0],
         mean(points, era5.lat),
         rtol=1e-6,
     )
@@ -162,18 +158,18 @@ def test_probabilities_are_those_of_properscoring(era5: Ensemble) -> None:
     )
     normal = mean(properscoring.crps_gaussian(o, era5.usual, era5.deviation), era5.lat)
     np.testing.assert_allclose(
-        value(crpss.climatology, era5.members, era5.observed),
+        value(convention("crpss.climatology"), era5.members, era5.observed),
         1 - fair.mean(axis=0) / normal.mean(axis=0),
         rtol=1e-6,
     )
-    alone = of(crps.weighted, era5.members[:, :1], era5.observed)[:, :, 0]
+    alone = of(convention("crps.weighted"), era5.members[:, :1], era5.observed)[:, :, 0]
     np.testing.assert_allclose(alone, mean(np.abs(x[:, 0] - o), era5.lat), rtol=1e-6)
-    shares = of(rank_histogram.weighted, era5.members, era5.observed)
+    shares = of(convention("rank_histogram.weighted"), era5.members, era5.observed)
     np.testing.assert_allclose(shares.sum(axis=2), 1)
 
 
 def test_anomalies_correlate_with_themselves_and_are_opposite_when_turned(era5: Ensemble) -> None:
-    metric, truth = acc.per_frame_without_validation, era5.observed.astype(float)
+    metric, truth = convention("acc.per_frame_without_validation"), era5.observed.astype(float)
     assert of(metric, truth, truth) == pytest.approx(1, abs=1e-12)
     assert of(metric, 2 * era5.usual - truth, truth) == pytest.approx(-1, abs=1e-12)
     forecast = era5.members[:, 0].astype(float)
@@ -187,7 +183,10 @@ def test_anomalies_correlate_with_themselves_and_are_opposite_when_turned(era5: 
 
 def test_structure_is_that_of_a_plain_loop_on_the_grid_of_chaosbench(interim: np.ndarray) -> None:
     january, july = interim[:, None, None]
-    for metric, joint in ((ms_ssim.own_range, False), (ms_ssim.joint_range, True)):
+    for metric, joint in (
+        (convention("ms_ssim.own_range"), False),
+        (convention("ms_ssim.joint_range"), True),
+    ):
         assert of(metric, july, july) == pytest.approx(1, abs=1e-6)
         found = of(metric, january, july)[0, :, 0]
         pairs = zip(*interim, strict=True)
@@ -203,7 +202,7 @@ def test_what_is_blurred_lacks_detail_and_what_is_elsewhere_does_not(interim: np
     assert of(DIVERGENCE, truth, truth) == pytest.approx(0, abs=1e-12)
     elsewhere = np.roll(truth, 60, axis=-1)
     assert of(DIVERGENCE, elsewhere, truth) == pytest.approx(0, abs=1e-8)
-    assert (of(wrmse.per_frame, elsewhere, truth) > 1).all()
+    assert (of(convention("wrmse.per_frame"), elsewhere, truth) > 1).all()
     found = []
     for width in (0.4, 0.7):
         modes = [*4 * ["nearest"], "wrap"]

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conventions import convention
 
-from stp.metrics import acc, latitude, regions, wrmse
+from stp.metrics import acc, latitude, regions
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.regions import BOXES
 from stp.metrics.rpss import rps_terciles
+from stp.score.conventions import build
 from stp.score.motion import PeopleData
 
 LATITUDES, LONGITUDES = np.arange(90, -91, -15.0), np.arange(0, 360, 10.0)
@@ -48,7 +50,7 @@ def test_a_region_is_the_points_in_its_box(
     rng = np.random.default_rng(0)
     predicted, observed = rng.normal(size=(2, 1, 1, *SHAPE)).astype(np.float32)
     observed[0, 0, 1, 6] = np.nan
-    bound = on_data(getattr(wrmse, f"pooled_{region}"), here)
+    bound = on_data(convention(f"wrmse.pooled_{region}"), here)
     assert not bound.reason
     found = bound.statistics(predicted, observed)[0, :, 0]
     box, points = BOXES[region], 0
@@ -71,7 +73,10 @@ def test_a_region_is_the_points_in_its_box(
 def test_anomalies_are_pooled_from_three_components(monkeypatch: pytest.MonkeyPatch) -> None:
     here = compared(monkeypatch, lat=LATITUDES, lon=LONGITUDES)
     monkeypatch.setattr(acc, "Climatology", lambda *_: SimpleNamespace(missing_of=lambda _: "none"))
-    for metric, names in ((acc.per_frame, ("value",)), (acc.pooled, ("po", "pp", "oo"))):
+    for metric, names in (
+        (convention("acc.per_frame"), ("value",)),
+        (convention("acc.pooled"), ("po", "pp", "oo")),
+    ):
         assert on_data(metric, here).components == names
 
 
@@ -79,8 +84,60 @@ def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.Monke
     for given in ({"lat": LATITUDES}, {"lat": LATITUDES, "lon": np.linspace(100, 170, 36)}):
         assert (
             "no coordinate lon"
-            in on_data(wrmse.pooled_europe, compared(monkeypatch, **given)).reason
+            in on_data(convention("wrmse.pooled_europe"), compared(monkeypatch, **given)).reason
         )
+
+
+def test_a_region_fits_conventions_that_have_none_of_their_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bias, an ensemble, errors of pixels: of the box alone, and as many series as before."""
+    here = compared(monkeypatch, lat=LATITUDES, lon=LONGITUDES)._replace(members=3)
+    rows, columns = np.abs(LATITUDES) <= 20, slice(None)
+    rng = np.random.default_rng(0)
+    members = rng.normal(size=(2, 3, 1, *SHAPE)).astype(np.float32)
+    observed = rng.normal(size=(2, 1, *SHAPE)).astype(np.float32)
+    weights = np.cos(np.deg2rad(LATITUDES[rows]))[:, None] * np.ones(len(LONGITUDES))
+    error = (members.astype(float) - observed[:, None])[..., rows, columns]
+
+    def of(definition: dict[str, Any], predicted: np.ndarray) -> np.ndarray:
+        bound = on_data(build("own.own", {**definition, "region": "tropics"}), here)
+        assert not bound.reason
+        return np.asarray(bound.statistics(predicted, observed))
+
+    bias = np.average(
+        error[:, 0, 0], axis=(-2, -1), weights=np.broadcast_to(weights, error[:, 0, 0].shape)
+    )
+    np.testing.assert_allclose(of({"function": "bias"}, members[:, 0])[..., 0], bias, rtol=1e-6)
+    outside = ((error > 0).all(axis=1) | (error < 0).all(axis=1))[:, 0]
+    share = np.average(outside, axis=(-2, -1), weights=np.broadcast_to(weights, outside.shape))
+    found = of({"function": "rank_histogram.outliers"}, members)[..., 0]
+    np.testing.assert_allclose(found, share * 4 / 2, rtol=1e-9)
+    squares = (error[:, 0] ** 2).mean(axis=(-3, -2, -1))
+    found = of({"function": "mse", "over_pixels": "mean"}, members[:, 0])[:, 0]
+    np.testing.assert_allclose(found, squares, rtol=1e-6)
+
+
+def test_members_are_scored_apart_or_as_their_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = compared(monkeypatch, lat=LATITUDES, lon=LONGITUDES)._replace(members=3)
+    rng = np.random.default_rng(0)
+    members = rng.normal(size=(2, 3, 1, *SHAPE)).astype(np.float32)
+    observed = rng.normal(size=(2, 1, *SHAPE)).astype(np.float32)
+    definition = {"function": "mse", "over_pixels": "mean"}
+    for value, expected in (
+        ("mean_of_scores", ((members - observed[:, None]) ** 2).mean(axis=(1, 2, 3, 4, 5))),
+        ("score_of_mean", ((members.mean(axis=1) - observed) ** 2).mean(axis=(1, 2, 3, 4))),
+    ):
+        bound = on_data(build("own.own", {**definition, "members": value}), here)
+        assert bound.ensemble
+        found = bound.statistics(members, observed)[:, 0, 0]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_windows_may_be_any_lead_times() -> None:
+    metric = build("own.own", {"function": "wrmse", "root": "pooled", "windows": [[1, 5], [6, 10]]})
+    assert metric.windows == ((1, 5), (6, 10))
+    assert convention("wrmse.weekly").windows == ((1, 7), (8, 14), (15, 28), (29, 42))
 
 
 def test_rps_is_its_equation_and_the_fair_one_is_right_on_average() -> None:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scv_faults
+from conventions import convention
 from scipy import ndimage
 from scv_faults import OF_RULES, RULES, SIZES, change, empty, faults, faulty, film, games, without
 
 from stp.datasets.scv.look import Thing, draw
 from stp.suites.scv.blobs import alike, follow, see
-from stp.suites.scv.metrics import scv_partial_success
 
 VIDEOS = 3
 TRIED = [(name, what) for name in RULES for what in faults(name)]
@@ -24,7 +24,7 @@ def success(name, predicted, observed) -> list[float]:
 
 
 def partial(name):
-    return getattr(scv_partial_success, OF_RULES[name])
+    return convention(f"scv_partial_success.{OF_RULES[name]}")
 
 
 @pytest.mark.parametrize("size", SIZES)

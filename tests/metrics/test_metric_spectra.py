@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 from scipy.ndimage import gaussian_filter
 
-from stp.metrics import spectral_divergence, spectral_power
 from stp.metrics.spectra import radial_spectrum
 from stp.metrics.spectral_divergence import divergence
 from stp.score.aggregate import values
@@ -68,11 +68,11 @@ def test_divergence_of_nothing_is_infinite_and_of_nan_is_nan() -> None:
 
 
 def finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> float:
-    return spectral_divergence.finest_tenth.statistics(predicted, observed).mean()
+    return convention("spectral_divergence.finest_tenth").statistics(predicted, observed).mean()
 
 
 def detail(predicted: np.ndarray, observed: np.ndarray) -> float:
-    metric = spectral_power.fine_detail
+    metric = convention("spectral_power.fine_detail")
     return values(metric, metric.statistics(predicted, observed).mean(axis=0))[0]
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conventions import convention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -11,11 +12,10 @@ from scipy.ndimage import gaussian_filter
 from skimage.metrics import structural_similarity as reference
 
 from stp.core.errors import StpError
-from stp.metrics import ssim
 from stp.metrics.comparison import Comparison, on_data
 from stp.score.motion import PeopleData
 
-RANGES = {1.0: ssim.range1, 2.0: ssim.range2}
+RANGES = {1.0: convention("ssim.range1"), 2.0: convention("ssim.range2")}
 SIZES = [(7, 7), (7, 30), (16, 16), (17, 23), (64, 64), (120, 160), (128, 128)]
 KINDS = ["noise", "smooth", "constant", "flat halves", "digits", "outside [0, 1]"]
 
@@ -73,7 +73,7 @@ def test_ssim_matches_scikit_image(kind: str, size: tuple[int, int], data_range:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_window_of_the_paper_matches_scikit_image(kind: str, size: tuple[int, int]) -> None:
     predicted, observed = frames(kind, size)
-    found = ssim.gaussian.statistics(predicted, observed)
+    found = convention("ssim.gaussian").statistics(predicted, observed)
     expected = reference_values(
         predicted, observed, 1.0,
         gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
@@ -85,7 +85,7 @@ def test_the_window_of_the_paper_matches_scikit_image(kind: str, size: tuple[int
 @pytest.mark.parametrize("size", [(11, 11), (10, 64)])
 def test_frames_smaller_than_the_window_of_the_paper_have_no_value(size: tuple[int, int]) -> None:
     data = PeopleData(Path(), {"units": "1"}, (1, *size), np.arange(1))
-    bound = on_data(ssim.gaussian, Comparison(data, np.zeros((1, 1), np.int64)))
+    bound = on_data(convention("ssim.gaussian"), Comparison(data, np.zeros((1, 1), np.int64)))
     assert bool(bound.reason) == (min(size) < 11)
 
 
@@ -97,7 +97,7 @@ def test_ssim_matches_scikit_image_in_single_precision() -> None:
         for ps, os in zip(predicted, observed, strict=True)
         for p, o in zip(ps, os, strict=True)
     ]
-    found = ssim.range2.statistics(predicted, observed).reshape(-1)
+    found = convention("ssim.range2").statistics(predicted, observed).reshape(-1)
     np.testing.assert_allclose(found, single, rtol=0, atol=1e-6)
 
 
@@ -107,10 +107,10 @@ def test_a_frame_does_not_depend_on_its_neighbours() -> None:
     observed = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
     predicted = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
     predicted[1, 2] = np.nan
-    found = ssim.range1.statistics(predicted, observed)[:, 0]
+    found = convention("ssim.range1").statistics(predicted, observed)[:, 0]
     for n in range(3):
         for t in range(7):
-            alone = ssim.range1.statistics(
+            alone = convention("ssim.range1").statistics(
                 predicted[n : n + 1, t : t + 1], observed[[n], t : t + 1]
             )
             np.testing.assert_array_equal(found[n, t], alone[0, 0, 0])
@@ -134,11 +134,13 @@ def test_ssim_is_symmetric_and_one_for_equal_frames(a: np.ndarray, b: np.ndarray
 @given(PIXELS, PIXELS)
 def test_twice_the_contrast_at_twice_the_range_is_the_same(a: np.ndarray, b: np.ndarray) -> None:
     # C1 and C2 grow with the square of the range, as all moments do.
-    found = ssim.range2.statistics(2 * a, 2 * b)
-    np.testing.assert_allclose(found, ssim.range1.statistics(a, b), rtol=0, atol=1e-12)
+    found = convention("ssim.range2").statistics(2 * a, 2 * b)
+    np.testing.assert_allclose(
+        found, convention("ssim.range1").statistics(a, b), rtol=0, atol=1e-12
+    )
 
 
 def test_frames_smaller_than_the_window_are_refused() -> None:
     small = np.zeros((1, 1, 1, 6, 64), np.float32)
     with pytest.raises(StpError, match="6 x 64"):
-        ssim.range1.statistics(small, small)
+        convention("ssim.range1").statistics(small, small)

@@ -2,14 +2,7 @@
 
 import numpy as np
 import pytest
-
-from stp.metrics import (
-    collision_rate,
-    displacement,
-    final_displacement,
-    miss_rate,
-    top_k_displacement,
-)
+from conventions import convention
 
 
 @pytest.fixture
@@ -39,8 +32,8 @@ def errors_of(drawn: np.ndarray, truth: np.ndarray, scenario: int) -> list[np.nd
 
 def test_displacement_is_a_mean_over_people_at_each_step(frames):
     drawn, truth = frames
-    found = displacement.by_scenario.statistics(drawn[:, 0], truth)
-    last = final_displacement.by_scenario.statistics(drawn[:, 0], truth)
+    found = convention("displacement.by_scenario").statistics(drawn[:, 0], truth)
+    last = convention("final_displacement.by_scenario").statistics(drawn[:, 0], truth)
     for scenario in range(4):
         each = np.mean([errors[0] for errors in errors_of(drawn, truth, scenario)], axis=0)
         assert found[scenario, 0] == pytest.approx(each)
@@ -49,8 +42,8 @@ def test_displacement_is_a_mean_over_people_at_each_step(frames):
 
 def test_the_best_of_several_is_chosen_at_each_step_or_for_all_of_them(frames):
     drawn, truth = frames
-    pointwise = top_k_displacement.pointwise.statistics(drawn, truth)
-    trajectory = top_k_displacement.trajectory.statistics(drawn, truth)
+    pointwise = convention("top_k_displacement.pointwise").statistics(drawn, truth)
+    trajectory = convention("top_k_displacement.trajectory").statistics(drawn, truth)
     for scenario in range(4):
         each = errors_of(drawn, truth, scenario)
         at_each_step = np.mean([errors.min(axis=0) for errors in each], axis=0)
@@ -61,7 +54,7 @@ def test_the_best_of_several_is_chosen_at_each_step_or_for_all_of_them(frames):
 
 def test_a_person_is_missed_whose_every_sample_ends_two_metres_away(frames):
     drawn, truth = frames
-    found = miss_rate.two_metres.statistics(drawn, truth)
+    found = convention("miss_rate.two_metres").statistics(drawn, truth)
     for scenario in range(4):
         missed = [errors[:, -1].min() > 2 for errors in errors_of(drawn, truth, scenario)]
         assert found[scenario, 0, 0] == pytest.approx(np.mean(missed))
@@ -81,7 +74,7 @@ def paths(*people: np.ndarray) -> np.ndarray:
 def test_two_who_meet_collide_and_who_walks_beside_them_does_not():
     along = np.arange(7)[:, None] * np.array([1.0, 0.0])
     predicted = paths(along, moved(along[::-1], 0, 0.2), moved(along, 0, 3))
-    found = collision_rate.half_metre.statistics(predicted, predicted[:, 0])
+    found = convention("collision_rate.half_metre").statistics(predicted, predicted[:, 0])
     assert found.tolist() == [[[pytest.approx(2 / 3)]]]
 
 
@@ -89,14 +82,19 @@ def test_a_collision_needs_less_than_half_a_metre_in_the_same_sample_and_step():
     still = np.zeros((3, 2))
     for away, share in ((0.49, 1.0), (0.5, 0.0), (0.51, 0.0)):
         predicted = paths(still, moved(still, away))
-        assert collision_rate.half_metre.statistics(predicted, predicted[:, 0]).item() == share
+        assert (
+            convention("collision_rate.half_metre").statistics(predicted, predicted[:, 0]).item()
+            == share
+        )
     # Where one was before, the other one is later.
     along = np.arange(3)[:, None] * np.array([1.0, 0.0])
     predicted = paths(along, moved(along, 1))
-    assert collision_rate.half_metre.statistics(predicted, predicted[:, 0]).item() == 0
+    assert (
+        convention("collision_rate.half_metre").statistics(predicted, predicted[:, 0]).item() == 0
+    )
     # In one of two samples.
     apart = np.concatenate([paths(still, moved(still, 0.1)), paths(still, moved(still, 9))], axis=1)
-    assert collision_rate.half_metre.statistics(apart, apart[:, 0]).item() == 0.5
+    assert convention("collision_rate.half_metre").statistics(apart, apart[:, 0]).item() == 0.5
 
 
 def test_who_is_not_there_neither_collides_nor_counts():
@@ -104,4 +102,4 @@ def test_who_is_not_there_neither_collides_nor_counts():
     observed = paths(still, moved(still, 0.1), moved(still, 5))[:, 0].copy()
     predicted = paths(still, moved(still, 0.1), moved(still, 5))
     observed[..., 2], predicted[..., 2] = np.nan, np.nan
-    assert collision_rate.half_metre.statistics(predicted, observed).item() == 1
+    assert convention("collision_rate.half_metre").statistics(predicted, observed).item() == 1

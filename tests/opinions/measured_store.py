@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conventions import defined
 from small_store import (
     SmallStore,
     convention_facts,
     dataset_facts,
     kind_facts,
     suite,
+    table_column,
     write_receipt,
 )
 
@@ -56,7 +58,11 @@ def measured(
         "models": {name: asdict(facts) for name, facts in planned.models.items()},
         "names": {"models": planned.names.models, "datasets": planned.names.datasets},
         "kinds": {"opinions": kind_facts("opinions")},
-        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": "srocc.magnitude@median"}}}},
+        "tables": {
+            "quality_measures": {
+                "columns": {"pvqa": [table_column("SROCC", "srocc.magnitude", statistic="median")]}
+            }
+        },
         "published": str(CONFIG_FOLDER / "suites" / "pvqa" / "published.csv"),
         # As if sharpness were a measure of the paper's Table 4.
         "published_names": {"models": {"sharpness": "VMAF"}, "datasets": {"pvqa": "PVQA"}},
@@ -81,7 +87,7 @@ def measured(
             inputs["features"] = looked
         told = predict.run(Job(recipe, inputs, predictions, predictions))
         write_receipt(predictions, "predict", recipe=recipe, extras=dict(told))
-        recipe = {"cell": cell["key"], "conventions": CONVENTIONS, "split": "published"}
+        recipe = {"cell": cell["key"], "conventions": defined(*CONVENTIONS), "split": "published"}
         score.run(Job(recipe, {"data": data, "predictions": predictions}, scores, scores))
         write_receipt(scores, "score")
         write_receipt(Path(cell["data"]), "prepare")

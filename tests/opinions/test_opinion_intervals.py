@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from conventions import convention
 
-from stp.metrics import plcc, srocc
-from stp.metrics.perceptual import SetDistance
+from stp.metrics import srocc
+from stp.metrics.agreement import Agreement
 from stp.opinions.splits import random_splits
 from stp.score import opinions as score
 from stp.score.bootstrap import TAILS
@@ -38,7 +39,7 @@ def database(
     return pairs, [counts[:, is_test] for is_test in splits]
 
 
-def ends(metric: SetDistance, pairs: Pairs, drawn: list[np.ndarray]) -> tuple[float, float]:
+def ends(metric: Agreement, pairs: Pairs, drawn: list[np.ndarray]) -> tuple[float, float]:
     low, high = score.interval(metric, pairs, drawn, VIDEOS)
     assert low.value is not None and high.value is not None
     return low.value, high.value
@@ -60,8 +61,8 @@ def test_intervals_hold_the_value_and_95_of_100_the_truth(truth: float, learnt: 
     inside = mixed = 0
     for _ in range(DATABASES):
         pairs, drawn = database(rng, truth, learnt)
-        low, high = ends(srocc.magnitude, pairs, drawn)
-        value = np.median([srocc.magnitude.distance(*pair) for pair in pairs])
+        low, high = ends(convention("srocc.magnitude"), pairs, drawn)
+        value = np.median([convention("srocc.magnitude").value(*pair) for pair in pairs])
         assert 0 <= low <= value <= high <= 1
         inside += low <= truth <= high
         mixed += len({srocc.correlation(*pair) > 0 for pair in pairs}) == 2
@@ -70,10 +71,9 @@ def test_intervals_hold_the_value_and_95_of_100_the_truth(truth: float, learnt: 
     assert mixed > 0 or truth > 0 or learnt == "test"
 
 
-@pytest.mark.parametrize("metric", [srocc.magnitude, plcc.magnitude])
-def test_ends_of_strong_correlations_are_percentiles_of_sizes(metric: SetDistance):
+@pytest.mark.parametrize("metric", [convention("srocc.magnitude"), convention("plcc.magnitude")])
+def test_ends_of_strong_correlations_are_percentiles_of_sizes(metric: Agreement):
     pairs, drawn = database(np.random.default_rng(0), 0.9, "training")
-    assert metric.weighted is not None
     found = [metric.weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)]
     expected = np.quantile(np.median(np.abs(found), axis=0), TAILS)
     np.testing.assert_allclose(ends(metric, pairs, drawn), expected, rtol=1e-12)

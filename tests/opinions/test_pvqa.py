@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from conventions import defined
 from opinion_files import locked, prepare
 from scipy.stats import spearmanr
 
@@ -46,7 +47,7 @@ def predicted(data: Path, out: Path, model: str, **recipe: object) -> Path:
 
 def scored(data: Path, folder: Path) -> dict[tuple[str, str], float]:
     conventions = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
-    recipe = {"cell": CELL, "conventions": conventions, "split": "random"}
+    recipe = {"cell": CELL, "conventions": defined(*conventions), "split": "random"}
     out = folder / "scores"
     out.mkdir()
     score.run(Job(recipe, {"data": data, "predictions": folder}, out, out))

@@ -11,13 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conventions import convention, defined
 from measured_store import CONVENTIONS, measured
 from scipy.stats import spearmanr
 
 from stp.core.errors import StpError
 from stp.core.job import Job
-from stp.metrics import opinion_rmse, plcc, srocc
-from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
 from stp.opinions.prepared import OPINION_COLUMNS
 from stp.options.score import CELL_KEYS
@@ -178,15 +177,15 @@ def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path
     assert list(row["rfd_dissimilarity_printed"]) == [0.34, 0.43]
 
 
-@pytest.mark.parametrize("metric", [srocc.signed, plcc.signed, opinion_rmse.points])
-def test_resamples_are_scored_as_if_videos_were_repeated(metric: SetDistance):
+@pytest.mark.parametrize("name", ["srocc.signed", "plcc.signed", "opinion_rmse.points"])
+def test_resamples_are_scored_as_if_videos_were_repeated(name: str):
+    metric = convention(name)
     rng = np.random.default_rng(0)
     observed, predicted = rng.normal(size=(2, 12)).round(1)
     predicted[3] = predicted[4]
     counts = rng.multinomial(12, np.full(12, 1 / 12), 20)
-    assert metric.weighted is not None
     found = metric.weighted(observed, predicted, counts)
-    expected = [metric.distance(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
+    expected = [metric.value(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
     np.testing.assert_allclose(found, expected)
 
 
@@ -195,13 +194,16 @@ def test_intervals_over_videos_hold_the_value_of_many_videos(tmp_path: Path, dat
     rng = np.random.default_rng(1)
     slope = 0.6
     many = rng.normal(size=(2, 200_000))
-    truth = plcc.magnitude.distance(many[0], slope * many[0] + many[1])
+    metric = convention("plcc.magnitude")
+    truth = metric.value(many[0], slope * many[0] + many[1])
     inside = 0
     for _ in range(40):
         observed = rng.normal(size=60)
         predicted = slope * observed + rng.normal(size=60)
         counts = rng.multinomial(60, np.full(60, 1 / 60), 400)
-        low, high = score.interval(plcc.magnitude, [(observed, predicted)], [counts], 60)
+        low, high = score.interval(
+            convention("plcc.magnitude"), [(observed, predicted)], [counts], 60
+        )
         assert low.value is not None and high.value is not None
         inside += low.value <= truth <= high.value
     assert 34 <= inside <= 40
@@ -414,7 +416,7 @@ def test_predictions_of_other_videos_are_refused(data: Path, tmp_path: Path):
     )
     recipe = {
         "cell": dict.fromkeys(CELL_KEYS, "x") | {"seed": None},
-        **{"conventions": CONVENTIONS, "split": "published"},
+        **{"conventions": defined(*CONVENTIONS), "split": "published"},
     }
     inputs = {"data": other, "predictions": tmp_path}
     with pytest.raises(StpError, match="is no video of the prepared data"):

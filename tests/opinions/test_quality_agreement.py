@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, dataset_facts, model_facts
+from small_store import SmallStore, convention_facts, dataset_facts, model_facts, table_column
 
 from stp.collect.database import build
 from stp.collect.query import answer
@@ -22,7 +22,9 @@ def database(tmp_path: Path) -> Path:
     directions["ssim.range2"] = True
     store.manifest |= {
         "conventions": {name: convention_facts(up) for name, up in directions.items()},
-        "tables": {"short_term": {"columns": {"kth": {name: name for name in directions}}}},
+        "tables": {
+            "short_term": {"columns": {"kth": [table_column(name, name) for name in directions]}}
+        },
         "unavailable": {},
         "datasets": {"kth": dataset_facts()},
         "names": {"models": {name: name.upper() for name in QUALITY}, "datasets": {"kth": "KTH"}},

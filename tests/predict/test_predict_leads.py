@@ -14,6 +14,7 @@ from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.models import weights
 from stp.models.create import create
+from stp.models.model import ForecastModel
 from stp.models.normalisation import Normalisation
 from stp.predict.run import run
 
@@ -128,11 +129,11 @@ def test_clips_need_only_reach_the_last_lead_time(make_data, make_job):
 def test_a_model_may_be_told_its_lead_times(make_data, make_job, monkeypatch):
     told = []
 
-    class Model(torch.nn.Module):
+    class Model(ForecastModel):
         needs_lead_times = True
 
         def __init__(self, shape, context, horizon):
-            super().__init__()
+            super().__init__(context)
 
         def forward(self, frames, horizon, lead_times):
             told.append((horizon, tuple(lead_times)))

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from conventions import defined
 from kills import contents, run_until_it_ends
 from test_predict_samples import CELL, MCVD
 
@@ -40,7 +41,7 @@ def both(tmp_path, make_data, make_trained, make_job) -> Both:
         predict(job)
         recipe = {
             "cell": {**dict.fromkeys(CELL, "x"), "seed": 0},
-            "conventions": CONVENTIONS,
+            "conventions": defined(*CONVENTIONS),
             "bootstrap": {"resamples": 100},
         }
         if job.recipe["predict"].get("samples", 1) > 1:

@@ -198,12 +198,12 @@ def test_splits_without_stored_clips_are_refused(make_data, make_job):
 
 
 OWN = """
-from torch import nn
+from stp.models.model import ForecastModel
 
 
-class Model(nn.Module):
+class Model(ForecastModel):
     def __init__(self, shape, context, horizon):
-        super().__init__()
+        super().__init__(context)
 
     def forward(self, frames, horizon):
         found = frames[:, -1:].repeat(1, horizon, 1, 1, 1)

@@ -7,6 +7,7 @@ import pytest
 import torch
 import xarray as xr
 import yaml
+from conventions import defined
 
 from stp.core.errors import StpError
 from stp.core.job import Job
@@ -108,7 +109,7 @@ def test_they_are_scored_as_an_ensemble_and_by_a_statistic(trained, make_job, tm
         run(predicted)
         recipe = {
             "cell": {**dict.fromkeys(CELL, "x"), "seed": 0},
-            "conventions": ["mse.pixel_mean", "crps.fair", "spread.pooled"],
+            "conventions": defined("mse.pixel_mean", "crps.fair", "spread.pooled"),
             **({"statistic": statistic} if statistic else {}),
             "higher_is_better": {"mse.pixel_mean": False},
         }

@@ -119,7 +119,7 @@ def damaged(change):
 def test_damage_is_one_clear_error(content, message):
     if content.endswith(b"more"):
         content = content[:572] + struct.pack("<I", 0) + content[576:]
-    with pytest.raises(StpError, match=rf"V000\.seq: ({message})(.|\n)*fetch it again"):
+    with pytest.raises(StpError, match=rf"V000\.seq: ({message})(.|\n)*remedy"):
         frames_of(content)
 
 

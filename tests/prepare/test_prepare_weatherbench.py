@@ -449,7 +449,7 @@ def test_another_number_of_channels(make_job, raw):
         ({"variables": {"msl": []}}, "variables: unknown key 'msl'"),
         ({"variables": {"z": []}}, "levels in hPa"),
         ({"variables": {"t2m": [500]}}, "levels in hPa"),
-        ({"variables": {}}, "one at least"),
+        ({"variables": {}}, "variables is {}"),
         ({"years": {**OPTIONS["years"], "val": [2015, 2016]}}, "no year in two splits"),
         ({"years": {**OPTIONS["years"], "val": [2016]}}, "train, val, test"),
         ({"stride": {"train": 6, "val": 4, "test": 3}}, "divisors of 6"),

@@ -65,8 +65,7 @@ def test_activations_of_the_configuration_are_those_that_a_step_keeps(paper, nam
     recipe = network(paper, name, DATASET)
     with torch.device("meta"):
         model, clips = create(recipe).train(), torch.empty(2, 20, *recipe["shape"])
-    if hasattr(model, "begin_epoch"):
-        model.begin_epoch(0)
+    model.begin_epoch(0)
     kept = memory.kept_for_backward(model, lambda: model.loss(clips, 0)) / len(clips) / 1e6
     entry = paper.models[name]
     assert entry.datasets[DATASET].size.activations_mb == pytest.approx(kept, rel=0.02)

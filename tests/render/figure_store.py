@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from small_store import SmallStore, convention_facts, write_receipt
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 
 from stp.collect.scores import collect
 from stp.render.figures.kinds import SPECTRA
@@ -26,10 +26,12 @@ class FigureStore(SmallStore):
         self.manifest["names"] = {"models": {}, "datasets": {}}
         self.manifest["conventions"] = {}
 
-    def column(self, dataset: str, column: str, convention: str, **about: Any) -> None:
+    def column(
+        self, dataset: str, heading: str, convention: str, variable: str | None = None, **about: Any
+    ) -> None:
         """Let a dataset have a column; ``about`` is what is known of its convention."""
-        dimension = self.manifest["dimension"]
-        self.manifest["tables"][dimension]["columns"].setdefault(dataset, {})[column] = convention
+        columns = self.manifest["tables"][self.manifest["dimension"]]["columns"]
+        columns.setdefault(dataset, []).append(table_column(heading, convention, variable=variable))
         self.manifest["conventions"][convention] = convention_facts(**about)
 
     def scored(

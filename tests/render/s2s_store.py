@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from small_store import SmallStore, suite, write_receipt
+from small_store import SmallStore, suite, table_column, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect
@@ -25,7 +25,11 @@ def s2s_store(folder: Path) -> SmallStore:
     store.manifest |= {
         "suite": suite("chaosbench"),
         "dimension": "s2s_control",
-        "tables": {"s2s_control": {"columns": {"chaosbench": {"t850 RMSE": "wrmse.pooled"}}}},
+        "tables": {
+            "s2s_control": {
+                "columns": {"chaosbench": [table_column("RMSE", "wrmse.pooled", variable="t850")]}
+            }
+        },
         "published": str(CONFIG_FOLDER / "suites" / "chaosbench" / "published.csv"),
         "published_names": {
             "models": {name: m.published_name or m.title for name, m in models.items()},

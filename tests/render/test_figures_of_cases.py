@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_store import FigureStore, line_of, near, points
-from small_store import dataset_facts
+from small_store import dataset_facts, table_column
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -234,7 +234,7 @@ def test_files_repeat_byte_for_byte_and_say_whose_numbers_they_are(tmp_path: Pat
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     text = (tmp_path / "one.svg").read_text()
-    assert "short term: synthetic bytes, demo protocol: not comparable" in text
+    assert "short term: synthetic data, demo protocol: not comparable" in text
 
 
 def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
     store.column("kth", "SSIM", "ssim.range2", **SSIM)
     store.scored("persistence", "kth", {"ssim.range2": 0.5}, leaky=True)
     assert read(*store.results()).about() == (
-        "short term: synthetic bytes, demo protocol: not comparable with published values, "
+        "short term: synthetic data, demo protocol: not comparable with published values, "
         "test samples overlap with training data"
     )
 
@@ -307,9 +307,9 @@ def of_centre(folder: Path, dimension: str, model: str, *values: float) -> Figur
     store = FigureStore(folder, dimension)
     store.manifest["published_names"]["models"][model] = "Centre"
     store.manifest["datasets"]["kth"] = dataset_facts(horizon=len(values))
-    store.column("kth", "t850 RMSE week 1", "wrmse.pooled", higher_is_better=False)
+    store.column("kth", "RMSE week 1", "wrmse.pooled", "t850", higher_is_better=False)
     tables = store.manifest["tables"][dimension]
-    tables["curves"] = {"kth": {"t850 RMSE curve": "wrmse.pooled"}}
+    tables["curves"] = {"kth": [table_column("RMSE curve", "wrmse.pooled", variable="t850")]}
     given = {"mean": 0.2, "variable": "t850", "leads": list(values)}
     store.scored(model, "kth", {"wrmse.pooled": given}, leads=len(values), seed=0)
     return store
@@ -411,7 +411,7 @@ def test_long_names_of_a_legend_have_fewer_beside_each_other() -> None:
 
 def test_a_front_joins_variants_that_no_other_one_beats_in_both(tmp_path: Path) -> None:
     store = FigureStore(tmp_path)
-    store.column("kth", "t850 RMSE", front.ERROR)
+    store.column("kth", "RMSE", front.ERROR, "t850")
     for variant, error, power in (("default", 1.0, 3.0), ("spectral", 2.0, 1.0), ("bad", 3, 4)):
         values = {
             front.ERROR: {"mean": error, "leads": [error], "lead_ends": [(error / 2, error * 2)]},
@@ -430,7 +430,7 @@ def test_waves_are_lost_where_coherence_falls_and_ranks_are_shares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = FigureStore(tmp_path)
-    store.column("kth", "t850 RMSE", "wrmse.pooled")
+    store.column("kth", "RMSE", "wrmse.pooled", "t850")
     store.scored("unet", "kth", {"wrmse.pooled": {"mean": 1.0, "variable": "t850"}}, seed=0)
     scores = read(*store.results())
     coherence = {1.0: [0.9, 0.8, 0.6], 2.0: [0.9, 0.4, 0.6], 4.0: [0.3, None, 0.1]}

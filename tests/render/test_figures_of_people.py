@@ -325,7 +325,7 @@ def test_every_kind_is_written_and_says_whose_bytes_it_shows(
     out = tmp_path / f"{kind}.png"
     render(kind, manifest, results, out, CASE if KINDS[kind].of_case else None)
     text = out.with_suffix(".svg").read_text()
-    assert "sample bytes, tiny protocol" in " ".join(text.split()) and out.stat().st_size > 5000
+    assert "sample data, tiny protocol" in " ".join(text.split()) and out.stat().st_size > 5000
     if kind != "runtime":
         assert "episodes" in text
 

@@ -99,31 +99,37 @@ def test_the_heat_map_shows_every_rank_and_hatches_what_is_missing(tmp_path: Pat
 # Overview
 
 
-def test_axes_of_the_overview_reach_from_the_worst_trained_model_to_the_best(
+def test_the_overview_has_a_dot_for_each_model_and_a_line_for_each_baseline(
     tmp_path: Path,
 ) -> None:
-    values = {"kth": {"A": [0.9, 1.0], "B": [0.8, 2.0], "C": [0.85, 1.5], "d": [0.1, 9.0]}}
-    scores = scores_of(tmp_path, values)
-    figure, _ = overview.draw(scores, rank(scores))
-    (axes,) = figure.axes
-    assert points(line_of(axes, "A")) == [(0, 1), (1, 1)]
-    assert points(line_of(axes, "B")) == [(0, 0), (1, 0)]
-    assert points(line_of(axes, "C")) == near((0, 0.5), (1, 0.5))
-    assert points(line_of(axes, "d")) == [(0, overview.BELOW), (1, overview.BELOW)]
-    texts = [text.get_text() for text in axes.texts]
-    assert texts == ["0.9", "0.8", "SSIM ↑", "1", "2", "RMSE ↓", "kth"]
-
-
-def test_the_overview_greys_all_but_the_best_and_names_them(tmp_path: Path) -> None:
-    names = "ABCDEFGH"
-    values = {"kth": {name: [1 - i / 10, i] for i, name in enumerate(names)}}
+    values = {"kth": {"A": [0.9, 1.0], "B": [0.8, 2.0], "c": [0.7, 2.5], "d": [0.1, 90.0]}}
     scores = scores_of(tmp_path, values)
     figure, notes = overview.draw(scores, rank(scores))
-    grey = [n for n in names if line_of(figure.axes[0], n).get_color() == overview.OTHER.colour]
-    assert grey == ["F", "G", "H"]
-    assert notes[-1] == "thin and grey: F, G, H"
-    named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == ["A", "B", "C", "D", "E"]
+    ssim, rmse = figure.axes
+    assert points(line_of(ssim, "A")) == [(0.9, 0)]
+    assert points(line_of(ssim, "B")) == [(0.8, 1)]
+    assert points(line_of(rmse, "A")) == [(1, 0)]
+    assert [label.get_text() for label in ssim.get_yticklabels()] == ["A", "B"], "best on top"
+    assert set(line_of(rmse, "c").get_xdata()) == {2.5}
+    # What is far away does not compress the dots, and is said.
+    assert "d" not in [line.get_label() for line in (*ssim.lines, *rmse.lines)]
+    assert notes[-1] == "d lies outside kth SSIM, kth RMSE"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["c", "d"]
+    assert ssim.get_title(loc="left") == "kth\nSSIM ↑" and rmse.get_title(loc="left") == "RMSE ↓"
+
+
+def test_the_overview_says_where_a_model_has_no_value_and_splits_rows_between_cases(
+    tmp_path: Path,
+) -> None:
+    store = store_of(tmp_path, THREE | {"kitti": {"A": [0.4, 2.0], "B": [0.3, 3.0]}})
+    store.scored("D", "kth", {"ssim.range2": 0.1, "rmse.per_frame": 0.5}, seed=0)
+    scores = read(*store.results())
+    figure, _ = overview.draw(scores, rank(scores))
+    titles = [axes.get_title(loc="left").splitlines()[0] for axes in figure.axes if axes.axison]
+    assert titles == ["kth", "RMSE ↓", "enso", "RMSE ↓", "kitti", "RMSE ↓"]
+    on_enso = next(axes for axes in figure.axes if axes.get_title(loc="left").startswith("enso"))
+    (gap,) = on_enso.texts
+    assert gap.get_text() == "not tested" and gap.xy[1] == 2
 
 
 # Critical differences
@@ -275,4 +281,4 @@ def test_the_same_scores_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
     for suffix in ("png", "svg"):
         one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
-    assert "synthetic bytes, demo protocol" in (tmp_path / "one.svg").read_text()
+    assert "synthetic data, demo protocol" in (tmp_path / "one.svg").read_text()

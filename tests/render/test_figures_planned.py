@@ -10,7 +10,6 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
-from stp.run.workflow_files import write_code_input
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "figures.md").read_text()
@@ -39,12 +38,24 @@ def test_only_robustness_has_slopes(paper: list[str]) -> None:
 
 
 def test_every_dimension_has_one_of_the_others(paper: list[str]) -> None:
-    for kind in ("ranks", "overview", "critical_difference", "speed"):
+    for kind in ("ranks", "overview", "speed"):
         assert [path for path in paper if Path(path).stem == kind] == [
             f"figures/{dimension}/{kind}.png"
             for dimension in ("short_term", "long_term", "generalization", "robustness")
         ]
     assert len(paper) == len(set(paper))
+
+
+def test_a_figure_that_could_only_say_why_it_is_empty_is_not_planned(paper: list[str]) -> None:
+    """A critical difference needs five datasets of the test."""
+    drawn = [path for path in paper if path.endswith("critical_difference.png")]
+    assert drawn == ["figures/short_term/critical_difference.png"]
+    one = {"models": ["persistence"], "cells": [{"trained_on": "kth"}]}
+    content = {"scale": "try", "suite": "predbench", "dimensions": {"short_term": one}}
+    kinds = {
+        path.split("/")[2].removesuffix(".png") for path in figures(Plan(config.load(content)))
+    }
+    assert not kinds & {"ranks", "overview", "critical_difference", "speed"}
 
 
 def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two() -> None:
@@ -125,14 +136,3 @@ def test_the_help_tells_of_every_kind_and_has_examples() -> None:
     shown = CliRunner().invoke(app, ["draw", "figure", "--help"], env={"COLUMNS": "200"}).output
     assert all(kind in shown for kind in KINDS)
     assert "stp draw figure leads results/demo/plan/long_term.json --cell" in shown
-
-
-def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:
-    roots = [kind.module for kind in KINDS.values()]
-    path = write_code_input("figures", roots, results=tmp_path)
-    before = path.stat().st_mtime_ns, path.read_text()
-    assert write_code_input("figures", roots, results=tmp_path) == path
-    assert (path.stat().st_mtime_ns, path.read_text()) == before
-    other = write_code_input("figures", roots, write=False, results=tmp_path / "none")
-    assert other == tmp_path / "none" / "plan" / "figures.json"
-    assert not (tmp_path / "none").exists()

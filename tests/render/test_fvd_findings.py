@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
-from small_store import SmallStore, convention_facts, suite
+from small_store import SmallStore, convention_facts, suite, table_column
 
 from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
@@ -35,7 +35,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "average_fid.squeezenet_means": convention_facts(False),
         "psnr.pooled": convention_facts(True),
     }
-    columns = {"bair": {name: name for name in conventions}}
+    columns = {"bair": [table_column(name, name) for name in conventions]}
     store.manifest |= {
         "suite": suite("fvd_study"),
         "dimension": "video_distortions",

@@ -168,7 +168,7 @@ def test_a_missing_file_is_named_and_nothing_is_left(tmp_path: Path, stage: str,
     before = database.read_bytes()
     path = Path(cell[stage], name)
     shutil.move(path, tmp_path / name)
-    with pytest.raises(StpError, match=rf"{name}: cannot be read") as caught:
+    with pytest.raises(StpError, match=rf"{name}: missing") as caught:
         build([store.write()], [store.folder / "rows.parquet"], database)
     assert "rm -r" in str(caught.value) and database.read_bytes() == before
     path.write_bytes(b"no parquet")

@@ -29,7 +29,7 @@ from parts import long_except
 from typer.testing import CliRunner, Result
 
 from stp.cli import app, main
-from stp.collect import layout
+from stp.collect import schema
 from stp.render.tables.known import tables
 from stp.render.tables.paper_table import render_table
 
@@ -198,8 +198,8 @@ def test_a_cell_as_json_is_all_that_is_known(results: Path) -> None:
 def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results.duckdb"
     copy.write_bytes((results / "results.duckdb").read_bytes())
-    of_cells = {name for name, *_ in layout.CELLS.columns} - {"model", "seed"}
-    shared = [name for name, *_ in layout.MISSING.columns if name in of_cells]
+    of_cells = {name for name, *_ in schema.CELLS.columns} - {"model", "seed"}
+    shared = [name for name, *_ in schema.MISSING.columns if name in of_cells]
     with duckdb.connect(str(copy)) as database:
         database.execute(
             f"INSERT INTO missing BY NAME SELECT {', '.join(shared)}, 'tau' AS model, 7 AS seed, "

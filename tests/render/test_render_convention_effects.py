@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from latex import complaints, needs_latex
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts
+from small_store import SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -144,7 +144,7 @@ def test_winners_nearest_to_the_best_value_are_told_apart(
     store = SmallStore(tmp_path)
     ways = "spread.skill_ratio", "spread.skill_ratio_uncorrected"
     store.manifest["conventions"] |= {name: convention_facts(best_at=1.0) for name in ways}
-    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"Ratio": ways[0]}
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = [table_column("Ratio", ways[0])]
     pairs = {("unet", "default"): (1.1, 0.5), other: (0.5, 1.2)}
     noise = np.random.default_rng(0).normal(0, 0.001, (2, 20))
     for number, ((model, variant), values) in enumerate(pairs.items()):

@@ -34,7 +34,7 @@ def snippets(tmp_path_factory) -> dict[str, str]:
     database = folder / "results.duckdb"
     build([manifest], [rows], database)
     render_table(manifest, database, folder / "short_term.csv")
-    render_reliability(manifest, rows, folder / "reliability.csv")
+    render_reliability(manifest, folder / "reliability.csv", rows)
     facts.write(Plan.load(DEMO), folder / "training_protocol.csv")
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
 

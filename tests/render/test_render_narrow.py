@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +115,23 @@ def test_status_after_success_speaks_of_no_crash(plan):
     text = "\n".join(lines(plan, states, done, 80))
     assert "made all that it was asked for" in text and "crash" not in text
     assert all(len(line) <= 80 for line in text.splitlines() if "run:" not in line)
+
+
+def test_a_run_that_ends_before_its_targets_has_stopped(plan):
+    """As after Ctrl-C: the Snakemake that asks how it stands is about to end."""
+    snakemake = os.getppid()
+    ending = replace(
+        RUN,
+        host=socket.gethostname(),
+        boot=driver._boot(),
+        pid=snakemake,
+        ticks=driver._ticks(snakemake),
+    )
+    (said,) = [line for line in lines(plan, artefact_states(plan), ending, 80) if "run:" in line]
+    assert "stopped" in said and "runs" not in said
+    another = replace(ending, pid=os.getpid(), ticks=driver._ticks(os.getpid()))
+    (said,) = [line for line in lines(plan, artefact_states(plan), another, 80) if "run:" in line]
+    assert said.endswith("runs")
 
 
 def test_success_is_noted_until_the_next_run(tmp_path):

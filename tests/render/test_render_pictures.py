@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
-from small_store import bare_cell, bare_manifest, score_rows
+from small_store import bare_cell, bare_manifest, score_rows, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -27,11 +28,12 @@ from stp.page.figure_style import Style
 from stp.plan.manifest import load_manifest
 from stp.plan.manifest_types import ConventionFacts
 from stp.prepare.output import write_coordinate
+from stp.render.pictures import drawing, movies, strips
 from stp.render.pictures import movie_files as movie
-from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
 from stp.render.pictures.forecasts import Kept, SampleForecasts, compare
 from stp.render.pictures.ranked import ranked
+from stp.render.pictures.sheet import Group, Scale
 from stp.suites.chaosbench.figures import detail
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
@@ -124,9 +126,10 @@ class PictureStore:
         )
         return frames[:, 0]
 
-    def manifest(self, columns: Any = None) -> Any:
-        """The manifest, written and read again."""
-        columns = columns or {"MSE": "mse.pixel_mean"}
+    def manifest(self, *variables: str) -> Any:
+        """The manifest, written and read again, with a column for each variable."""
+        columns = [table_column("WRMSE", "wrmse.per_frame", variable=name) for name in variables]
+        columns = columns or [table_column("MSE", "mse.pixel_mean")]
         described = bare_manifest(
             self.folder,
             self.cells,
@@ -256,8 +259,8 @@ def test_errors_share_the_scale_that_99_of_100_keep_to(tmp_path: Path) -> None:
 def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: Path) -> None:
     store = weather(tmp_path)
     predicted = store.add("persistence", column="wrmse.per_frame.t2m")
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("t2m", "z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    variables = ("t2m", "z500", "t850")
+    shown = compare(store.manifest(*variables), "kth", "4")
     assert [(v.name, v.units) for v in shown.variables] == [
         ("t2m", "K"),
         ("z500", "m² s⁻²"),
@@ -272,8 +275,8 @@ def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: 
     with strips.paper_size():
         text = texts(strips.draw(shown))
     assert "+3 +18 h" in text and "z500 [m² s⁻²]" in text
-    assert "Synthetic bytes, demo protocol: not comparable with published values." in text
-    only = compare(store.manifest(columns), "kth", "4", variable="z500")
+    assert "Synthetic data, demo protocol: not comparable with published values." in text
+    only = compare(store.manifest(*variables), "kth", "4", variable="z500")
     assert [v.name for v in only.variables] == ["z500"]
 
 
@@ -345,8 +348,7 @@ def test_variables_that_a_model_lacks_are_empty_and_the_others_are_its_own(tmp_p
     store = weather(tmp_path)
     of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
     predicted = store.add("persistence", **of)
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    shown = compare(store.manifest("z500", "t850"), "kth", "4")
     lacking, there = np.moveaxis(shown.forecasts[0].frames, 1, 0)  # in the order of the data
     assert np.isnan(lacking).all()
     np.testing.assert_array_equal(there, predicted[4, :, 2])
@@ -367,8 +369,7 @@ def test_spectra_of_the_drawn_sample_leave_out_what_a_model_lacks(tmp_path: Path
     store = weather(tmp_path)
     of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
     predicted = store.add("persistence", **of)
-    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
-    shown = compare(store.manifest(columns), "kth", "4")
+    shown = compare(store.manifest("z500", "t850"), "kth", "4")
     with strips.paper_size():
         figure = detail.draw(shown, {"Persistence": Style("#0072b2", "-", "o")})
     assert [axes.get_title() for axes in figure.axes] == [
@@ -576,3 +577,21 @@ def test_colours_of_errors_begin_with_white() -> None:
     assert matplotlib.colors.to_hex(colours(0.0)) == "#ffffff"
     grey = np.array([0.3, 0.6, 0.1]) @ colours(np.linspace(0, 1, 20))[:, :3].T
     assert (np.diff(grey) < 0).all(), "more is darker"
+
+
+@pytest.mark.parametrize("width", [0.5, 0.8, 1.6])
+@pytest.mark.parametrize("ends", [(47_500.0, 56_800.0), (0.0, 1.0), (-0.012, 0.012)])
+def test_numbers_below_a_colour_bar_do_not_touch(width: float, ends: tuple[float, float]) -> None:
+    figure = drawing.new_figure(2, 1)
+    axes = figure.add_axes((0.1, 0.5, width / 2, 0.1))
+    scale = Scale(*ends, "viridis", "both")
+    drawing.colour_bar(figure, axes, Group("z500", "m", False, []), scale, lying=True, size=6)
+    drawing.fit_ticks(axes, scale, width)
+    figure.draw_without_rendering()
+    boxes = [
+        label.get_window_extent()
+        for label in axes.get_xticklabels()
+        if label.get_text() and ends[0] <= label.get_position()[0] <= ends[1]
+    ]
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(sorted(boxes, key=lambda b: b.x0)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from small_store import PUBLISHED, SmallStore
+from small_store import PUBLISHED, SmallStore, table_column
 
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
@@ -180,7 +180,7 @@ def render(store: SmallStore) -> Path:
     manifest, rows = store.write(), store.folder / "short_term.parquet"
     collect(manifest, rows)
     out = store.folder / "tables" / "reliability.csv"
-    render_reliability(manifest, rows, out)
+    render_reliability(manifest, out, rows)
     return out
 
 
@@ -236,7 +236,7 @@ def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None
 
 def paper_study(store: SmallStore, *, official: bool) -> Path:
     """The paper's own runs of Moving-MNIST as if they were ours."""
-    names, columns = store.manifest["names"], {"SSIM": "ssim.range2"}
+    names, columns = store.manifest["names"], [table_column("SSIM", "ssim.range2")]
     names["models"]["predrnnpp"] = "PredRNN++"
     store.manifest["published_names"]["models"]["predrnnpp"] = "PredRNN++"
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = columns
@@ -352,7 +352,7 @@ def test_a_missing_run_is_named(store: SmallStore) -> None:
     add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
     manifest = store.write()
     with pytest.raises(StpError, match=r"variant released.*seed 3: no rows") as caught:
-        render_reliability(manifest, rows, store.folder / "tables" / "reliability.csv")
+        render_reliability(manifest, store.folder / "tables" / "reliability.csv", rows)
     assert "the scores of all 8 runs" in caught.value.expected
     assert not (store.folder / "tables").exists()
 
@@ -360,7 +360,7 @@ def test_a_missing_run_is_named(store: SmallStore) -> None:
 def test_a_missing_metric_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
     columns = store.manifest["tables"]["short_term"]["columns"]["moving_mnist"]
-    columns["PSNR"] = "psnr.per_frame"
+    columns.append(table_column("PSNR", "psnr.per_frame"))
     with pytest.raises(StpError, match="4 of 4 cells cannot be collected") as caught:
         render(store)
     assert "no row of psnr.per_frame" in caught.value.remedy
@@ -373,5 +373,5 @@ def test_rows_that_cannot_be_read_are_named(store: SmallStore, damage: str) -> N
     if damage == "not parquet":
         rows.write_text("no")
     with pytest.raises(StpError, match=r"short_term.parquet") as caught:
-        render_reliability(store.write(), rows, store.folder / "tables" / "reliability.csv")
+        render_reliability(store.write(), store.folder / "tables" / "reliability.csv", rows)
     assert caught.value.expected and caught.value.remedy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from latex import complaints, needs_latex
-from small_store import SmallStore, convention_facts
+from small_store import SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -15,11 +15,13 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cell_key import CellKey
+from stp.plan.column import by_name
 from stp.plan.manifests import published_names
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
 from stp.render.tables.reproduction import render_reproduction
+from stp.run.results import rows_of
 
 ROOT = Path(__file__).parents[2]
 PAPER = config.load(ROOT / "config" / "paper.yaml")
@@ -33,7 +35,7 @@ def store(tmp_path: Path) -> SmallStore:
     store = SmallStore(tmp_path)
     plan = store.manifest
     plan["reproduction"] = {name: table.model_dump() for name, table in TABLES.items()}
-    plan["tables"]["short_term"]["columns"]["sevir"] = {"CSI": "csi.mean"}
+    plan["tables"]["short_term"]["columns"]["sevir"] = [table_column("CSI", "csi.mean")]
     plan["names"]["models"] |= {"earthformer": "Earthformer", "mcvd": "MCVD"}
     plan["names"]["datasets"]["sevir"] = "SEVIR"
     plan["published_names"]["models"] |= {"earthformer": "Earthformer", "mcvd": "MCVD"}
@@ -52,7 +54,7 @@ def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
     manifest, out = store.write(), store.folder / "results/tables/reproduction.csv"
     collected = store.folder / "results/collected/short_term.parquet"
     collect(manifest, collected)
-    render_reproduction(manifest, collected, out)
+    render_reproduction(manifest, out, collected)
     with out.open(newline="") as lines:
         return {
             (line["dataset"], line["model"], line["metric"]): line for line in csv.DictReader(lines)
@@ -147,7 +149,7 @@ def test_columns_are_in_the_units_of_the_paper(store):
 def test_the_factors_of_enso_are_those_of_its_published_scaling():
     dataset = PAPER.datasets["enso"]
     scale = dataset.releases["official"].prepare["normalisation"]["scale"]
-    columns, pixels = TABLES["enso"].columns, math.prod(dataset.shape)
+    columns, pixels = by_name(TABLES["enso"].columns), math.prod(dataset.shape)
     assert columns["MSE"].factor == pytest.approx(pixels / scale**2, rel=1e-7)
     assert columns["MAE"].factor == pytest.approx(pixels / scale, rel=1e-7)
 
@@ -157,9 +159,10 @@ def test_every_column_is_printed_and_scored():
     file = CONFIG_FOLDER / "suites" / "predbench" / "published.csv"
     for dataset, table in TABLES.items():
         printed = read_printed(file, table.table)
-        assert all(set(table.columns) == set(row) for row in printed.values())
-        names = {column.convention.partition("@")[0] for column in table.columns.values()}
-        assert names <= set(recipes.conventions(dataset))
+        names = {column.name for column in table.columns}
+        assert all(names == set(row) for row in printed.values())
+        scored = recipes.conventions(dataset)
+        assert {column.convention for column in table.columns} <= set(scored)
     assert [len(read_printed(file, table.table)) for table in TABLES.values()] == [12, 10, 1, 1]
 
 
@@ -177,11 +180,12 @@ def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
         return found
 
     for name, dataset in (("enso", "ICAR-ENSO"), ("sevir", "SEVIR")):
-        table, factor = TABLES[name].table, TABLES[name].columns["MSE"].factor
+        table, columns = TABLES[name].table, by_name(TABLES[name].columns)
+        factor = columns["MSE"].factor
         pooled = math.sqrt(value(table, dataset, "MSE", "ours") / factor)
         per_frame = value("weather", dataset, "RMSE", "")
         assert per_frame <= pooled < 1.25 * per_frame
-        mean_absolute = value(table, dataset, "MAE", "ours") / TABLES[name].columns["MAE"].factor
+        mean_absolute = value(table, dataset, "MAE", "ours") / columns["MAE"].factor
         assert mean_absolute < per_frame
     assert math.sqrt(value("T16_repro_sevir", "SEVIR", "MSE", "ours") / 384**2) * 255 < 12.85
 
@@ -244,10 +248,13 @@ def test_a_table_that_is_not_printed_is_refused(tmp_path):
 
 def test_the_verb(store):
     add(store, "convlstm", "moving_mnist", VIDEO)
-    manifest, results = store.write(), store.folder / "results"
-    collect(manifest, results / "collected" / f"{manifest.stem}.parquet")
+    results = store.folder / "results"
+    manifest = results / "plan" / "short_term.json"
+    manifest.parent.mkdir(parents=True)
+    store.write().rename(manifest)
+    collect(manifest, rows_of(manifest))
     out = results / "tables" / "reproduction.csv"
-    command = ["render", str(manifest), "--reproduction", "--out", str(out)]
+    command = ["render", str(manifest), "--study", "reproduction", "--out", str(out)]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert done.exit_code == 0
     assert {path.suffix for path in out.parent.glob("[a-z]*")} == {".csv", ".md", ".tex", ".html"}

@@ -24,7 +24,7 @@ OURS = StoredCell(
 THEIRS = replace(
     OURS, source="official", protocol="paper", official_paper_protocol=True, comparable=True
 )
-DEMO = "synthetic bytes, demo protocol: not comparable with published values"
+DEMO = "synthetic data, demo protocol: not comparable with published values"
 
 
 def test_one_kind_is_said_without_numbers():
@@ -36,7 +36,7 @@ def test_one_kind_is_said_without_numbers():
 def test_of_several_kinds_each_has_its_share_most_first():
     assert shares(["b", "a", "c", "c"], "rows") == "2 of 4 rows: c; 1 of 4 rows: a; 1 of 4 rows: b"
     assert whose([THEIRS, OURS, OURS]) == (
-        f"2 of 3 cells: {DEMO}; 1 of 3 cells: official bytes, paper protocol"
+        f"2 of 3 cells: {DEMO}; 1 of 3 cells: official data, paper protocol"
     )
 
 
@@ -44,8 +44,8 @@ def test_sampled_files_behind_the_paper_are_not_called_incomparable():
     sample = replace(THEIRS, source="sample", official_paper_protocol=False)
     by_counts = replace(THEIRS, bytes_known_by="counts", lacking="INCOMPLETE RELEASE")
     assert whose([by_counts]) == (
-        "official bytes, known by counts, paper protocol, incomplete release"
+        "official data, known by counts, paper protocol, incomplete release"
     )
     assert whose([sample]) == (
-        "sample bytes, paper protocol: the very files that the paper's numbers were made from"
+        "sample data, paper protocol: the very files that the paper's numbers were made from"
     )

@@ -11,8 +11,8 @@ from small_store import bare_manifest, convention_facts
 from toy_scored import Scored
 
 from stp.collect.contest import OTHER_CLUSTERS, Pair
+from stp.plan.column import Part
 from stp.plan.manifest_types import Cell, Manifest
-from stp.plan.setting import Part
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, _tested, standings
 
@@ -94,6 +94,14 @@ def test_a_value_that_is_significantly_worse_is_never_marked_as_the_best() -> No
     assert _tested(Standing(3, 2, place=1), worse, best=0).place == 0
     assert _tested(Standing(3, 2, place=2), worse, best=0).place == 2
     assert _tested(Standing(3, 2, place=1), worse._replace(better=None), best=0).place == 1
+
+
+def test_distortions_are_no_rivals() -> None:
+    cell = cell_of()
+    cell = replace(cell, key=replace(cell.key, setting="horizon-10+intensity-1"))
+    rows = [row(m, {"MSE": entry("mse.pixel_mean", v)}) for m, v in {"a": 0.5, "b": 0.6}.items()]
+    study = replace(MANIFEST, cells=(cell,))
+    assert standings(study, rows, tested=False) == [{}, {}]
 
 
 def test_only_what_may_be_compared_is_ranked_together() -> None:

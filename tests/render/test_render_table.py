@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from latex import complaints, needs_latex
-from small_store import SmallStore, convention_facts
+from small_store import SmallStore, convention_facts, table_column
 from toy_scored import write_scored
 
 from stp.collect.database import build
@@ -234,9 +234,9 @@ def test_column_of_a_variable_takes_the_rows_and_the_setting_of_that_variable(
     # The helper writes one variable per convention, so t850 stays unavailable here.
     t2m = {"mean": 2.5, "variable": "t2m"}
     store.add("convlstm", "weatherbench", {"wrmse.per_frame": t2m}, seed=0, official=True)
-    store.manifest["tables"]["short_term"]["columns"]["weatherbench"] = {
-        "t2m WRMSE": "wrmse.per_frame"
-    }
+    store.manifest["tables"]["short_term"]["columns"]["weatherbench"] = [
+        table_column("WRMSE", "wrmse.per_frame", variable="t2m")
+    ]
     (row,) = read(render(store) / "short_term.csv")
     published = float(row["t2m WRMSE published"])
     assert row["t2m WRMSE"] == "2.5"
@@ -430,11 +430,11 @@ def test_partial_table_of_nothing(store: SmallStore) -> None:
 @pytest.mark.long(part="kinds")
 def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
     """PredBench's Table 16 has a column for each threshold of one convention."""
-    store.manifest["tables"]["short_term"]["columns"]["sevir"] = {
-        "CSI-M": "csi.mean",
-        "CSI-16": "csi.mean@16",
-        "CSI-219": "csi.mean@219",
-    }
+    store.manifest["tables"]["short_term"]["columns"]["sevir"] = [
+        table_column("CSI-M", "csi.mean"),
+        table_column("CSI-16", "csi.mean", threshold=16),
+        table_column("CSI-219", "csi.mean", threshold=219),
+    ]
     csi = {"mean": 0.4, "thresholds": {16: 0.75, 219: 0.05}}
     store.add("convlstm", "sevir", {"csi.mean": csi})
     (row,) = read(render(store) / "short_term.csv")
@@ -443,7 +443,9 @@ def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
 
 @pytest.mark.long(part="kinds")
 def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
-    store.manifest["tables"]["short_term"]["columns"]["sevir"] = {"CSI-74": "csi.mean@74"}
+    store.manifest["tables"]["short_term"]["columns"]["sevir"] = [
+        table_column("CSI-74", "csi.mean", threshold=74)
+    ]
     store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
     with pytest.raises(StpError, match=r"no overall value of CSI-74 \(csi\.mean\)"):
         render(store)
@@ -484,7 +486,9 @@ def test_the_number_of_clips_is_printed_where_it_differs(
     store: SmallStore, ours: tuple[int, int], theirs: int, printed: str
 ) -> None:
     """A distance between sets depends on it; published are 67 for ConvLSTM on Moving-MNIST."""
-    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"FVD": "fvd.with_context"}
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = [
+        table_column("FVD", "fvd.with_context")
+    ]
     store.manifest["conventions"]["fvd.with_context"] = convention_facts(False, compares_sets=True)
     store.manifest["published_clips"] = {"moving_mnist": theirs}
     for model, seed, n in (("persistence", None, ours[0]), ("convlstm", 0, ours[1])):
@@ -506,11 +510,11 @@ def long_term(store: SmallStore) -> SmallStore:
     store.manifest["tables"] = {
         "long_term": {
             "columns": {
-                "enso": {
-                    "RMSE": "rmse.per_frame",
-                    "skill": "nino34.correlation",
-                    "FVD": "fvd.with_context",
-                }
+                "enso": [
+                    table_column("RMSE", "rmse.per_frame"),
+                    table_column("skill", "nino34.correlation"),
+                    table_column("FVD", "fvd.with_context"),
+                ]
             }
         }
     }

@@ -578,6 +578,6 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
     of_others = {"s2s_findings", "fvd_findings", "pvqa_findings", "scv_findings"}
     assert of_findings() == {"findings", *of_others}
-    assert all(tables()[name].is_of_store for name in of_findings())
+    assert all(tables()[name].from_store for name in of_findings())
     with pytest.raises(StpError, match="s2s_findings"):
         check_name("s2s_finding")

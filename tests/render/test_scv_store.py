@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, suite
+from small_store import SmallStore, convention_facts, suite, table_column
 
 from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
@@ -55,7 +55,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 success: convention_facts(True, success="strict"),
                 graded: convention_facts(True, success="graded"),
             }
-            store.manifest["tables"]["scv_benchmark"]["columns"][dataset] = {"FVD": FVD}
+            store.manifest["tables"]["scv_benchmark"]["columns"][dataset] = [
+                table_column("FVD", FVD)
+            ]
             values = VALUES.get(dataset, [(1.0, None), *[(0.2, None)] * 4])
             for model, (kept, fvd) in zip(("persistence", *MODELS), values, strict=True):
                 # As much of the rules as of the videos, the other way round.

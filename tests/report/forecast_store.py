@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, table_column, write_receipt
 
 from stp.collect.everything import build_database, collect_dimension
 from stp.data.zarr_write import create_array, create_group
@@ -34,7 +34,9 @@ class ForecastStore(SmallStore):
             "bridge": rng.integers(0, 256, (SAMPLES * LENGTH, 3, 6, 8), np.uint8),
             "enso": rng.normal(20, 4, (SAMPLES * LENGTH, 1, 4, 6)).astype(np.float32),
         }
-        self.manifest["tables"]["short_term"]["columns"]["bridge"] = {"SSIM": "ssim.range2"}
+        self.manifest["tables"]["short_term"]["columns"]["bridge"] = [
+            table_column("SSIM", "ssim.range2")
+        ]
         self.manifest["names"]["datasets"]["bridge"] = "BridgeData"
         self.predicted: dict[tuple[str, str], np.ndarray] = {}
         self.rng = rng

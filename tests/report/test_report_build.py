@@ -143,6 +143,21 @@ def test_questions_are_those_of_the_documentation(database: Path) -> None:
         assert not set("`[]") & set(one["more"])
 
 
+def test_what_is_the_same_in_all_rows_of_an_answer_is_said_once() -> None:
+    rows = [("kth", "all", model) for model in "abcd"]
+    assert ask._same(["tested_on", "subset", "model"], rows) == {
+        "tested_on": "kth",
+        "subset": "all",
+    }
+    assert ask._same(["tested_on", "subset", "model"], rows[:3]) == {}, "few rows stay as they are"
+    assert ask._same(["tested_on"], [("kth",)] * 5) == {}, "something is left to show"
+
+
+def test_a_page_is_small_because_its_charts_are_compressed(database: Path, tmp_path: Path) -> None:
+    write_report(database, tmp_path / "index.html")
+    assert (tmp_path / "index.html").stat().st_size < 2.5e6
+
+
 def test_data_cannot_end_their_own_element() -> None:
     text = page({"core": {"title": HOSTILE, "word": "<!--<script>"}})
     (block,) = re.findall(

@@ -130,7 +130,7 @@ def test_truth_and_models_of_a_field_share_a_scale_with_its_unit(
     store: ForecastStore, found: dict[str, Any]
 ) -> None:
     entry = evaluation(found, "enso")
-    assert entry["variables"] == [{"name": "sst", "units": "degC"}] and not entry["is_picture"]
+    assert entry["variables"] == [{"name": "sst", "units": "°C"}] and not entry["is_picture"]
     sample = entry["samples"][0]
     low, high, colours = sample["scales"][0][0]
     frames = store.truth("enso", sample["number"])[:, 0]

@@ -145,14 +145,15 @@ def test_the_report_opens_on_the_best_forecast_below_the_truth(
     )
     named = browser.run(
         "return [...document.querySelectorAll('.strips')].map((strip) =>"
-        "[strip.querySelector('a').textContent, strip.querySelector('.strip-name').textContent,"
+        "[strip.querySelector('a').textContent,"
+        "[...strip.querySelectorAll('.strip-name')].map((name) => name.textContent),"
         "[...strip.querySelectorAll('canvas')].map((canvas) => [...canvas.getContext('2d')"
         ".getImageData(0, 0, canvas.width, canvas.height).data])])"
     )
     _, best, pixels = named[0]
     assert [name for name, *_ in named] == ["Moving-MNIST", "BridgeData", "ICAR-ENSO"]
     # Of the models whose forecasts are kept the first in rank; all of this store share rank 1.
-    assert best == "ConvLSTM, best in SSIM (0.5000)"
+    assert best == ["Truth", "ConvLSTM, best in SSIM (0.5000)"]
     truth, predicted = store.truth(tested_on := "moving_mnist", 0), store.predicted
     expected = [*truth[CONTEXT - 1 :], *predicted["convlstm", tested_on][0]]
     assert [grey(one).reshape(-1).tolist() for one in expected] == pixels
@@ -170,7 +171,7 @@ def test_a_field_has_the_colours_of_its_scale_with_north_at_the_top(
         np.testing.assert_array_equal(found[name], coloured(values, low, high, "viridis"))
     assert browser.run("return document.querySelectorAll('.picture svg path').length") == 3
     label = browser.run("return document.querySelector('.bar').getAttribute('aria-label')")
-    assert label.startswith(f"Colours of sst: from {low:.1f} degC to {high:.1f} degC")
+    assert label.startswith(f"Colours of sst: from {low:.1f} °C to {high:.1f} °C")
 
 
 def test_errors_are_drawn_around_zero(browser: Browser, store: ForecastStore) -> None:

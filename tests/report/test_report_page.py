@@ -161,9 +161,19 @@ def test_every_section_draws_without_errors_and_without_a_network(browser: Brows
     assert browser.run(ASKED) == []
 
 
-def test_the_heading_says_whose_bytes_and_for_which_share_of_the_cells(browser: Browser) -> None:
+def test_the_heading_names_suite_scale_table_and_day(browser: Browser, database: Path) -> None:
+    with duckdb.connect(str(database), read_only=True) as store:
+        (suite,) = store.execute("SELECT title FROM suites").fetchone() or ("",)
+        scales = store.execute("SELECT DISTINCT scale FROM cells").fetchall()
+    heading = text(browser, "#heading")
+    assert heading == f"{suite}, scale {scales[0][0]}"
+    assert browser.run("return document.title") == f"Overview – {heading}"
+    assert re.fullmatch(r".*Short-term prediction.*, \d+ \w+ \d{4}", text(browser, "#made"))
+
+
+def test_the_heading_says_whose_data_and_for_which_share_of_the_cells(browser: Browser) -> None:
     kinds = browser.run("return document.getElementById('origin').textContent").split("; ")
-    counted = [re.match(r"(\d+) of (\d+) cells: (official|synthetic) bytes, ", k) for k in kinds]
+    counted = [re.match(r"(\d+) of (\d+) cells: (official|synthetic) data, ", k) for k in kinds]
     assert len(kinds) > 1 and all(counted)
     assert sum(int(found[1]) for found in counted) == int(counted[0][2])
     assert not any("synthetic" in kind and "paper" in kind for kind in kinds)
@@ -198,7 +208,7 @@ def test_nothing_of_a_paper_stands_beside_data_of_ones_own(
     window.open(tmp_path / "index.html")
     window.wait_for("document.documentElement.dataset.ready")
     assert "deltas" not in sections(window)
-    assert "data of your own" in text(window, "#origin")
+    assert "your own data" in text(window, "#origin")
     assert "published" not in text(window, "#origin") + text(window, "main")
     window.open(page)
     window.wait_for("document.documentElement.dataset.ready")
@@ -209,7 +219,7 @@ def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browse
         "return [...document.querySelectorAll('.grid tbody tr:not(.group)')].map((row) =>"
         "[...row.cells].map((cell) => (cell.querySelector('.hidden') ?? cell).textContent))"
     )
-    paper = "official bytes, the paper's protocol: comparable with published values"
+    paper = "official data, the paper's protocol: comparable with published values"
     leaky = "synthetic stand-in; leaky: test samples overlap with training data"
     assert sorted(row[:2] for row in said) == [
         ["ICAR-ENSO", "short term"], ["Moving-MNIST", "short term"],
@@ -427,7 +437,7 @@ def test_published_values_that_can_be_compared_come_first(browser: Browser) -> N
         "[...row.cells].map((cell) => cell.textContent))"
     )
     assert [bool(row[8]) for row in shown] == [False, False, True]
-    assert "synthetic bytes, demo protocol" in shown[2][8] and shown[2][6] == "–"
+    assert "synthetic data, demo protocol" in shown[2][8] and shown[2][6] == "–"
     choose(browser, "show", "compared")
     assert browser.run("return document.querySelectorAll('tbody tr').length") == 2
 
@@ -447,11 +457,17 @@ def test_conventions_say_what_they_mean_and_change(browser: Browser) -> None:
 
 def test_ten_questions_have_a_query_and_an_answer(browser: Browser) -> None:
     go(browser, "ask")
-    assert browser.run("return document.querySelectorAll('main h3').length") == 10
+    # Answers first; queries, and questions that the store cannot answer, are folded.
+    answered = browser.run("return document.querySelectorAll('main h3 ~ div table').length")
+    folded = browser.run(
+        "return [...document.querySelectorAll('summary')].map((e) => e.textContent)"
+    )
+    assert answered == folded.count("The query") and len(folded) == 10
+    assert not browser.run("return [...document.querySelectorAll('main pre')].length")
     links = browser.run(
         "return [...document.querySelectorAll('main p a')].map((a) => a.hash.slice(1))"
     )
-    assert len(links) == 5
+    assert links == ["overview?show=missing"], "only what is answered is linked"
     known = sections(browser)
     for link in links:
         go(browser, link)

@@ -200,7 +200,7 @@ def test_a_spectrum_opens_the_scores_that_summed_it(page: Browser) -> None:
     said = told(page)
     assert said["title"] == "SimVPv2 on KTH"
     assert said["Measure"] == "spectral_divergence.mean_spectra" and said["Value"] == "0.1"
-    assert "summed while these scores were made" in said["Spectra"]
+    assert "summed while these scores were computed" in said["Spectra"]
 
 
 def test_cost_and_ranks_open_the_value_behind_them(page: Browser) -> None:

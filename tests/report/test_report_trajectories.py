@@ -106,7 +106,7 @@ def test_a_scene_has_what_was_predicted_and_says_what_lines_are(compared):
     scene = compared.scene(number)
     assert [one.label for one in scene.predicted] == LABELS
     assert [len(one.samples) for one in scene.predicted] == [1, SAMPLES]
-    assert scene.notes[0].startswith("Own bytes") and "3 samples" in " ".join(scene.notes)
+    assert scene.notes[0].startswith("Own data") and "3 samples" in " ".join(scene.notes)
     assert len(scene.obstacles.position) == 2
     assert compared.measure(number) == f"models {compared.difference[number]:.2f} m apart"
     with pytest.raises(StpError, match="no scenario 999"):
@@ -230,7 +230,7 @@ def test_a_damaged_prediction_leaves_a_gap(people, compared, tmp_path):
     (cells,) = evaluations(manifest.cells).values()
     cells[1] = replace(cells[1], predictions=str(tmp_path))
     found = compare(cells, manifest.names, lenient=True)
-    assert list(found.predicted) == LABELS[:1] and "cannot be read" in found.absent[LABELS[1]]
+    assert list(found.predicted) == LABELS[:1] and "missing" in found.absent[LABELS[1]]
     with pytest.raises(StpError):
         compare(cells, manifest.names)
 

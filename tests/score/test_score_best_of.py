@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from conventions import convention, defined
 from test_score_perceptual import SUMS, moments, toy_network  # noqa: F401 (a fixture)
 from toy_scored import CELL, Scored, write_scored
 
 from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.features.run import run as see
-from stp.metrics import frechet, kvd, ssim
+from stp.metrics import frechet, kvd
 from stp.plan.manifest import names_of_members
 from stp.score.run import run
 
@@ -64,7 +65,7 @@ def test_the_best_of_a_hundred_beside_the_first(
     out.mkdir()
     what = {
         "cell": CELL,
-        "conventions": [*BEST, *SETS],
+        "conventions": defined(*BEST, *SETS),
         "statistic": "best_of_members",
         "higher_is_better": {**BEST, **dict.fromkeys(SETS, False)},
         "features": dict.fromkeys(SETS, name),
@@ -85,10 +86,8 @@ def test_the_best_of_a_hundred_beside_the_first(
     assert found["mse.pixel_mean"] == pytest.approx(per_frame.mean(2).min(1).mean())
     psnr = 10 * np.log10(1 / per_frame)
     assert found["psnr.per_frame"] == pytest.approx(psnr.mean(2).max(1).mean(), rel=1e-5)
-    likeness = np.stack(
-        [ssim.range1.statistics(members[:, m], scored.observed.astype(np.float32))[:, 0]
-         for m in range(MEMBERS)]
-    )  # fmt: skip
+    truth, ssim = scored.observed.astype(np.float32), convention("ssim.range1")
+    likeness = np.stack([ssim.statistics(members[:, m], truth)[:, 0] for m in range(MEMBERS)])
     assert found["ssim.range1"] == pytest.approx(likeness.mean(2).max(0).mean())
 
     x, y = moments(scored.observed), moments(members[:, 0])

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 import yaml
+from conventions import defined
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job, silent
@@ -579,7 +580,12 @@ def score_job(files: Files, out: Path, members: int = 1, **recipe: Any) -> Job:
         "predict": several,
     }
     whole = {
-        **{"cell": cell, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
+        **{
+            "cell": cell,
+            "split": "test",
+            "conventions": defined("wrmse.pooled"),
+            "rollout": rollout,
+        },
         **{"bootstrap": {"resamples": 100, "seed": 0}, "keep": 1, **recipe},
         **({"statistic": "mean_of_members"} if several else {}),
     }

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from conventions import defined
 from toy_scored import CELL, Scored, write_scored
 
 from stp.core.errors import StpError
@@ -18,7 +19,7 @@ from stp.data.prepared import Prepared
 from stp.features import table
 from stp.features.clip_features import blocks_of
 from stp.features.run import run as see
-from stp.metrics import frechet, fvd, kvd, lpips
+from stp.metrics import frechet, kvd, lpips
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights, matched
 from stp.score.run import run
@@ -98,7 +99,7 @@ def distances(
         named[convention] = f"{frames}/{network}.{layer}"
         for of in ("observed", "predicted"):
             inputs[f"{named[convention]}.{of}"] = look(scored, frames, of, layer, network)
-    recipe = {"cell": CELL, "conventions": list(conventions), "features": named}
+    recipe = {"cell": CELL, "conventions": defined(*conventions), "features": named}
     folder = scored.root / out
     folder.mkdir()
     run(Job(recipe, inputs, folder, scored.root / "state"))
@@ -111,7 +112,7 @@ def score(scored: Scored, *conventions: str, out: str = "out", weights: Any = No
     given = weights or {}
     recipe = {
         "cell": CELL,
-        "conventions": list(conventions),
+        "conventions": defined(*conventions),
         "weights": {name: declared for name, (_, declared) in given.items()},
     }
     folder = scored.root / out
@@ -155,7 +156,11 @@ def test_without_weights_values_are_null_and_say_why(scored: Scored) -> None:
 
 
 def test_weights_that_are_gone_are_no_reason_but_an_error(scored: Scored) -> None:
-    recipe = {"cell": CELL, "conventions": ["lpips.alex"], "weights": {"alexnet": {"sha256": "0"}}}
+    recipe = {
+        "cell": CELL,
+        "conventions": defined("lpips.alex"),
+        "weights": {"alexnet": {"sha256": "0"}},
+    }
     inputs = {"data": scored.root / "data", "predictions": scored.root / "predictions"}
     with pytest.raises(StpError, match="are gone since this was planned"):
         run(Job(recipe, inputs, scored.root, scored.root))
@@ -182,11 +187,9 @@ def test_distances_between_all_clips(scored: Scored, toy_network: list[Weights])
 
 
 def test_two_networks_and_two_layers_have_values_of_their_own(
-    scored: Scored, toy_network: list[Weights], monkeypatch: pytest.MonkeyPatch
+    scored: Scored, toy_network: list[Weights]
 ) -> None:
     """Features were known by their frames alone once: the second took the place of the first."""
-    monkeypatch.setattr(fvd, "again", fvd.every, raising=False)
-    monkeypatch.setattr(fvd, "corners", fvd.every, raising=False)
     same = {"frames": "predicted_only"}
     folders = {
         (network, layer, of): look(scored, of=of, layer=layer, network=network, **same)
@@ -207,7 +210,11 @@ def test_two_networks_and_two_layers_have_values_of_their_own(
         for of in ("observed", "predicted"):
             inputs[f"{name}.{of}"] = folders[network, layer, of]
     (scored.root / "out").mkdir()
-    recipe = {"cell": CELL, "conventions": list(named), "features": named}
+    recipe = {
+        "cell": CELL,
+        "conventions": {convention: {"function": "frechet"} for convention in named},
+        "features": named,
+    }
     run(Job(recipe, inputs, scored.root / "out", scored.root / "state"))
     rows = pq.read_table(scored.root / "out" / "scores.parquet").to_pylist()
     found = {row["convention"]: row["value"] for row in rows}
@@ -244,7 +251,7 @@ def test_features_serve_comparisons_at_equal_numbers(
     with pytest.raises(StpError, match="21 clips of 20"):
         at_n(pair, frechet.distance, 21)
     (folder / "features.parquet").write_bytes(b"no table")
-    with pytest.raises(StpError, match=r"features\.parquet: no features"):
+    with pytest.raises(StpError, match=r"features\.parquet: cannot be read"):
         table.read(folder)
 
 

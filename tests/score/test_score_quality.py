@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from small_store import SmallStore, convention_facts, write_receipt
+from conventions import defined
+from small_store import SmallStore, convention_facts, table_column, write_receipt
 from toy_scored import CELL, Scored, write_scored
 
 from stp.collect.trust_card import card
@@ -82,7 +83,7 @@ def score(
     name = f"quality_{convention.partition('.')[2]}"
     recipe = {
         "cell": CELL,
-        "conventions": [convention, "mse.pixel_mean"],
+        "conventions": defined(convention, "mse.pixel_mean"),
         "weights": {name: {"sha256": identify(weights)["sha256"]}},
         "bootstrap": {"resamples": 200},
     }
@@ -175,7 +176,9 @@ def test_its_trust_card_follows_what_it_has_learnt_and_says_where_it_has_no_valu
     store.manifest |= {
         "dimension": "video_distortions",
         "conventions": {convention: convention_facts(True)},
-        "tables": {"video_distortions": {"columns": {"toy": {convention: convention}}}},
+        "tables": {
+            "video_distortions": {"columns": {"toy": [table_column(convention, convention)]}}
+        },
     }
     clips = clips_of(2, CLIPS, CONTEXT + HORIZON)
     true = clips[:, CONTEXT:].astype(np.float32) / 255

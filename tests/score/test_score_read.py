@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from conventions import defined
 from kills import contents, run_until_it_ends
 
 from stp.core.errors import StpError
@@ -27,8 +28,8 @@ from stp.datasets.chaosbench.generator import Field
 from stp.plan.strict import in_order
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
-from stp.score.predictions import spread, wanted_samples
 from stp.score.read import kept_of, run
+from stp.score.samples import spread, wanted_samples
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
 SHAPE = [5, 5, 8]  # with the temperature of the land, which no centre forecasts
@@ -128,7 +129,12 @@ def reading_job(
         "predict": {"samples": samples} if samples > 1 else {},
     }
     recipe = {
-        **{"cell": CELL, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
+        **{
+            "cell": CELL,
+            "split": "test",
+            "conventions": defined("wrmse.pooled"),
+            "rollout": rollout,
+        },
         "bootstrap": {"resamples": 100, "seed": 0},
         **({"statistic": "ensemble_mean"} if samples > 1 else {}),
     }
@@ -445,7 +451,7 @@ def test_a_scoring_that_is_killed_at_any_time_ends_in_the_same_bytes(
 ) -> None:
     """While an archive is listed, a forecast put aside, a part of the scores saved, one stored."""
     archive = archives["control" if members == 1 else "ensemble"]
-    recipe = {"keep": 1, "conventions": ["wrmse.pooled", "bias.weighted"]}
+    recipe = {"keep": 1, "conventions": defined("wrmse.pooled", "bias.weighted")}
 
     def job(state: str = "killed") -> Job:
         return make("centre_archive", archive, samples=members, state=state, recipe=recipe)

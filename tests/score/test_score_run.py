@@ -10,12 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conventions import defined
 from skimage.metrics import structural_similarity
 from toy_scored import CELL, Scored
 
 from stp.core.errors import StpError
 from stp.score.aggregate import values
-from stp.score.conventions import find
+from stp.score.conventions import build
 
 ALL_VIDEO = (
     "ssim.range2",
@@ -159,7 +160,7 @@ def test_every_value_follows_from_the_sums(video: Scored, convention: str) -> No
     table = pq.read_table(out / "cluster_sums.parquet").to_pandas()
     assert table.cluster.is_unique
     assert table.n.sum() == 23
-    metric = find(convention)
+    metric = build(convention, defined(convention)[convention])
     merged = np.sum(table.sums.tolist(), axis=0).reshape(table.components[0], -1)
     again = values(metric, merged / table.n.sum())
     found = [value(out, convention, lead) for lead in (None, 1, 2, 3, 4)]
@@ -320,8 +321,12 @@ def test_damaged_predictions_are_named(video: Scored, damage: Callable[[Path], N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"conventions": ["ssim.range3"]}, "unknown convention 'ssim.range3'"),
-        ({"conventions": ["mse.pixel_sum", "mse.pixel_sum"]}, "twice"),
+        (
+            {"conventions": {"mine.own": {"function": "mine"}}},
+            "mine.own: there is no function mine",
+        ),
+        ({"conventions": ["mse.pixel_sum"]}, "conventions"),
+        ({"conventions": {"mse.own": {"function": "mse", "sum": 1}}}, "mse.own: mse cannot have"),
         ({"bootstrap": {"resamples": 5}}, "resamples is 5"),
         ({"bootstrap": {"resample": 100}}, "did you mean resamples"),
         ({"threads": 0}, "threads is 0"),
@@ -332,6 +337,5 @@ def test_damaged_predictions_are_named(video: Scored, damage: Callable[[Path], N
     ],
 )
 def test_bad_recipes_are_explained(video: Scored, changes: dict[str, Any], message: str) -> None:
-    recipe = {"conventions": ["mse.pixel_sum"], **changes}
     with pytest.raises(StpError, match=message):
-        video.run(*recipe.pop("conventions"), **recipe)
+        video.run("mse.pixel_sum", **changes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import zarr
+from conventions import defined
 
 from stp.core.job import Job, never
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -41,7 +42,7 @@ class Scored:
         runtime = {key: changes.pop(key, None) for key in ("block_samples", "block_leads")}
         recipe = {
             "cell": CELL,
-            "conventions": list(conventions),
+            "conventions": defined(*conventions),
             "split": "test",
             "bootstrap": {"resamples": 200, "seed": 0},
             "threads": 1,

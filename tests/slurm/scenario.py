@@ -16,6 +16,7 @@ import duckdb
 import yaml
 from checkout import TABLE, Checkout
 from cluster import Cluster
+from standstill import slow_steps
 
 PLAN = Path(__file__).with_name("plan.yaml")
 MODEL = "convlstm"
@@ -113,8 +114,21 @@ class Scenario(Checkout):
         scenario.configure()
         return scenario
 
-    def configure(self, site: Json | None = None, gpu: Json | None = None, **runtime: Any) -> None:
-        """Write site and scale file; nothing of what can be set here enters a fingerprint."""
+    def configure(
+        self,
+        site: Json | None = None,
+        gpu: Json | None = None,
+        slow_step_s: float = 0,
+        **runtime: Any,
+    ) -> None:
+        """Write site and scale file; nothing of what can be set here enters a fingerprint.
+
+        Args:
+            slow_step_s: pause of a training before each step.
+        """
+        (self.folder / "sitecustomize.py").unlink(missing_ok=True)
+        if slow_step_s:
+            slow_steps(self.folder, slow_step_s)
         found = {**SITE, **(site or {})}
         found["gpu"] = {**found["gpu"], **(gpu or {})}
         (self.folder / "site.yaml").write_text(yaml.safe_dump(found))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from small_store import SmallStore, convention_facts
+from small_store import SmallStore, convention_facts, table_column
 from toy_scored import write, write_scored
 
 from stp.collect.database import build
@@ -55,7 +55,9 @@ def write_population(folder: Path) -> Path:
         FVD: convention_facts(False), PSNR: convention_facts(True), KVD: convention_facts(False)
     }  # fmt: skip
     store.manifest["conventions"] = conventions
-    store.manifest["tables"]["short_term"]["columns"] = {"bair": {c: c for c in conventions}}
+    store.manifest["tables"]["short_term"]["columns"] = {
+        "bair": [table_column(c, c) for c in conventions]
+    }
     for number, (fvd, psnr) in enumerate(zip(*values(), strict=True)):
         given = {FVD: {"mean": fvd}, PSNR: {"mean": psnr}}
         given[KVD] = {"mean": None, "reason": "weights of i3d are not there"}

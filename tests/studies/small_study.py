@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from small_store import bare_cell, bare_manifest, convention_facts
+from small_store import bare_cell, bare_manifest, convention_facts, table_column
 from toy_scored import write_scored
 
 MODELS = {"earthformer": "Earthformer", "mcvd": "MCVD", "persistence": "Persistence"}
@@ -81,7 +81,11 @@ def manifest(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
         cells,
         unavailable={"lpips.alex": "the weights of alexnet are not there"},
         conventions={name: convention_facts(up) for name, up in CONVENTIONS.items()},
-        tables={"short_term": {"columns": {name: {"SSIM": "ssim.range2"} for name in SIZES}}},
+        tables={
+            "short_term": {
+                "columns": {name: [table_column("SSIM", "ssim.range2")] for name in SIZES}
+            }
+        },
         names={"models": MODELS, "datasets": {"bair": "BAIR", "kth": "KTH"}},
     )
 

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from conventions import defined
+
 from stp.core.job import Job
 from stp.predict import motion as predict
 from stp.prepare import tracks as prepare
@@ -102,6 +104,11 @@ class Stages:
         self, data: Path, predictions: Path, *conventions: str, **more: Any
     ) -> tuple[Path, dict[str, Any]]:
         """How far they are from where they went."""
-        recipe = {"cell": CELL, "conventions": list(conventions), "split": "atlas-paper", **more}
+        recipe = {
+            "cell": CELL,
+            "conventions": defined(*conventions),
+            "split": "atlas-paper",
+            **more,
+        }
         job = self.job("scores", recipe, data=data, predictions=predictions)
         return self.finished(job, score.run(job))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from moving_bar import audit, job, recipe, simvp_recipe
+from standstill import slow_steps
 from torch import nn
 
 from stp.core.errors import StpError
@@ -47,10 +48,12 @@ def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
 
 @pytest.mark.timeout(300)
 @pytest.mark.long(part="learning")
-def test_two_processes_stop_together_and_go_on(tmp_path, data):
+def test_two_processes_stop_together_and_go_on(tmp_path, data, monkeypatch):
     what = simvp_recipe()
     interrupted = threading.Event()
-    stopped = job(tmp_path / "two", data, what, slow_step_s=0.2)
+    slow_steps(tmp_path, 0.2)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # of both processes
+    stopped = job(tmp_path / "two", data, what)
     object.__setattr__(stopped, "interrupted", interrupted.is_set)
     # the first report comes after the first step
     object.__setattr__(stopped, "report", lambda *_: interrupted.set())

@@ -12,7 +12,8 @@ from moving_bar import job, recipe, write_data
 from stp.core.errors import StpError
 from stp.models.climax import VARIABLES
 from stp.models.create import create
-from stp.train.run import run
+from stp.train.given_weights import run
+from stp.train.run import run as train
 
 
 def given(folder, data, content, use="replace", what=None):
@@ -87,7 +88,7 @@ def test_published_weights_of_climax_begin_a_training(tmp_path):
 
 
 def test_a_model_of_ours_brings_its_normalisation(tmp_path, data):
-    trained = run(job(tmp_path / "first", data, recipe(epochs=1)))
+    trained = train(job(tmp_path / "first", data, recipe(epochs=1)))
     content = result(tmp_path / "first")
     content["normalisation"] = {"offset": [0.5], "scale": [2.0]}
     extras = run(given(tmp_path / "second", data, content))

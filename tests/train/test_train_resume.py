@@ -1,6 +1,7 @@
 """A killed training goes on as if nothing had happened."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from moving_bar import (
     simvp_recipe,
     write_fields,
 )
+from standstill import slow_steps
 
 from stp.train.checkpoint import Checkpoint
 from stp.train.gradient_descent import GradientDescent
@@ -57,11 +59,13 @@ def saved_step(folder, what):
     return state["progress"]["step"] if state else 0
 
 
-def start(folder, data, what, **runtime):
-    """Start a training in another process."""
+def start(folder, data, what, slow_step_s, **runtime):
+    """Start a training in another process, with a pause before each step."""
     script = Path(__file__).with_name("train_once.py")
     arguments = [folder, data, json.dumps(what), json.dumps(runtime)]
-    return subprocess.Popen([sys.executable, script, *arguments])
+    slow_steps(folder.parent, slow_step_s)
+    environment = {**os.environ, "PYTHONPATH": str(folder.parent)}
+    return subprocess.Popen([sys.executable, script, *arguments], env=environment)
 
 
 @pytest.mark.timeout(300)

@@ -16,10 +16,12 @@ OWN = """
 import torch.nn.functional as F
 from torch import nn
 
+from stp.models.model import ForecastModel
 
-class Model(nn.Module):
+
+class Model(ForecastModel):
     def __init__(self, shape, context, horizon):
-        super().__init__()
+        super().__init__(context)
         self.layer = nn.Conv2d(shape[0], shape[0], 1)
 
     def whole(self, frames, horizon):

@@ -1,24 +1,30 @@
-"""Trainings that stand still in their middle, for as long as a test needs, on any machine."""
+"""Trainings that pause between steps, or stand still in their middle while a test needs it."""
 
 from pathlib import Path
 
-STANDSTILL = """
+BETWEEN_STEPS = """
 import os, pathlib, sys, threading, time
 
-state = pathlib.Path(os.environ["STP_STORE_DIR"], "state")
-pause = time.sleep
+state = pathlib.Path(os.environ.get("STP_STORE_DIR", ""), "state")
+clock, pause = time.monotonic, time.sleep
 
-def sleep(seconds):
-    pause(seconds)
-    trains = "train" in sys.argv and threading.current_thread() is threading.main_thread()
-    if trains and any(state.rglob("training.pt")):
-        stand_still()
+def monotonic():
+    caller = sys._getframe(1)
+    if caller.f_code.co_name == "_epoch" and "gradient_descent" in caller.f_code.co_filename:
+        between_steps()
+    return clock()
 
-time.sleep = sleep
+time.monotonic = monotonic
 """
-"""What Python runs at its start (sitecustomize.py): a training that has saved its state calls
-``stand_still`` between two steps, where ``slow_step_s`` pauses. What a process does can be told
-only then: children of the job server have its command line."""
+"""What Python runs at its start (sitecustomize.py): a training looks at the clock between two
+steps, and then calls ``between_steps``. What a process does can be told only then: children of the
+job server have its command line."""
+STANDSTILL = f"""{BETWEEN_STEPS}
+def between_steps():
+    if any(state.rglob("training.pt")):
+        stand_still()
+"""
+"""A training that has saved its state calls ``stand_still``."""
 HOLD = """
 def stand_still():
     while pathlib.Path("hold").exists():
@@ -36,3 +42,9 @@ def hold(checkout: Path) -> Path:
     file = checkout / "hold"
     file.touch()
     return file
+
+
+def slow_steps(folder: Path, seconds: float) -> None:
+    """Let trainings of processes whose PYTHONPATH names a folder pause before each step."""
+    text = f"{BETWEEN_STEPS}\ndef between_steps():\n    pause({seconds})\n"
+    (folder / "sitecustomize.py").write_text(text)

@@ -19,7 +19,7 @@ SUITE = {
             "figures": ["leads", "ranks"],
         }
     },
-    "columns": {"toys": {"error": "mse.pixel_mean"}},
+    "columns": {"toys": [{"heading": "error", "convention": "mse.pixel_mean"}]},
     "datasets": {"moving_mnist": "toys", "enso": "toys"},
 }
 TABLE = "results/tables/toy_forecasts.csv"

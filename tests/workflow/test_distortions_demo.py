@@ -57,7 +57,9 @@ def test_the_demo_makes_every_table_and_one_edit_renders_one_again(tmp_path: Pat
     times = {one: one.stat().st_mtime_ns for one in made}
     make(checkout)
     assert {one: one.stat().st_mtime_ns for one in made} == times
-    checkout.edit("stp/render/tables/content_motion.py", "Content against motion", "Motion")
+    checkout.edit(
+        "stp/suites/fvd_study/tables/content_motion.py", "Content against motion", "Motion"
+    )
     make(checkout)
     # Only copies of what was made again are written again, but all tables are asked for.
     page = checkout.folder / "results/tables/content_motion.md"

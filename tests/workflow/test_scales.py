@@ -101,8 +101,8 @@ def test_the_run_shows_progress_and_where_things_are(demo):
         assert place in printed
 
 
-def test_the_readme_queries_answer(demo):
-    text = (demo.folder / "README.md").read_text()
+def test_the_queries_of_the_guide_answer(demo):
+    text = (demo.folder / "docs" / "guide.md").read_text()
     queries = text.partition("```sql\n")[2].partition("```")[0].split("\n\n")
     assert len(queries) >= 5
     for query in queries:

@@ -1,28 +1,25 @@
 # scores of all cells -> one Parquet file per dimension, and results.duckdb
 #
-# The manifest names every receipt that is needed. Its text, and so its time, changes exactly
-# when a table has to be made again; the receipts themselves are immutable, hence ancient.
+# The manifest names every receipt that is needed. Rows whose note has another digest than that of its
+# text are collected again (stp/run/made.py); receipts are immutable, hence ancient.
 #
 # The database of a scale holds all dimensions that have been collected, so no table waits for
 # another: each collection, once its own rows are there, builds it anew from the rows of all.
 # results/results.duckdb holds those of all scales.
-DATABASE = f"{RESULTS}/results.duckdb"
-
-
-for dimension in PLAN.config.scale.dimensions:
+for dimension in RUN.dimensions:
+    rows = f"{RESULTS}/collected/{dimension}.parquet"
 
     rule:
         name:
             f"collect_{dimension}"
         input:
-            ancient(lambda wildcards: PLAN.receipts(wildcards.dimension)),
-            manifest=manifest_of,
+            ancient(JOBS.scores_of(dimension)),
+            RUN.outdated(rows, RUN.digest_of_rows(dimension)),
+            manifest=ancient(RUN.manifests[dimension]),
         output:
-            rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+            rows=rows,
         log:
-            f"{RESULTS}/logs/collect/{{dimension}}.log",
-        wildcard_constraints:
-            dimension=dimension,
+            f"{RESULTS}/logs/collect/{dimension}.log",
         localrule: True
         conda:
             "../../envs/stp.yaml"
@@ -30,15 +27,18 @@ for dimension in PLAN.config.scale.dimensions:
             mem_mb=4000,
             runtime=60,
         params:
-            database=DATABASE,
+            database=RUN.database,
+            digest=RUN.digest_of_rows(dimension),
+            note=note_of(rows),
         shell:
             "stp collect {input.manifest:q} --out {output.rows:q} --database {params.database:q} --log {log:q}"
+            " && python -m stp.run.made note {params.digest:q} {params.note:q} {output.rows:q}"
 
 
 # Only on demand, where somebody deleted it.
 rule database:
     output:
-        database=DATABASE,
+        database=RUN.database,
         combined="results/results.duckdb",
     log:
         f"{RESULTS}/logs/collect/database.log",

@@ -1,18 +1,14 @@
-# raw bytes: found, downloaded or generated, and locked at first sight
-
-LOCK = f"{STORE}/raw/{{dataset}}/{{release}}.lock.json"
+# raw files: found, downloaded or generated, and locked at first sight
 
 
 rule fetch:
     output:
-        lock=LOCK,
+        lock=JOBS.lock,
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}/{{release}}.log",
     conda:
         "../../envs/stp.yaml"
     resources:
-        **asks_fetch(LOCK),
-    params:
-        config=CONFIG,
+        **JOBS.asks_fetch(),
     shell:
-        "stp fetch {output.lock:q} --configfile {params.config:q} --log {log:q}"
+        "stp fetch {output.lock:q} --log {log:q}"

@@ -1,82 +1,61 @@
-# collected scores -> figures: only on demand, one job each
+# collected scores, forecasts -> figures and pictures; stp/workflow/figures.py says of each what it is
+# made from
 #
-# `figures.json` holds what the code that draws them is, so that an edit of it draws them again, and
-# no table.
+# Pictures show one test sample of a case beside the truth. They wait for all scores of a dimension,
+# and so for the predictions, which are read from the folders that the manifest names.
+for figure in RUN.figures.rules:
 
-from stp.render.figures.kinds import KINDS
-from stp.render.figures.planned import figures
+    rule:
+        name:
+            figure.name
+        input:
+            ancient(RUN.figures.ancient_of(figure)),
+            RUN.figures.rows_of(figure),
+            RUN.outdated(f"{figure.figure}.png", RUN.figures.digests_of(figure)),
+        output:
+            **{
+                ending: (
+                    in_report(
+                        path,
+                        caption_of(figure.caption),
+                        figure.category,
+                        {**figure.labels, "bytes": RUN.whose_of},
+                        figure.subcategory,
+                    )
+                    if ending == figure.endings[0]
+                    else path
+                )
+                for ending, path in figure.files.items()
+            },
+        log:
+            figure.log,
+        wildcard_constraints:
+            **figure.constraints,
+        localrule: True
+        conda:
+            "../../envs/stp.yaml"
+        resources:
+            mem_mb=4000,
+            runtime=60,
+        params:
+            digest=RUN.figures.digests_of(figure),
+            note=note_of(f"{figure.figure}.png"),
+            words=RUN.figures.words_of(figure),
+        shell:
+            "stp draw {params.words:q} --log {log:q}"
+            " && python -m stp.run.made note {params.digest:q} {params.note:q}"
 
 
-localrules:
-    figure_of_dimension,
-    figure_of_case,
-
-
-config["captions"]["figures"] = {name: kind.caption for name, kind in KINDS.items()}
-FIGURES += [f"{RESULTS}/{path}" for path in figures(PLAN)]
-FIGURES_INPUT = workflow_files.write_code_input(
-    "figures", [kind.module for kind in KINDS.values()], workflow.is_main_process
-)
-
-
-rule figure_of_dimension:
+rule all_figures:
+    # every figure that this scale can make, and a list of them
     input:
-        # Its text changes only together with the rows.
-        manifest=ancient(manifest_of),
-        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
-        code=FIGURES_INPUT,
+        RUN.figures.paths,
     output:
-        png=in_report(
-            f"{RESULTS}/figures/{{dimension}}/{{kind}}.png",
-            "figure",
-            "Figures",
-            subcategory="{dimension}",
-            figure="{kind}",
-            test="all",
-            bytes=whose_bytes,
-        ),
-        svg=f"{RESULTS}/figures/{{dimension}}/{{kind}}.svg",
+        f"{RESULTS}/figures/all",
     log:
-        f"{RESULTS}/logs/figures/{{dimension}}/{{kind}}.log",
-    wildcard_constraints:
-        dimension="[^/]+",
-        kind="|".join(name for name, kind in KINDS.items() if not kind.of_case),
+        f"{RESULTS}/logs/render/figures.log",
+    localrule: True
     conda:
         "../../envs/stp.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=60,
     shell:
-        "stp draw figure {wildcards.kind:q} {input.manifest:q} --out {output.png:q} --log {log:q}"
-
-
-rule figure_of_case:
-    input:
-        manifest=ancient(manifest_of),
-        rows=rows_of_figure,
-        code=FIGURES_INPUT,
-    output:
-        png=in_report(
-            f"{RESULTS}/figures/{{dimension}}/{{kind}}/{{case}}.png",
-            "figure",
-            "Figures",
-            subcategory="{dimension}",
-            figure="{kind}",
-            test="{case}",
-            bytes=whose_bytes,
-        ),
-        svg=f"{RESULTS}/figures/{{dimension}}/{{kind}}/{{case}}.svg",
-    log:
-        f"{RESULTS}/logs/figures/{{dimension}}/{{kind}}/{{case}}.log",
-    wildcard_constraints:
-        dimension="[^/]+",
-        case="[^/]+",
-        kind="|".join(name for name, kind in KINDS.items() if kind.of_case),
-    conda:
-        "../../envs/stp.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=60,
-    shell:
-        "stp draw figure {wildcards.kind:q} {input.manifest:q} --cell {wildcards.case:q}"
-        " --out {output.png:q} --log {log:q}"
+        "printf '%s\\n' {input:q} > {output:q} 2> {log:q}"

@@ -1,28 +1,26 @@
 # trained model, prepared data -> predictions.zarr; one rule for each dimension of the evaluation
-PREDICTED = f"{STORE}/predictions/{CELL}/artefact.json"
+PREDICTED = JOBS.receipt("predict")
 
 
-for dimension in PLAN.config.scale.dimensions:
+for dimension in RUN.dimensions:
 
     rule:
         name:
             f"predict_{dimension}"
         input:
-            ancient(needed_by(PREDICTED)),
+            ancient(JOBS.needed_by(PREDICTED)),
         output:
             receipt=PREDICTED,
         log:
-            f"{RESULTS}/logs/predict/{CELL}.log",
+            JOBS.log(RESULTS, "predict"),
         wildcard_constraints:
             dimension=dimension,
         group:
-            group_of(PREDICTED)
+            JOBS.group_of(PREDICTED)
         conda:
             "../../envs/stp.yaml"
-        threads: threads_of(PREDICTED)
+        threads: JOBS.threads_of(PREDICTED)
         resources:
-            **asks(PREDICTED),
-        params:
-            config=CONFIG,
+            **JOBS.asks(PREDICTED),
         shell:
-            "stp predict {output.receipt:q} --configfile {params.config:q} --log {log:q}"
+            "stp predict {output.receipt:q} --log {log:q}"

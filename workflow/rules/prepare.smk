@@ -1,37 +1,38 @@
-# raw bytes -> frames.zarr and index.parquet
-PREPARED = f"{STORE}/data/{{dataset}}/{{fingerprint}}/artefact.json"
+# raw files -> frames.zarr and index.parquet
+PREPARED = JOBS.receipt("prepare")
 
 
 rule prepare:
     input:
-        ancient(needed_by(PREPARED)),
+        ancient(JOBS.needed_by(PREPARED)),
     output:
         receipt=PREPARED,
     log:
-        f"{RESULTS}/logs/prepare/{{dataset}}/{{fingerprint}}.log",
+        JOBS.log(RESULTS, "prepare"),
     conda:
         "../../envs/stp.yaml"
-    threads: threads_of(PREPARED)
+    threads: JOBS.threads_of(PREPARED)
     resources:
-        **asks(PREPARED),
-    params:
-        config=CONFIG,
+        **JOBS.asks(PREPARED),
     shell:
-        "stp prepare {output.receipt:q} --configfile {params.config:q} --log {log:q}"
+        "stp prepare {output.receipt:q} --log {log:q}"
 
 
 rule data:
     # all prepared data of the scale, and a table of what they hold
     input:
-        list=DATA,
-        receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
+        ancient(RUN.prepared),
+        RUN.outdated(f"{RESULTS}/data/all", RUN.digest_of_data),
     output:
         f"{RESULTS}/data/all",
     log:
         f"{RESULTS}/logs/data.log",
+    localrule: True
     conda:
         "../../envs/stp.yaml"
     params:
-        config=CONFIG,
+        digest=RUN.digest_of_data,
+        note=note_of(f"{RESULTS}/data/all"),
     shell:
-        "stp list datasets --prepared --configfile {params.config:q} --out {output:q} 2> {log:q}"
+        "stp list datasets --prepared --out {output:q} 2> {log:q}"
+        " && python -m stp.run.made note {params.digest:q} {params.note:q}"

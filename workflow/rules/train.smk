@@ -1,20 +1,18 @@
 # prepared data -> model.pt and history.parquet
-TRAINED = f"{STORE}/models/{{dataset}}/{{model}}/{{variant}}/{{seed}}/{{fingerprint}}/artefact.json"
+TRAINED = JOBS.receipt("train")
 
 
 rule train:
     input:
-        ancient(needed_by(TRAINED)),
+        ancient(JOBS.needed_by(TRAINED)),
     output:
         receipt=TRAINED,
     log:
-        f"{RESULTS}/logs/train/{{dataset}}/{{model}}/{{variant}}/{{seed}}/{{fingerprint}}.log",
+        JOBS.log(RESULTS, "train"),
     conda:
         "../../envs/stp.yaml"
-    threads: threads_of(TRAINED)
+    threads: JOBS.threads_of(TRAINED)
     resources:
-        **asks(TRAINED),
-    params:
-        config=CONFIG,
+        **JOBS.asks(TRAINED),
     shell:
-        "stp train {output.receipt:q} --configfile {params.config:q} --log {log:q}"
+        "stp train {output.receipt:q} --log {log:q}"

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, number, require, whole
+from stp.core.options import build, number, require
 from stp.datasets.atlas.situation import write_ndjson
 from stp.tracks.tracks import Tracks
 
@@ -63,14 +64,14 @@ class CrowdOptions:
     walls: tuple[Any, ...] = ()
     pillars: tuple[Any, ...] = ()
     map: dict[str, str] = field(default_factory=dict)
-    cell: float = 0.1
-    waves: int = 14
+    cell: PositiveFloat = 0.1
+    waves: PositiveInt = 14
     people: tuple[int, ...] = (2, 4)
     speed: tuple[float, ...] = (1.3, 0.15)
     noise: float = 0.02
-    dt: float = 0.4
-    step: int = 10
-    seed: int = 0
+    dt: PositiveFloat = 0.4
+    step: PositiveInt = 10
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         require(self.format in FORMATS, "format", self.format, " or ".join(FORMATS))
@@ -85,12 +86,6 @@ class CrowdOptions:
             require(ok, name, value, f"{length} numbers for each")
         require(len(self.goals) > 1, "goals", self.goals, "two at least")
         require(1 <= self.people[0] <= self.people[1], "people", self.people, "least and most")
-        for name in ("cell", "dt"):
-            value = getattr(self, name)
-            require(number(value) and value > 0, name, value, "a number above 0")
-        for name in ("waves", "step"):
-            require(whole(getattr(self, name), 1), name, getattr(self, name), "a number from 1")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
         kinds: tuple[set[str], ...] = ({"picture", "homography"}, {"grid", "classes"}, set())
         require(set(self.map) in kinds, "map", self.map, "{picture, homography}, {grid, classes}")
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, number, require, whole
+from stp.core.options import build, check_keys, number, require
 from stp.tracks import generators
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.tracks import Tracks, joined
@@ -47,16 +48,13 @@ class SituationOptions:
     situation: str
     path: str
     discs: str | None = None
-    times: int = 16
+    times: PositiveInt = 16
     parameters: dict[str, Any] = field(default_factory=dict)
-    noise: float = 0.01
-    seed: int = 0
+    noise: NonNegativeFloat = 0.01
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         require(self.situation in SITUATIONS, "situation", self.situation, ", ".join(SITUATIONS))
-        require(whole(self.times, 1), "times", self.times, "a whole number from 1")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
-        require(number(self.noise) and self.noise >= 0, "noise", self.noise, "metres, from 0")
         known = inspect.signature(SITUATIONS[self.situation]).parameters
         check_keys(f"parameters of {self.situation}", self.parameters, known)
         for name, value in self.parameters.items():

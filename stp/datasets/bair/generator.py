@@ -11,12 +11,13 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build
 from stp.fetch.tabletop import Camera, render, simulate
 from stp.fetch.tfrecord_write import sequence_example, write_records
 
@@ -37,21 +38,13 @@ class BairOptions:
         seed: of everything random; a trajectory does not depend on how many there are.
     """
 
-    train: int = 512
-    test: int = 256
-    per_file: int = 256
-    frames: int = 30
-    size: int = 64
+    train: PositiveInt = 512
+    test: PositiveInt = 256
+    per_file: PositiveInt = 256
+    frames: PositiveInt = 30
+    size: Annotated[int, Field(ge=8)] = 64
     packed: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for key in ("train", "test", "per_file", "frames"):
-            value = getattr(self, key)
-            require(whole(value, 1), key, value, "a whole number from 1")
-        require(whole(self.size, 8), "size", self.size, "a whole number from 8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
-        require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
+    seed: NonNegativeInt = 0
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -45,18 +46,15 @@ class BairOptions:
             Datasets publishes (bair_robot_pushing_small).
     """
 
-    frames: int = 30
-    raw_size: int = 64
-    val: int = 4327
-    seed: int = 0
+    frames: PositiveInt = 30
+    raw_size: PositiveInt = 64
+    val: PositiveInt = 4327
+    seed: NonNegativeInt = 0
     trajectories: dict[str, int] | None = field(
         default_factory=lambda: {"train": 43264, "test": 256}
     )
 
     def __post_init__(self) -> None:
-        for key, least in (("frames", 1), ("raw_size", 1), ("val", 1), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
         known = self.trajectories
         ok = known is None or (isinstance(known, dict) and set(known) == {"train", "test"})
         ok = ok and (known is None or all(whole(n, 1) for n in known.values()))

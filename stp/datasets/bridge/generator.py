@@ -18,10 +18,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from PIL import Image
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
@@ -53,29 +54,20 @@ class BridgeOptions:
         seed: of everything random.
     """
 
-    layout: str = "raw"
-    trajectories: int = 60
-    elsewhere: int = 6
-    cameras: int = 3
-    frames: int = 25
+    layout: Literal["raw", "rlds"] = "raw"
+    trajectories: PositiveInt = 60
+    elsewhere: NonNegativeInt = 6
+    cameras: Annotated[int, Field(ge=1, le=4)] = 3
+    frames: PositiveInt = 25
     long_frames: int = 38
-    height: int = 480
-    width: int = 640
+    height: Annotated[int, Field(ge=16)] = 480
+    width: Annotated[int, Field(ge=16)] = 640
     packed: bool = True
-    seed: int = 0
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(self.layout in ("raw", "rlds"), "layout", self.layout, "raw or rlds")
-        for key, least in (("trajectories", 1), ("elsewhere", 0), ("frames", 1), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
-        for key in ("height", "width"):
-            value = getattr(self, key)
-            require(whole(value, 16), key, value, "a whole number from 16")
-        require(whole(self.cameras, 1, 4), "cameras", self.cameras, "a whole number 1..4")
         ok = whole(self.long_frames, self.frames)
         require(ok, "long_frames", self.long_frames, f"a whole number from {self.frames}")
-        require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -15,11 +15,12 @@ datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at sc
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
@@ -69,32 +70,22 @@ class BridgeOptions:
         cameras: rlds: which of the cameras 0..3.
     """
 
-    layout: str = "raw"
-    spans: dict[str, int] = field(default_factory=lambda: {"extrapolation": 32, "robustness": 36})
+    layout: Literal["raw", "rlds"] = "raw"
+    spans: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"extrapolation": 32, "robustness": 36}
+    )
     require_all: bool = True
-    episodes: dict[str, int] = field(default_factory=lambda: {"val": 5, "test": 5})
-    seed: int = 0
-    cameras: tuple[int, ...] = (0, 1, 2, 3)
+    episodes: dict[str, PositiveInt] = field(default_factory=lambda: {"val": 5, "test": 5})
+    seed: NonNegativeInt = 0
+    cameras: tuple[Annotated[int, Field(ge=0, le=3)], ...] = (0, 1, 2, 3)
 
     def __post_init__(self) -> None:
-        require(self.layout in ("raw", "rlds"), "layout", self.layout, "raw or rlds")
-        ok = isinstance(self.spans, dict) and set(self.spans) <= set(LISTS) - set(SPLITS)
-        ok = ok and all(whole(n, 1) for n in self.spans.values())
+        ok = set(self.spans) <= set(LISTS) - set(SPLITS)
         require(ok, "spans", self.spans, f"frames for some of {', '.join([*LISTS][3:])}")
-        ok = isinstance(self.episodes, dict) and set(self.episodes) == {"val", "test"}
-        ok = ok and all(whole(n, 1) for n in self.episodes.values())
+        ok = set(self.episodes) == {"val", "test"}
         require(ok, "episodes", self.episodes, "{val: n, test: n}")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
-        ok = isinstance(self.cameras, tuple) and all(whole(k, 0, 3) for k in self.cameras)
-        require(
-            ok and bool(self.cameras) and len(set(self.cameras)) == len(self.cameras),
-            "cameras",
-            self.cameras,
-            "some of 0, 1, 2, 3",
-        )
-        require(
-            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
-        )
+        ok = bool(self.cameras) and len(set(self.cameras)) == len(self.cameras)
+        require(ok, "cameras", self.cameras, "some of 0, 1, 2, 3, each once")
 
 
 class View(NamedTuple):
@@ -168,7 +159,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
     for split, file in LISTS.items():
         path = raw.find(f"{FOLDER}/{file}")
         expected = '{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}'
-        content = read_json(path, dict, expected, "fetch it again")
+        content = read_json(path, dict, expected, error=RawFileError)
         try:
             for view, frames in content.items():
                 if not PICTURE.fullmatch(f"{view}/im_0.jpg") or not whole(frames, 1, MOST_FRAMES):
@@ -176,11 +167,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
                 if known.setdefault(view, frames) != frames:
                     raise ValueError(f"{view}: {frames} frames, {known[view]} in another list")
         except ValueError as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})",
-                expected=expected,
-                remedy="fetch it again",
-            ) from error
+            raise RawFileError(path, f"cannot be read ({error})", expected=expected) from error
         lists[split] = content
     return lists
 
@@ -400,10 +387,10 @@ def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
             number = want(features, "episode_metadata/episode_id", name).ints()
             frames = len(_pictures(features, options.cameras[0], name))
             if number.shape != (1,) or not 1 <= frames <= MOST_FRAMES:
-                raise StpError(
-                    f"{name}: {frames} steps, {len(number)} episode numbers",
+                raise RawFileError(
+                    name,
+                    f"{frames} steps, {len(number)} episode numbers",
                     expected=f"1 to {MOST_FRAMES} steps and one number",
-                    remedy="fetch it again",
                 )
             # Camera flags in the records are not always right: a missing camera is all black.
             cameras = tuple(
@@ -431,10 +418,10 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
     for number, camera in enumerate(episode.cameras):
         pictures = _pictures(features, camera, name)
         if len(pictures) != episode.frames:
-            raise StpError(
-                f"{name}: {len(pictures)} pictures of camera {camera}",
+            raise RawFileError(
+                name,
+                f"{len(pictures)} pictures of camera {camera}",
                 expected=f"{episode.frames}, as of the others",
-                remedy="fetch it again",
             )
         for t, content in enumerate(pictures):
             picture = decode_picture(bytes(content), f"{name}: image_{camera}[{t}]", "RGB")
@@ -445,18 +432,14 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
 def _pictures(features: Features, camera: int, name: str) -> list[bytes]:
     found = want(features, f"steps/observation/image_{camera}", name).bytes()
     if not found:
-        raise StpError(
-            f"{name}: no picture of camera {camera}", expected="one a step", remedy="fetch it again"
-        )
+        raise RawFileError(name, f"no picture of camera {camera}", expected="one a step")
     return found
 
 
 def _one(features: Features, key: str, name: str) -> bytes:
     values = want(features, key, name).bytes()
     if len(values) != 1:
-        raise StpError(
-            f"{name}: {len(values)} values of {key}", expected="one", remedy="fetch it again"
-        )
+        raise RawFileError(name, f"{len(values)} values of {key}", expected="one")
     return values[0]
 
 

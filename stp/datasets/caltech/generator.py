@@ -11,9 +11,11 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 from PIL import Image
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
@@ -39,21 +41,17 @@ class CaltechOptions:
     """
 
     sets: tuple[int, ...] = (6, 7, 8)
-    videos: int = 2
-    frames: int = 140
-    footer: int = 16
-    height: int = 90
-    width: int = 120
-    seed: int = 0
+    videos: PositiveInt = 2
+    frames: PositiveInt = 140
+    footer: Literal[8, 16] = 16
+    height: Annotated[int, Field(ge=8)] = 90
+    width: Annotated[int, Field(ge=8)] = 120
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         ok = bool(self.sets) and all(whole(n, 0, 10) for n in self.sets)
         ok = ok and len(set(self.sets)) == len(self.sets)
         require(ok, "sets", self.sets, "different numbers in 0..10")
-        require(self.footer in (8, 16), "footer", self.footer, "8 or 16")
-        for key, least in (("videos", 1), ("frames", 1), ("height", 8), ("width", 8), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -15,7 +15,7 @@ toolbox for MATLAB, videos/seqReaderPlugin.m, whose annotations belong to the Ca
 import struct
 from typing import BinaryIO, NamedTuple
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 MAGIC = 0xFEED
 NAME = "Norpix seq".encode("utf-16-le")
@@ -126,8 +126,4 @@ def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
 
 
 def _damaged(name: str, what: str) -> StpError:
-    return StpError(
-        f"{name}: {what}",
-        expected="a complete Norpix .seq file of JPEG pictures",
-        remedy="fetch it again",
-    )
+    return RawFileError(name, what, expected="a complete Norpix .seq file of JPEG pictures")

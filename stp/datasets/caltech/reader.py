@@ -17,13 +17,14 @@ from functools import partial
 from typing import BinaryIO, cast
 
 import numpy as np
+from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.caltech.norpix import Frame, find_frames, read_header, read_jpeg
-from stp.prepare.driving import Drive, check_times, cut, make_pieces, require_size, write_times
+from stp.prepare.driving import Drive, Size, check_times, cut, make_pieces, write_times
 from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import PIXELS, attributes, write_index
@@ -50,20 +51,14 @@ class CaltechOptions:
     """
 
     sets: tuple[int, ...] = (6, 7, 8, 9, 10)
-    every: int = 3
-    stride: int = 20
-    resize: tuple[int, int] = (128, 171)
+    every: PositiveInt = 3
+    stride: PositiveInt = 20
+    resize: Size = (128, 171)
     check_times: bool = True
 
     def __post_init__(self) -> None:
         ok = bool(self.sets) and all(whole(n, 0, 10) for n in self.sets)
         require(ok, "sets", self.sets, "some of 0..10")
-        require(whole(self.every, 1), "every", self.every, "a whole number from 1")
-        require(whole(self.stride, 1), "stride", self.stride, "a whole number from 1")
-        require_size("resize", self.resize)
-        require(
-            isinstance(self.check_times, bool), "check_times", self.check_times, "true or false"
-        )
 
 
 def run(job: Job) -> Extras:
@@ -204,8 +199,6 @@ def _opened(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
             with tarfile.open(path, "r:") as archive:
                 yield cast(BinaryIO, archive.extractfile(member.inside))
     except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
-        raise StpError(
-            f"{where(raw, member)}: cannot be read ({error})",
-            expected="a complete file or archive",
-            remedy="fetch it again",
+        raise RawFileError(
+            where(raw, member), f"cannot be read ({error})", expected="a complete file or archive"
         ) from error

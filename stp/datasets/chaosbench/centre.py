@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.datasets.chaosbench.chaotic_waves import FORCING, days_from, truth
 from stp.datasets.chaosbench.generator import (
     Field,
@@ -50,18 +51,16 @@ class CentreOptions(WorldOptions):
     """
 
     centre: str = "centre"
-    members: int | None = None
+    members: PositiveInt | None = None
     starts: tuple[str, ...] = ("2022-01-01", "2022-12-31")
     hindcasts: tuple[str, ...] = ()
-    every: int = 1
+    every: PositiveInt = 1
     missing: float = 0.1
     error: float = 0.2
     forcing: float = FORCING
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.members is None or whole(self.members, 1), "members", self.members, ">= 1")
-        require(whole(self.every, 1), "every", self.every, ">= 1")
         require(0 <= self.missing < 1, "missing", self.missing, "0 to 1")
         require(len(self.starts) == 2, "starts", self.starts, "[first day, last day]")
         ok = len(self.hindcasts) in (0, 2)

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pydantic
 import zarr
+from pydantic import NonNegativeInt
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -58,8 +60,8 @@ class WorldOptions:
     degrees: float = 1.5
     levels: tuple[int, ...] = LEVELS
     variables: tuple[str, ...] = VARIABLES
-    first_year: int = 1979
-    seed: int = 0
+    first_year: Annotated[int, pydantic.Field(ge=1700, le=2200)] = 1979
+    seed: NonNegativeInt = 0
     part_mb: float = 42_900
 
     def __post_init__(self) -> None:
@@ -69,8 +71,6 @@ class WorldOptions:
         require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
         check_keys("variables", self.variables, VARIABLES)
         require(bool(self.variables), "variables", self.variables, "one at least")
-        require(whole(self.first_year, 1700, 2200), "first_year", self.first_year, "a year")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
         require(self.part_mb > 0, "part_mb", self.part_mb, "> 0")
 
     @property
@@ -108,7 +108,7 @@ class DaysOptions(WorldOptions):
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
-    days: int | None = None
+    days: Annotated[int, pydantic.Field(ge=1, le=366)] | None = None
     land: tuple[str, ...] = ()
     ocean: tuple[str, ...] = ()
     store: bool = False
@@ -119,7 +119,6 @@ class DaysOptions(WorldOptions):
         check_keys("ocean", self.ocean, generated_surface.OCEAN)
         ok = bool(self.years) and all(whole(year, self.first_year) for year in self.years)
         require(ok, "years", self.years, f"years from {self.first_year}")
-        require(self.days is None or whole(self.days, 1, 366), "days", self.days, "null or 1..366")
 
 
 class Field(NamedTuple):

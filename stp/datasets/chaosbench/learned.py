@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys, require
 from stp.datasets.chaosbench.centre import STEPS
 from stp.datasets.chaosbench.chaotic_waves import FORCING, Atmosphere, days_from, truth
 from stp.datasets.chaosbench.generator import (
@@ -52,7 +53,7 @@ class LearnedOptions(WorldOptions):
 
     model: str = "panguweather"
     starts: tuple[str, ...] = ("2022-01-01", "2022-12-31")
-    every: int | None = None
+    every: PositiveInt | None = None
     lacks: tuple[str, ...] = ()
     error: float = 0.2
     forcing: float = FORCING
@@ -61,7 +62,6 @@ class LearnedOptions(WorldOptions):
         super().__post_init__()
         check_keys("lacks", self.lacks, VARIABLES)
         require(len(self.starts) == 2, "starts", self.starts, "[first day, last day]")
-        require(self.every is None or whole(self.every, 1), "every", self.every, "null or >= 1")
 
     @property
     def days(self) -> np.ndarray:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import zarr
+from pydantic import PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -55,6 +56,11 @@ COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 
 
+LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
+OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
+"""Raw files of ERA5-Land and ORAS5, as `ChaosbenchOptions.parts` are those of ERA5."""
+
+
 @dataclass(frozen=True)
 class ChaosbenchOptions:
     """Options of the reader; the defaults are those of the paper and its released code.
@@ -80,7 +86,6 @@ class ChaosbenchOptions:
             9.80665 m s-2, whatever it was.
         land: variables of ERA5-Land, channels after those on levels.
         ocean: variables of ORAS5, channels after these.
-        land_parts, ocean_parts: as `parts`, of the streams of these.
         ocean_month: whether a day shows the mean of its own month, as "published", most of which is
             still to come on the 1st; or "lagged", of the month before. The first month of all
             has none before it, and shows itself.
@@ -111,16 +116,14 @@ class ChaosbenchOptions:
         }
     )
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
-    cluster_days: int = 1
+    cluster_days: PositiveInt = 1
     gravity: float = 9.81
     land: list[str] = field(default_factory=list)
     ocean: list[str] = field(default_factory=list)
-    land_parts: str = "chaosbench/lra5/lra5_chunks.tar.gz.*"
-    ocean_parts: str = "chaosbench/oras5/oras5_chunks.tar.gz.*"
-    ocean_month: str = "published"
+    ocean_month: Literal["published", "lagged"] = "published"
     window_days: int | None = None
     published_climatology: list[int] | None = None
-    normalisation: str = "train"
+    normalisation: Literal["train", "published"] = "train"
 
     def __post_init__(self) -> None:
         check_keys("variables", self.levels, VARIABLES)
@@ -152,13 +155,10 @@ class ChaosbenchOptions:
             require(ok, f"subsets.{name}", self.subsets[name], "no year of train or val")
         ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
         require(ok, "stride", self.stride, "train, val, test: days >= 1")
-        require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
         require(self.gravity > 0, "gravity", self.gravity, "> 0")
         for what, names, known in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
             check_keys(what, names, known)
             require(len(set(names)) == len(names), what, names, "different variables")
-        ok = self.ocean_month in ("published", "lagged")
-        require(ok, "ocean_month", self.ocean_month, "published or lagged")
         window = self.window_days
         ok = window is None or (whole(window, 3, 365) and window % 2 == 1)
         require(ok, "window_days", window, "null, or an odd number from 3 to 365")
@@ -166,8 +166,6 @@ class ChaosbenchOptions:
             ok = len(span) == 2 and all(whole(year, 1678, 2261) for year in span)
             ok = ok and span[0] <= span[1] and {*range(span[0], span[1] + 1)} <= {*self.all_years}
             require(ok, "published_climatology", span, "[first, last], years that are read")
-        ok = self.normalisation in ("train", "published")
-        require(ok, "normalisation", self.normalisation, "train or published")
 
     @property
     def levels(self) -> dict[str, list[int]]:
@@ -353,11 +351,11 @@ def _surface(
     """The streams of land and ocean, as far as variables of them are wanted."""
     found = []
     if options.land:
-        names = _names(raw, options.land_parts)
+        names = _names(raw, LAND_PARTS)
         of = {day: day for day in days}
         found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
     if options.ocean:
-        names = _names(raw, options.ocean_parts)
+        names = _names(raw, OCEAN_PARTS)
         of = {day: month_of(day) for day in days}
         if options.ocean_month == "lagged":
             of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}

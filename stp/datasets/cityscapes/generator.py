@@ -12,9 +12,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image
+from pydantic import Field, NonNegativeInt
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -44,18 +46,14 @@ class CityscapesOptions:
     """
 
     snippets: dict[str, int] = field(default_factory=lambda: {"train": 6, "val": 3, "test": 12})
-    height: int = 64
-    width: int = 128
-    seed: int = 0
+    height: Annotated[int, Field(ge=8)] = 64
+    width: Annotated[int, Field(ge=8)] = 128
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(isinstance(self.snippets, dict), "snippets", self.snippets, "numbers by split")
         check_keys("snippets", self.snippets, CITIES)
         for split, number in self.snippets.items():
             require(whole(number, 0), f"snippets.{split}", number, "a whole number from 0")
-        for key in ("height", "width"):
-            require(whole(getattr(self, key), 8), key, getattr(self, key), "a whole number from 8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

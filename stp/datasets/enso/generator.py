@@ -24,11 +24,12 @@ from typing import NamedTuple
 
 import netCDF4
 import numpy as np
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy import ndimage, signal
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, number, require, whole
+from stp.core.options import build, require
 
 LAT = np.arange(-55.0, 61.0, 5.0)
 LON = np.arange(0.0, 360.0, 5.0)
@@ -54,25 +55,17 @@ class EnsoOptions:
         seed: of everything random.
     """
 
-    cmip6_models: int = 15
-    cmip6_years: int = 151
-    cmip5_models: int = 17
-    cmip5_years: int = 140
+    cmip6_models: NonNegativeInt = 15
+    cmip6_years: PositiveInt = 151
+    cmip5_models: NonNegativeInt = 17
+    cmip5_years: PositiveInt = 140
     damping: tuple[float, float] = (0.03, 0.05)
-    weather: float = 0.35
-    seed: int = 0
+    weather: NonNegativeFloat = 0.35
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        for key in ("cmip6_models", "cmip5_models", "seed"):
-            require(whole(getattr(self, key), 0), key, getattr(self, key), "a whole number from 0")
-        for key in ("cmip6_years", "cmip5_years"):
-            require(whole(getattr(self, key), 1), key, getattr(self, key), "a whole number from 1")
-        ok = isinstance(self.damping, tuple) and len(self.damping) == 2
-        ok = ok and all(number(g) for g in self.damping)
-        ok = ok and 0 < self.damping[0] <= self.damping[1] < 0.25
+        ok = 0 < self.damping[0] <= self.damping[1] < 0.25
         require(ok, "damping", self.damping, "lowest and highest, between 0 and 0.25")
-        ok = number(self.weather) and self.weather >= 0
-        require(ok, "weather", self.weather, "a number from 0")
         if self.cmip6_models + self.cmip5_models == 0:
             raise StpError(
                 "EnsoOptions: cmip6_models and cmip5_models are both 0",

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 import zarr
+from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -75,7 +76,7 @@ class EnsoOptions:
             "scale": 26.748098611831665,
         }
     )
-    cluster_months: int = 60
+    cluster_months: PositiveInt = 60
 
     def __post_init__(self) -> None:
         require(self.layout in FILES, "layout", self.layout, " or ".join(FILES))
@@ -96,7 +97,6 @@ class EnsoOptions:
         ok = ok and self.normalisation.get("scale", 1) > 0
         expected = "{method: fixed, offset: number, scale: > 0} or {method: minmax}"
         require(ok, "normalisation", self.normalisation, expected)
-        require(whole(self.cluster_months, 1), "cluster_months", self.cluster_months, ">= 1")
 
 
 class Series(NamedTuple):
@@ -293,10 +293,10 @@ def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np
         sst = sst.sel(lat=LATITUDES, lon=LONGITUDES)
     # Of axes without values, and of those that have one twice.
     except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
-        raise StpError(
-            f"{path}: the grid lacks {error}",
+        raise RawFileError(
+            path,
+            f"the grid lacks {error}",
             expected="latitudes -55..60 and longitudes 95..330, every 5 degrees, each once",
-            remedy="fetch the file again",
         ) from error
     months = fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")
     return months.astype(np.float32, copy=False)[:, None]
@@ -321,10 +321,8 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
         StpError: a value is missing, or two rows disagree about a month.
     """
     if np.isnan(rows).any():
-        raise StpError(
-            f"{name}: {int(np.isnan(rows).sum())} missing values (NaN)",
-            expected="none in sst",
-            remedy="fetch the file again",
+        raise RawFileError(
+            name, f"{int(np.isnan(rows).sum())} missing values (NaN)", expected="none in sst"
         )
     off = np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME
     differs = off.any(axis=tuple(range(1, rows.ndim)))

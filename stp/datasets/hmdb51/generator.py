@@ -9,11 +9,13 @@ be seen (tabletop.py), the number of actions and videos, and sizes, which are sm
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.fetch.film_write import encode
 from stp.fetch.tabletop import Camera, render, simulate
 
@@ -33,17 +35,13 @@ class Hmdb51Options:
         seed: of everything random.
     """
 
-    actions: int = 2
-    videos: int = 12
-    frames: int = 18
-    height: int = 48
-    seed: int = 0
+    actions: Annotated[int, Field(ge=1, le=4)] = 2
+    videos: Annotated[int, Field(ge=3)] = 12
+    frames: PositiveInt = 18
+    height: Annotated[int, Field(ge=16)] = 48
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(whole(self.actions, 1, 4), "actions", self.actions, "a whole number 1..4")
-        for key, least in (("videos", 3), ("frames", 1), ("height", 16), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
         require(self.height % 2 == 0, "height", self.height, "an even number")
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw
+from pydantic import NonNegativeInt
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
@@ -60,7 +61,7 @@ class Human36mOptions:
     every: int = _EVERY
     shares: tuple[float, float] = (7341 / 81986, 8582 / 81986)
     packed: bool = True
-    seed: int = 0
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         ok = len(self.actors) > 0 and all(whole(n, 1) for n in self.actors)
@@ -78,8 +79,6 @@ class Human36mOptions:
         require(ok, "every", self.every, f"a multiple of {_INTERVAL}")
         ok = len(self.shares) == 2 and all(s > 0 for s in self.shares) and sum(self.shares) < 1
         require(ok, "shares", self.shares, "two shares > 0, together less than 1")
-        require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, read, where
@@ -52,7 +53,7 @@ class Human36mOptions:
             pose estimation; actor 8 was taken from its training set for validation.
     """
 
-    interval: int = 5
+    interval: PositiveInt = 5
     strict: dict[str, list[str]] | None = field(
         default_factory=lambda: {
             "train": ["S1", "S5", "S6", "S7"],
@@ -62,10 +63,8 @@ class Human36mOptions:
     )
 
     def __post_init__(self) -> None:
-        require(whole(self.interval, 1), "interval", self.interval, "a whole number >= 1")
         if self.strict is not None:
-            ok = isinstance(self.strict, dict) and set(self.strict) == set(SPLITS)
-            ok = ok and all(isinstance(actors, list) for actors in self.strict.values())
+            ok = set(self.strict) == set(SPLITS)
             require(ok, "strict", self.strict, "{train: [], val: [], test: []}, or null")
             dealt = [actor for actors in self.strict.values() for actor in actors]
             ok = len(dealt) == len(set(dealt))

@@ -10,12 +10,14 @@ are not there, since videos vanish. Not as there: what is to be seen (tabletop.p
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.fetch.film_write import encode
 from stp.fetch.tabletop import Camera, render, simulate
 
@@ -36,18 +38,13 @@ class Kinetics400Options:
         seed: of everything random.
     """
 
-    videos: int = 24
-    missing: int = 8
-    frames: int = 18
-    height: int = 48
-    seed: int = 0
+    videos: Annotated[int, Field(ge=6)] = 24
+    missing: Annotated[int, Field(ge=2)] = 8
+    frames: PositiveInt = 18
+    height: Annotated[int, Field(ge=16)] = 48
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        for key, least in (
-            *(("videos", 6), ("missing", 2), ("frames", 1), ("height", 16), ("seed", 0)),
-        ):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
         require(self.height % 2 == 0, "height", self.height, "an even number")
 
 

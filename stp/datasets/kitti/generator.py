@@ -12,10 +12,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from PIL import Image
+from pydantic import Field, NonNegativeInt
 
 from stp.core.errors import StpError
 from stp.core.job import Report
@@ -47,12 +48,11 @@ class KittiOptions:
     frames: dict[str, Any] = field(
         default_factory=lambda: {"train": [45, 40, 50], "val": [25, 24, 26], "test": [25, 24, 26]}
     )
-    height: int = 94
-    width: int = 310
-    seed: int = 0
+    height: Annotated[int, Field(ge=8)] = 94
+    width: Annotated[int, Field(ge=8)] = 310
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(isinstance(self.frames, dict), "frames", self.frames, "lists of numbers by split")
         check_keys("frames", self.frames, DRIVES)
         for split, numbers in self.frames.items():
             ok = isinstance(numbers, list) and all(whole(n, 1) for n in numbers)
@@ -63,9 +63,6 @@ class KittiOptions:
                     expected=f"at most {len(DRIVES[split])}",
                     remedy="give fewer numbers in the options of the release",
                 )
-        for key in ("height", "width"):
-            require(whole(getattr(self, key), 8), key, getattr(self, key), "a whole number from 8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

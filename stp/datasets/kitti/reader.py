@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import PositiveFloat
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
 from stp.core.options import build, check_keys, require, whole
@@ -29,12 +30,12 @@ from stp.prepare.driving import (
     RECORDING,
     WITHOUT_GAPS,
     Drive,
+    Size,
     check_times,
     count_gaps,
     cut,
     make_pieces,
     require_clusters,
-    require_size,
     write_times,
 )
 from stp.prepare.frames import write_frames
@@ -68,23 +69,19 @@ class KittiOptions:
             intervals), or blocks of it such as block-60s.
     """
 
-    layout: str = "raw"
-    resize: tuple[int, int] = (128, 424)
+    layout: Literal["raw", "odometry"] = "raw"
+    resize: Size = (128, 424)
     strides: dict[str, int] = field(default_factory=lambda: {"train": 4, "val": 1, "test": 1})
-    gap_s: float = 0.25
+    gap_s: PositiveFloat = 0.25
     folder: str = "kitti/odometry_seq1/image_0"
     frames: dict[str, Any] = field(default_factory=dict)
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
-        require(self.layout in ("raw", "odometry"), "layout", self.layout, "raw or odometry")
-        require_size("resize", self.resize)
         check_keys("strides", self.strides, SPLITS)
         for split in SPLITS:
             stride = self.strides.get(split)
             require(whole(stride, 1), f"strides.{split}", stride, "a whole number from 1")
-        ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
-        require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
         require_clusters(self.clusters)
         if self.layout == "odometry":
             ok = set(self.frames) == set(SPLITS)
@@ -107,7 +104,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
     drives: list[Drive] = []
     for split in SPLITS:
         path = find_list(LIST.format(split))
-        listed = read_json(path, dict, LISTED, "fetch it again")
+        listed = read_json(path, dict, LISTED, error=RawFileError)
         if not all(whole(n, 1) for n in listed.values()):
             raise _bad_list(path, "something else than drives with numbers of frames")
         drives += [Drive(split, name, length) for name, length in listed.items()]
@@ -119,11 +116,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
 
 
 def _bad_list(path: Path | str, what: str) -> StpError:
-    return StpError(
-        f"{path}: {what}",
-        expected=f"{LISTED}, and each drive in one list",
-        remedy="fetch it again",
-    )
+    return RawFileError(path, what, expected=f"{LISTED}, and each drive in one list")
 
 
 def run(job: Job) -> Extras:
@@ -219,10 +212,10 @@ def read_timestamps(text: str, name: str) -> np.ndarray:
             raise ValueError(repr(wrong[:80]))
         stamps = np.array([line.replace(" ", "T") for line in lines], "datetime64[ns]")
     except ValueError as error:
-        raise StpError(
-            f"{name}: not a list of times ({error})",
+        raise RawFileError(
+            name,
+            f"not a list of times ({error})",
             expected="lines such as 2011-09-26 13:02:25.964389445",
-            remedy="fetch it again",
         ) from error
     times = stamps.astype(np.int64) // 1000
     check_times(name, times)

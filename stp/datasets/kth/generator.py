@@ -14,11 +14,12 @@ from pathlib import Path
 import av
 import numpy as np
 from av.codec.context import Flags
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy import ndimage
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, number, require, whole
+from stp.core.options import build, require
 
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
 _WIDTH, _HEIGHT, _FPS = 160, 120, 25
@@ -51,12 +52,12 @@ class KthOptions:
     persons: tuple[int, ...] = tuple(range(1, 26))
     actions: tuple[str, ...] = ACTIONS
     scenarios: tuple[int, ...] = (1, 2, 3, 4)
-    frames: int = 320
-    sequences: int = 4
+    frames: PositiveInt = 320
+    sequences: PositiveInt = 4
     lawn: tuple[float, float] = (135, 165)
-    texture: float = 1.0
-    noise: float = 1.5
-    seed: int = 0
+    texture: NonNegativeFloat = 1.0
+    noise: NonNegativeFloat = 1.5
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         for key, allowed in (
@@ -65,19 +66,11 @@ class KthOptions:
             ("scenarios", range(1, 5)),
         ):
             chosen = getattr(self, key)
-            ok = isinstance(chosen, tuple) and bool(chosen) and len(set(chosen)) == len(chosen)
+            ok = bool(chosen) and len(set(chosen)) == len(chosen)
             ok = ok and set(chosen) <= set(allowed)
             require(ok, key, chosen, f"different members of {', '.join(map(str, allowed))}")
-        for key, least in (("frames", 1), ("sequences", 1), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
-        ok = isinstance(self.lawn, tuple) and len(self.lawn) == 2
-        ok = ok and all(number(grey) for grey in self.lawn)
-        ok = ok and 0 <= self.lawn[0] <= self.lawn[1] <= 255
+        ok = 0 <= self.lawn[0] <= self.lawn[1] <= 255
         require(ok, "lawn", self.lawn, "lowest and highest grey, from 0 to 255")
-        for key in ("texture", "noise"):
-            value = getattr(self, key)
-            require(number(value) and value >= 0, key, value, "a number from 0")
         if self.frames < self.sequences:
             raise StpError(
                 f"KthOptions: {self.sequences} sequences in {self.frames} frames",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -83,9 +83,6 @@ class KthOptions:
             for split in SPLITS:
                 stride = group.get(split)
                 require(whole(stride, 1), f"strides {split}", stride, "a whole number >= 1")
-        require(
-            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
-        )
 
     def stride(self, action: str, split: str) -> int:
         """Frames between windows."""
@@ -122,10 +119,10 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
             ranges = re.findall(r"(\d+)\s*-\s*(\d+)", line[line.index(match[0]) + len(match[0]) :])
             sequences[match[0]] = [(int(a), int(b)) for a, b in ranges]
     if not any(sequences.values()):
-        raise StpError(
-            f"{name}: no annotated sequence in it",
+        raise RawFileError(
+            name,
+            "no annotated sequence in it",
             expected="lines such as: person01_walking_d1 frames 1-75, 152-225",
-            remedy="fetch the file again",
         )
     return sequences
 

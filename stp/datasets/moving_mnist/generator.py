@@ -12,8 +12,10 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, NonNegativeInt
 from scipy import ndimage
 
 from stp.core.job import Report
@@ -37,15 +39,13 @@ class MovingMnistOptions:
     """
 
     test_images: int = 297
-    side: int = _SIDE
-    seed: int = 0
+    side: Annotated[int, Field(ge=12)] = _SIDE
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         most = _SOURCE_IMAGES - 1
         ok = whole(self.test_images, 1, most)
         require(ok, "test_images", self.test_images, f"a whole number from 1 to {most}")
-        require(whole(self.side, 12), "side", self.side, "a whole number from 12")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

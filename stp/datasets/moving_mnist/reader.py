@@ -9,6 +9,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -42,9 +43,9 @@ class MovingMnistOptions:
 
     digits: dict[str, dict[str, Any] | None]
     clips: dict[str, int | None] = field(default_factory=lambda: {"val": 10000, "test": 10000})
-    clips_per_epoch: int = 10000
-    seed: int = 0
-    n_digits: int = 2
+    clips_per_epoch: PositiveInt = 10000
+    seed: NonNegativeInt = 0
+    n_digits: PositiveInt = 2
     step: float = 0.1
     directions: int | None = None
     span: int | None = None
@@ -56,9 +57,6 @@ class MovingMnistOptions:
             ok = isinstance(splits, dict) and set(splits) <= set(SPLITS)
             require(ok, key, splits, f"a value for each of {', '.join(SPLITS)}")
         drawn = [s for s in SPLITS if not (s == "test" and self.official_test)]
-        require(whole(self.clips_per_epoch, 1), "clips_per_epoch", self.clips_per_epoch, ">= 1")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number >= 0")
-        require(whole(self.n_digits, 1), "n_digits", self.n_digits, "a whole number >= 1")
         require(0 < self.step < 1, "step", self.step, "between 0 and 1")
         ok = self.directions is None or whole(self.directions, 1)
         require(ok, "directions", self.directions, "a whole number >= 1, or null")

@@ -14,10 +14,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from PIL import Image
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -49,20 +50,16 @@ class NuscenesOptions:
     """
 
     logs: dict[str, int] = field(default_factory=lambda: {"train": 3, "val": 3, "test": 3})
-    scenes: int = 2
-    frames: int = 25
-    height: int = 90
-    width: int = 160
-    seed: int = 0
+    scenes: PositiveInt = 2
+    frames: PositiveInt = 25
+    height: Annotated[int, Field(ge=8)] = 90
+    width: Annotated[int, Field(ge=8)] = 160
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(isinstance(self.logs, dict), "logs", self.logs, "numbers by split")
         check_keys("logs", self.logs, LOGS)
         for split, number in self.logs.items():
             require(whole(number, 0, 50), f"logs.{split}", number, "a whole number in 0..50")
-        for key, least in (("scenes", 1), ("frames", 1), ("height", 8), ("width", 8), ("seed", 0)):
-            value = getattr(self, key)
-            require(whole(value, least), key, value, f"a whole number from {least}")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -22,21 +22,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import PositiveFloat, PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
     RECORDING,
     Drive,
+    Size,
     check_times,
     count_gaps,
     cut,
     make_pieces,
     require_clusters,
-    require_size,
     write_times,
 )
 from stp.prepare.frames import write_frames
@@ -73,23 +74,18 @@ class NuscenesOptions:
             intervals), or blocks of it such as block-60s.
     """
 
-    resize: tuple[int, int] = (128, 228)
+    resize: Size = (128, 228)
     released_crop: bool = False
-    stride: int = 4
-    subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 40, "robustness": 60})
-    gap_s: float = 1.0
+    stride: PositiveInt = 4
+    subsets: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"extrapolation": 40, "robustness": 60}
+    )
+    gap_s: PositiveFloat = 1.0
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
-        require_size("resize", self.resize)
-        ok = isinstance(self.released_crop, bool)
-        require(ok, "released_crop", self.released_crop, "true or false")
-        require(whole(self.stride, 1), "stride", self.stride, "a whole number from 1")
-        ok = isinstance(self.subsets, dict) and all(whole(n, 1) for n in self.subsets.values())
-        ok = ok and not set(self.subsets) & {*SPLITS, "without_gaps"}
+        ok = not set(self.subsets) & {*SPLITS, "without_gaps"}
         require(ok, "subsets", self.subsets, "{name: frames}")
-        ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
-        require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
         require_clusters(self.clusters)
 
 
@@ -110,10 +106,10 @@ def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
     for picture in pictures:
         match = PICTURE.fullmatch(picture)
         if not match or match[1] != name:
-            raise StpError(
-                f"{source}: {picture!r} is no picture of {name}",
+            raise RawFileError(
+                source,
+                f"{picture!r} is no picture of {name}",
                 expected=f"samples/CAM_FRONT/{name}__CAM_FRONT__1532402927612460.jpg",
-                remedy="fetch it again",
             )
         times.append(int(match[2]))
     check_times(f"{source}: {name}", np.array(times, np.int64))
@@ -129,13 +125,13 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
     logs: list[Log] = []
     for split in LISTED:
         path = find_list(LIST.format(split))
-        expected, remedy = "a JSON object {log: [pictures]}", "fetch it again"
-        listed = read_json(path, dict, expected, remedy)
+        expected = "a JSON object {log: [pictures]}"
+        listed = read_json(path, dict, expected, error=RawFileError)
         if not all(
             isinstance(names, list) and names and all(isinstance(name, str) for name in names)
             for names in listed.values()
         ):
-            raise StpError(f"{path}: no list of pictures", expected=expected, remedy=remedy)
+            raise RawFileError(path, "no list of pictures", expected=expected)
         logs += [make_log(split, name, names, str(path)) for name, names in listed.items()]
     names = [log.drive.name for log in logs]
     twice = next((name for name in names if names.count(name) > 1), None)

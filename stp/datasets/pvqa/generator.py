@@ -10,14 +10,16 @@ strength``, whatever the kind of damage.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import av
 import numpy as np
 import pandas as pd
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from stp.core.job import Report
-from stp.core.options import build, number, require, whole
+from stp.core.options import build, require, whole
 from stp.opinions.raters import Crowd
 from stp.opinions.ratings import opinions
 from stp.opinions.splits import random_splits
@@ -55,29 +57,23 @@ class PvqaOptions:
 
     folder: str = "opinions"
     videos: int = 300
-    natural: float = 0.1
+    natural: NonNegativeFloat = 0.1
     sizes: int = 4
     raters: int = 50
     random: int = 3
-    ratings: int = 20
-    noise: float = 8.0
-    best: float = 77.0
-    worst: float = 50.0
-    splits: int = 100
-    seed: int = 0
+    ratings: Annotated[int, Field(ge=2)] = 20
+    noise: NonNegativeFloat = 8.0
+    best: NonNegativeFloat = 77.0
+    worst: NonNegativeFloat = 50.0
+    splits: PositiveInt = 100
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         require(whole(self.videos, 20, MOST), "videos", self.videos, f"from 20 to {MOST}")
-        require(whole(self.splits, 1), "splits", self.splits, "a whole number from 1")
         require(whole(self.sizes, 1, len(SIZES)), "sizes", self.sizes, f"from 1 to {len(SIZES)}")
-        require(whole(self.ratings, 2), "ratings", self.ratings, "a whole number from 2")
         require(whole(self.raters, self.ratings), "raters", self.raters, "not fewer than ratings")
         require(whole(self.random, 0, self.raters // 4), "random", self.random, "0 to a quarter")
-        for key in ("natural", "noise", "best", "worst"):
-            value = getattr(self, key)
-            require(number(value) and value >= 0, key, value, "a number, from 0")
         require(self.natural < 1, "natural", self.natural, "a share below 1")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 @dataclass(frozen=True)

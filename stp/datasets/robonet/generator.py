@@ -15,14 +15,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import h5py
 import numpy as np
 import pandas as pd
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.fetch.film_write import encode
 from stp.fetch.tabletop import Camera, Motion, render, simulate
 
@@ -93,24 +94,19 @@ class RobonetOptions:
     """
 
     robots: tuple[str, ...] = tuple(ROBOTS)
-    train: int = 56
-    val: int = 14
-    test: int = 14
-    shrink: int = 1
-    most_frames: int = 31
-    most_cameras: int = 5
-    seed: int = 0
+    train: PositiveInt = 56
+    val: PositiveInt = 14
+    test: PositiveInt = 14
+    shrink: Annotated[int, Field(ge=1, le=8)] = 1
+    most_frames: PositiveInt = 31
+    most_cameras: PositiveInt = 5
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         ok = (
             isinstance(self.robots, tuple) and bool(self.robots) and set(self.robots) <= set(ROBOTS)
         )
         require(ok, "robots", self.robots, f"some of {', '.join(ROBOTS)}")
-        for key in ("train", "val", "test", "most_frames", "most_cameras"):
-            value = getattr(self, key)
-            require(whole(value, 1), key, value, "a whole number from 1")
-        require(whole(self.shrink, 1, 8), "shrink", self.shrink, "a whole number 1..8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -20,11 +20,12 @@ from typing import NamedTuple, TypeVar
 
 import h5py
 import numpy as np
+from pydantic import NonNegativeInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, read, where
@@ -60,7 +61,7 @@ class RobonetOptions:
     """
 
     splits: dict[str, list[str]] | None = None
-    camera_seed: int = 0
+    camera_seed: NonNegativeInt = 0
     require_all: bool = True
 
     def __post_init__(self) -> None:
@@ -72,12 +73,6 @@ class RobonetOptions:
         require(ok, "splits", lists, "{val: [names], test: [names]}, perhaps train, or null")
         listed = [str(name) for names in (lists or {}).values() for name in names]
         require(len(set(listed)) == len(listed), "splits", lists, "no name twice")
-        require(
-            whole(self.camera_seed, 0), "camera_seed", self.camera_seed, "a whole number from 0"
-        )
-        require(
-            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
-        )
 
 
 class Trajectory(NamedTuple):
@@ -111,10 +106,10 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     lists = {}
     for split, file in LISTS.items():
         path = raw.find(file)
-        expected, remedy = "a JSON list of names of hdf5 files", "fetch it again"
-        names = read_json(path, list, expected, remedy)
+        expected = "a JSON list of names of hdf5 files"
+        names = read_json(path, list, expected, error=RawFileError)
         if not all(isinstance(name, str) for name in names):
-            raise StpError(f"{path}: no list of names", expected=expected, remedy=remedy)
+            raise RawFileError(path, "no list of names", expected=expected)
         lists[split] = names
     listed = [name for names in lists.values() for name in names]
     if len(set(listed)) != len(listed):
@@ -269,10 +264,8 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.nd
         frames[number] = bilinear(ordered.transpose(2, 0, 1), height, width)
         number += 1
     if number < t.frames:
-        raise StpError(
-            f"{name}: only {number} frames",
-            expected=f"{t.frames}, as its attribute T says",
-            remedy="fetch the file again",
+        raise RawFileError(
+            name, f"only {number} frames", expected=f"{t.frames}, as its attribute T says"
         )
     return frames
 
@@ -293,10 +286,10 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
     # For damaged videos PyAV raises its own errors, but others as well: a stream without a codec
     # has no width (AttributeError).
     except Exception as error:
-        raise StpError(
-            f"{name}: cannot be decoded ({error or type(error).__name__})",
+        raise RawFileError(
+            name,
+            f"cannot be decoded ({error or type(error).__name__})",
             expected="a complete mp4 video",
-            remedy="fetch the file again",
         ) from error
 
 
@@ -317,10 +310,10 @@ def _inside(raw: RawFiles, member: Member, ask: Callable[[h5py.File], T]) -> T:
     # h5py raises almost anything for damaged files: OSError, KeyError, ValueError, RuntimeError,
     # TypeError, AttributeError, UnicodeDecodeError, MemoryError ...
     except Exception as error:
-        raise StpError(
-            f"{where(raw, member)}: cannot be read ({error or type(error).__name__})",
+        raise RawFileError(
+            where(raw, member),
+            f"cannot be read ({error or type(error).__name__})",
             expected="a trajectory of RoboNet: env with n_cams, cam_encoding and cam<k>_video",
-            remedy="fetch the file again",
         ) from error
 
 

@@ -11,14 +11,15 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from PIL import Image
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.datasets.scv.look import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario, play
 from stp.fetch.tfrecord_write import sequence_example, write_records
@@ -43,22 +44,17 @@ class ScvOptions:
     """
 
     scenario: str
-    size: int = 64
-    train: int = 32
-    valid: int = 8
-    test: int = 16
-    files: int = 10
-    seed: int = 0
+    size: Annotated[int, Field(ge=16)] = 64
+    train: PositiveInt = 32
+    valid: PositiveInt = 8
+    test: PositiveInt = 16
+    files: PositiveInt = 10
+    seed: NonNegativeInt = 0
     play: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         known = " or ".join(SCENARIOS)
         require(self.scenario in SCENARIOS, "scenario", self.scenario, known)
-        for key in ("train", "valid", "test", "files"):
-            value = getattr(self, key)
-            require(whole(value, 1), key, value, "a whole number from 1")
-        require(whole(self.size, 16), "size", self.size, "a whole number from 16")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -12,14 +12,15 @@ VIL files are written, and the pictures may be smaller (a pixel then stands for 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import h5py
 import numpy as np
 import pandas as pd
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 
 FRAMES = 49
 _RANDOM, _STORM = "RANDOMEVENTS", "STORMEVENTS"
@@ -56,17 +57,14 @@ class SevirOptions:
     """
 
     years: tuple[int, ...] = (2018, 2019)
-    events: int = 4
-    size: int = 384
-    seed: int = 0
+    events: PositiveInt = 4
+    size: Annotated[int, Field(ge=8)] = 384
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         ok = bool(self.years) and set(self.years) <= set(PERIODS)
         ok = ok and len(set(self.years)) == len(self.years)
         require(ok, "years", self.years, "different ones of 2017, 2018, 2019")
-        require(whole(self.events, 1), "events", self.events, ">= 1")
-        require(whole(self.size, 8), "size", self.size, ">= 8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import zarr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -73,8 +73,6 @@ class SevirOptions:
             require(_moment(getattr(self, key)), key, getattr(self, key), "a date: 2019-01-01")
         ordered = pd.Timestamp(self.val_from) < pd.Timestamp(self.test_from)
         require(ordered, "test_from", self.test_from, f"after val_from = {self.val_from}")
-        ok = isinstance(self.complete_only, bool)
-        require(ok, "complete_only", self.complete_only, "true or false")
 
 
 class Event(NamedTuple):
@@ -151,10 +149,10 @@ def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
         except ValueError:
             offsets = ()
         if len(offsets) != FRAMES or (np.diff(offsets) <= 0).any():
-            raise StpError(
-                f"{path}: event {name}: minute_offsets are {text!r}",
+            raise RawFileError(
+                path,
+                f"event {name}: minute_offsets are {text!r}",
                 expected=f"{FRAMES} times in order, such as -120:-115:...:120",
-                remedy="fetch the file again",
             )
         found.append(Event(name, split, f"{DATA}/{file}", index, time, offsets))
     return found
@@ -294,10 +292,10 @@ def decode_event(raw: RawFiles, event: Event) -> Decoded:
     path = raw.find(event.file)
     with open_array(path, TYPE, ndim=4, dtypes=("uint8",)) as dataset:
         if event.place >= dataset.shape[0] or dataset.shape[3] != FRAMES:
-            raise StpError(
-                f"{path}: {TYPE} has shape {dataset.shape}",
+            raise RawFileError(
+                path,
+                f"{TYPE} has shape {dataset.shape}",
                 expected=f"(events, height, width, {FRAMES}) with event {event.place}",
-                remedy="fetch it again",
             )
         pictures = read(dataset, event.place, path)
     frames = np.ascontiguousarray(pictures.transpose(2, 0, 1))[:, None]
@@ -336,8 +334,4 @@ def _moment(value: object) -> bool:
 
 
 def _bad(path: Path, what: str) -> StpError:
-    return StpError(
-        f"{path}: {what}",
-        expected="SEVIR's CATALOG.csv",
-        remedy="fetch the file again",
-    )
+    return RawFileError(path, what, expected="SEVIR's CATALOG.csv")

@@ -14,9 +14,11 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import h5py
 import numpy as np
+from pydantic import Field, NonNegativeInt
 from scipy import signal
 
 from stp.core.job import Report
@@ -47,9 +49,9 @@ class TaxiBJOptions:
 
     days: tuple[int, ...] = tuple(days for _, _, days in PERIODS)
     grid: tuple[int, int] = (32, 32)
-    absent: float = 0.1
-    incomplete: float = 0.07
-    seed: int = 0
+    absent: Annotated[float, Field(ge=0, lt=0.5)] = 0.1
+    incomplete: Annotated[float, Field(ge=0, lt=0.5)] = 0.07
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         ok = len(self.days) == len(PERIODS) and all(whole(n, 1) for n in self.days)
@@ -59,11 +61,6 @@ class TaxiBJOptions:
         require(ok, "days", self.days, f"four numbers from 1, at most {most}")
         ok = len(self.grid) == 2 and all(whole(n, 4) for n in self.grid)
         require(ok, "grid", self.grid, "[rows, columns], each >= 4")
-        for key in ("absent", "incomplete"):
-            value = getattr(self, key)
-            ok = isinstance(value, int | float) and 0 <= value < 0.5
-            require(ok, key, value, "a share from 0 to less than 0.5")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -14,13 +14,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field, PositiveFloat, PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
@@ -49,22 +50,15 @@ class TaxiBJOptions:
         scale: what the flows are divided by (PredBench's released configuration: 1250).
     """
 
-    years: tuple[int, ...] = (13, 14, 15, 16)
+    years: tuple[Annotated[int, Field(ge=0, le=99)], ...] = (13, 14, 15, 16)
     complete_days: bool = True
-    clips: dict[str, int] = field(default_factory=lambda: {"val": 500, "test": 500})
-    scale: float = 1250.0
+    clips: dict[str, PositiveInt] = field(default_factory=lambda: {"val": 500, "test": 500})
+    scale: PositiveFloat = 1250.0
 
     def __post_init__(self) -> None:
-        ok = len(self.years) > 0 and all(whole(year, 0, 99) for year in self.years)
-        ok = ok and list(self.years) == sorted(set(self.years))
+        ok = len(self.years) > 0 and list(self.years) == sorted(set(self.years))
         require(ok, "years", self.years, "ascending years of two digits, such as [13, 14]")
-        ok = isinstance(self.complete_days, bool)
-        require(ok, "complete_days", self.complete_days, "true or false")
-        ok = isinstance(self.clips, dict) and set(self.clips) == {"val", "test"}
-        ok = ok and all(whole(n, 1) for n in self.clips.values())
-        require(ok, "clips", self.clips, "{val: n, test: n}, each >= 1")
-        ok = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
-        require(ok and self.scale > 0, "scale", self.scale, "a number > 0")
+        require(set(self.clips) == {"val", "test"}, "clips", self.clips, "{val: n, test: n}")
 
 
 class Stretch(NamedTuple):
@@ -312,19 +306,19 @@ def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> 
         open_array(path, "data", ndim=4, dtypes=("float64", "float32")) as dataset,
     ):
         if dataset.shape[1:] != shape or len(dataset) != len(dates):
-            raise StpError(
-                f"{path}: data has shape {dataset.shape}",
+            raise RawFileError(
+                path,
+                f"data has shape {dataset.shape}",
                 expected=f"as many rows as date, {len(dates)}, each {shape}",
-                remedy="fetch the file again",
             )
         values = read(dataset, slice(first, first + rows), path)
     wrong = ~np.isfinite(values) | (values < 0) | (values > np.finfo(np.float32).max)
     if wrong.any():
         row = first + int(np.flatnonzero(wrong.any(axis=(1, 2, 3)))[0])
-        raise StpError(
-            f"{path}: {int(wrong.sum())} values of data are no flows, first in row {row}",
+        raise RawFileError(
+            path,
+            f"{int(wrong.sum())} values of data are no flows, first in row {row}",
             expected="finite numbers from 0",
-            remedy="fetch the file again",
         )
     return values.astype(np.float32)
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import h5py
 import numpy as np
+from pydantic import NonNegativeInt
 from scipy import ndimage
 
 from stp.core.job import Report
@@ -53,10 +54,9 @@ class Traffic4CastOptions:
     )
     cities: int = len(CITIES)
     grid: tuple[int, int] = (495, 436)
-    seed: int = 0
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(isinstance(self.days, dict), "days", self.days, "numbers of days by split")
         check_keys("days", self.days, LISTS)
         ok = set(self.days) == set(LISTS) and all(whole(n, 1) for n in self.days.values())
         require(ok, "days", self.days, f"a number from 1 for each of {', '.join(LISTS)}")
@@ -66,7 +66,6 @@ class Traffic4CastOptions:
         require(ok, "days", self.days, f"at most {_DAYS} for each city")
         ok = len(self.grid) == 2 and all(whole(n, 8) for n in self.grid)
         require(ok, "grid", self.grid, "[rows, columns], each >= 8")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 class Roads(NamedTuple):

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
@@ -52,17 +53,9 @@ class Traffic4CastOptions:
         require_all: whether every file that the lists name must be there.
     """
 
-    grid: tuple[int, int] = (495, 436)
-    stride: int = 10
+    grid: tuple[PositiveInt, PositiveInt] = (495, 436)
+    stride: PositiveInt = 10
     require_all: bool = True
-
-    def __post_init__(self) -> None:
-        ok = isinstance(self.grid, tuple) and len(self.grid) == 2
-        ok = ok and all(whole(n, 1) for n in self.grid)
-        require(ok, "grid", self.grid, "[rows, columns]")
-        require(whole(self.stride, 1), "stride", self.stride, "a whole number >= 1")
-        ok = isinstance(self.require_all, bool)
-        require(ok, "require_all", self.require_all, "true or false")
 
 
 class Day(NamedTuple):
@@ -95,18 +88,16 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
     seen: dict[str, str] = {}
     for split, name in LISTS.items():
         path = raw.find(name)
-        listed = read_json(path, list, "a JSON list of files", "fetch it again")
+        listed = read_json(path, list, "a JSON list of files", error=RawFileError)
         if not listed:
-            raise StpError(
-                f"{path}: no list of files", expected="a JSON list", remedy="fetch it again"
-            )
+            raise RawFileError(path, "no list of files", expected="a JSON list")
         for item in listed:
             match = PATH.fullmatch(item) if isinstance(item, str) else None
             if match is None or not _is_date(match["day"]):
-                raise StpError(
-                    f"{path}: {str(item)[:100]!r}",
+                raise RawFileError(
+                    path,
+                    repr(str(item)[:100]),
                     expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5",
-                    remedy="fetch it again",
                 )
             if item in seen:
                 raise StpError(
@@ -268,10 +259,10 @@ def decode_day(raw: RawFiles, task: tuple[str, tuple[int, int], tuple[int, int]]
     frames = np.empty((STEPS, len(VARIABLES), height, width), np.uint8)
     with open_array(path, "array", ndim=4, dtypes=("uint8",)) as dataset:
         if dataset.shape != shape:
-            raise StpError(
-                f"{path}: array has shape {dataset.shape}",
+            raise RawFileError(
+                path,
+                f"array has shape {dataset.shape}",
                 expected=f"{shape}: steps, rows, columns, channels",
-                remedy="fetch the file again",
             )
         for first in range(0, STEPS, BLOCK):
             part = np.s_[first : first + BLOCK, top : top + height, left : left + width]

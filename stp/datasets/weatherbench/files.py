@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import DAMAGE, load, open_field
 
@@ -192,10 +192,10 @@ def _axes(path: Path, values: xr.DataArray) -> Axes:
         ok = len(axis) > 1 and np.isfinite(axis).all() and abs(steps - steps[0]).max() < SAME
         ok = ok and abs(steps[0]) > SAME and (name == "latitudes" or steps[0] > 0)
         if not ok:
-            raise StpError(
-                f"{path}: its {name} are {axis[:3].tolist()}, ...",
+            raise RawFileError(
+                path,
+                f"its {name} are {axis[:3].tolist()}, ...",
                 expected="a regular grid, with longitudes from west to east",
-                remedy="fetch the file again",
             )
     flipped = bool(lat[0] > lat[-1])
     return Axes(
@@ -206,10 +206,10 @@ def _axes(path: Path, values: xr.DataArray) -> Axes:
 def _hours(path: Path, times: np.ndarray) -> np.ndarray:
     """The time axis in hours since 1970; see `open_checked`."""
     if times.dtype.kind != "M" or np.isnat(times).any():
-        raise StpError(
-            f"{path}: its times are no dates",
+        raise RawFileError(
+            path,
+            "its times are no dates",
             expected="a time axis with units such as hours since 1979-01-01",
-            remedy="fetch the file again",
         )
     hours = times.astype("datetime64[h]")
     for bad, what in (
@@ -218,17 +218,13 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
         (np.flatnonzero(np.diff(hours.astype(np.int64)) < 0) + 1, "follows a later hour"),
     ):
         if len(bad):
-            raise StpError(
-                f"{path}: the time {times[bad[0]].astype('datetime64[m]')} {what}",
+            raise RawFileError(
+                path,
+                f"the time {times[bad[0]].astype('datetime64[m]')} {what}",
                 expected="hours one after the other",
-                remedy="fetch the file again",
             )
     return hours.astype(np.int64)
 
 
 def _damaged(path: Path, name: str, error: BaseException) -> StpError:
-    return StpError(
-        f"{path}: {name} cannot be read ({error})",
-        expected="a complete NetCDF file",
-        remedy="fetch it again",
-    )
+    return RawFileError(path, f"{name} cannot be read ({error})", expected="a complete NetCDF file")

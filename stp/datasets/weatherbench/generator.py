@@ -13,9 +13,11 @@ land, no turbulence, no history attribute.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import netCDF4
 import numpy as np
+from pydantic import Field, NonNegativeInt
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -54,10 +56,10 @@ class WeatherbenchOptions:
 
     resolution: float = 5.625
     years: tuple[int, ...] = tuple(range(1979, 2019))
-    days: int | None = None
+    days: Annotated[int, Field(ge=1, le=366)] | None = None
     variables: tuple[str, ...] = tuple(VARIABLES)
     levels: tuple[int, ...] = LEVELS
-    seed: int = 0
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         rows = 180 / self.resolution if self.resolution > 0 else 0
@@ -65,11 +67,9 @@ class WeatherbenchOptions:
         require(ok, "resolution", self.resolution, "degrees that divide 180, at most 45")
         ok = bool(self.years) and all(whole(year, 1900, 2200) for year in self.years)
         require(ok and len(set(self.years)) == len(self.years), "years", self.years, "years")
-        require(self.days is None or whole(self.days, 1, 366), "days", self.days, "null or 1..366")
         check_keys("variables", self.variables, VARIABLES)
         ok = bool(self.levels) and all(whole(level, 1, 1050) for level in self.levels)
         require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
-        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

@@ -9,10 +9,11 @@ Another layout, "ensemble", is one file with several members, for short samples 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import zarr
+from pydantic import PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -80,7 +81,7 @@ class WeatherbenchOptions:
         climatology: first and last year of the daily climatology; test years are never used.
     """
 
-    layout: str = "yearly"
+    layout: Literal["yearly", "ensemble"] = "yearly"
     resolution: str = "1.40625deg"
     variables: list[dict[str, Any]] = field(
         default_factory=lambda: [
@@ -97,13 +98,12 @@ class WeatherbenchOptions:
     subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 22, "robustness": 9})
     file: str | None = None
     members: dict[str, list[int]] | None = None
-    cluster_days: int = 30
+    cluster_days: PositiveInt = 30
     normalisation: str = "train"
     published: dict[str, list[float]] = field(default_factory=dict)
     climatology: tuple[int, ...] = (1993, 2016)
 
     def __post_init__(self) -> None:
-        require(self.layout in ("yearly", "ensemble"), "layout", self.layout, "yearly or ensemble")
         check_keys("variables", self.levels, VARIABLES)
         for name, levels in self.levels.items():
             ok = all(whole(level, 1) for level in levels)
@@ -132,7 +132,6 @@ class WeatherbenchOptions:
             ok = ok and len(set(numbers)) == len(numbers)
             require(ok, "members", self.members, "train, val, test: different positions from 0")
             require(isinstance(self.file, str), "file", self.file, "the name of the file")
-        require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
         ok = self.normalisation in ("published", "train")
         require(ok, "normalisation", self.normalisation, "published or train")
         for name, pair in self.published.items():

@@ -5,7 +5,6 @@ from math import prod
 
 from stp.core import leaves
 from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
-from stp.plan.setting import read_shown
 from stp.plan.strict import Strict, check
 from stp.plan.suite import Suite
 
@@ -73,7 +72,9 @@ def facts(asked: Asked) -> Facts:
 
 def _metrics(suite: Suite) -> set[str]:
     """The metrics whose conventions a suite names."""
-    shown = [text for of in (suite.columns, suite.sampled) for each in of.values()
-             for text in each.values()]  # fmt: skip
-    shown += [name for of in (suite.also, suite.ensembles) for each in of.values() for name in each]
-    return {read_shown(text).convention.partition(".")[0] for text in shown}
+    scored = [column.convention for of in (suite.columns, suite.sampled) for columns in of.values()
+              for column in columns]  # fmt: skip
+    scored += [
+        name for of in (suite.also, suite.ensembles) for names in of.values() for name in names
+    ]
+    return {convention.partition(".")[0] for convention in scored}

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
+from pydantic import PositiveFloat
 
 from stp.core.disk import below
 from stp.core.errors import StpError
@@ -65,25 +66,17 @@ class ArrayOptions(Common):
 
     axes: str
     array: str | list[str] | None = None
-    divide_by: float = 1.0
+    divide_by: PositiveFloat = 1.0
     missing: Any = None
     fill: float | None = None
     variables: list[str] | None = None
-    fps: float | None = None
+    fps: PositiveFloat | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ok = isinstance(self.axes, str) and set("THW") <= set(self.axes) <= set(AXES)
+        ok = set("THW") <= set(self.axes) <= set(AXES)
         ok = ok and len(set(self.axes)) == len(self.axes)
         require(ok, "axes", self.axes, "the letters T, H, W, perhaps N and C, in any order")
-        ok = all(isinstance(pattern, str) for pattern in self.patterns)
-        require(ok, "array", self.array, "a name, a pattern, or a list of these")
-        for name in ("divide_by", "fps"):
-            value = getattr(self, name)
-            ok = value is None or (isinstance(value, int | float) and value > 0)
-            require(ok, name, value, "a number above 0")
-        ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
-        require(bool(ok), "fill", self.fill, "a number")
         marks_of(self.missing)
 
     @property

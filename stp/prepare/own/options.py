@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.options import require, whole
@@ -37,11 +38,11 @@ class Common:
 
     kind: str
     splits: dict[str, Any]
-    span: int | None = None
+    span: PositiveInt | None = None
     stride: Any = None
-    frame_step: int = 1
+    frame_step: PositiveInt = 1
     group: str | None = None
-    cluster_frames: int | None = None
+    cluster_frames: PositiveInt | None = None
     normalisation: dict[str, Any] = field(default_factory=lambda: {"method": "none"})
 
     def __post_init__(self) -> None:
@@ -50,10 +51,6 @@ class Common:
         for stride in given.values():
             ok = stride is None or whole(stride, 1)
             require(ok, "stride", self.stride, "whole numbers from 1")
-        require(whole(self.frame_step, 1), "frame_step", self.frame_step, "a whole number from 1")
-        for name in ("span", "cluster_frames"):
-            value = getattr(self, name)
-            require(value is None or whole(value, 1), name, value, "a whole number from 1")
         if self.group is not None:
             require(_has_a_group(self.group), "group", self.group, "an expression with one (group)")
         require(_is_normalisation(self.normalisation), "normalisation", self.normalisation,

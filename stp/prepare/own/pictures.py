@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import PositiveFloat
 
 from stp.core.errors import StpError
 from stp.core.options import require
@@ -34,14 +35,12 @@ class PictureOptions(Common):
     """
 
     crop: Any = None
-    fps: float | None = None
+    fps: PositiveFloat | None = None
     gaps: str = "error"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_crop(self.crop)
-        ok = self.fps is None or (isinstance(self.fps, int | float) and self.fps > 0)
-        require(ok, "fps", self.fps, "a number above 0")
         require(self.gaps in GAPS, "gaps", self.gaps, " or ".join(GAPS))
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import av
 import numpy as np
+from pydantic import PositiveFloat, PositiveInt
 
-from stp.core.options import require, whole
+from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
@@ -48,16 +49,12 @@ class VideoOptions(Common):
     """
 
     crop: Any = None
-    fps: float | None = None
-    frames: int | None = None
+    fps: PositiveFloat | None = None
+    frames: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_crop(self.crop)
-        ok = self.fps is None or (isinstance(self.fps, int | float) and self.fps > 0)
-        require(ok, "fps", self.fps, "a number above 0")
-        ok = self.frames is None or whole(self.frames, 1)
-        require(ok, "frames", self.frames, "a whole number from 1")
 
 
 class Task(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import RawFileError, StpError, nearest
 from stp.prepare.track_readers import text
 from stp.prepare.track_readers.numbers import whole
 from stp.tracks.tracks import Tracks
@@ -252,10 +252,8 @@ def _parquet(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="detections in a CSV or Parquet file",
-            remedy="fetch the file again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="detections in a CSV or Parquet file"
         ) from None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.tracks.tracks import Tracks
 
 HEADER = 10
@@ -36,10 +36,8 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
             about = dict(line.split("\t")[:2] for line in islice(file, HEADER) if "\t" in line)
         stated = {key: float(about[key]) for key in ("NO_OF_FRAMES", "FREQUENCY") if key in about}
     except (OSError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="an export of Qualisys Track Manager (.tsv)",
-            remedy="fetch the file again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="an export of Qualisys Track Manager (.tsv)"
         ) from None
     count, rate = stated.get("NO_OF_FRAMES", 0), stated.get("FREQUENCY", 1 / dt)
     if len(table) < count or abs(rate * dt - 1) > 1e-3:
@@ -90,10 +88,10 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         bad.iloc[-1] = True
     if bad.any():
         first = int(np.argmax(bad.to_numpy()))
-        raise StpError(
-            f"{path}: line {first + HEADER + 2} ends early or holds what is no number, and so do "
-            f"{int(bad.sum()) - 1} more",
+        raise RawFileError(
+            path,
+            f"line {first + HEADER + 2} ends early or holds what is no number, "
+            f"and so do {int(bad.sum()) - 1} more",
             expected="a number in each column",
-            remedy="fetch the file again",
         )
     return numbers

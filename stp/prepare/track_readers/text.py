@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 BLANKS = r"\s+"
 SEPARATORS = ("\t", ";", ",", BLANKS)
@@ -63,11 +63,7 @@ def layout(path: Path) -> Layout:
     comments = [(number, line) for number, line in lines if line.startswith(COMMENTS)]
     rows = [(number, line) for number, line in lines if not line.startswith(COMMENTS)]
     if not rows:
-        raise StpError(
-            f"{path}: no rows",
-            expected="detections in a CSV or Parquet file",
-            remedy="fetch the file again",
-        )
+        raise RawFileError(path, "no rows", expected="detections in a CSV or Parquet file")
     texts = [line for _, line in rows]
     fits = {separator: _fit(texts[1:] or texts, separator) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda separator: fits[separator][0])  # the first of the best
@@ -120,10 +116,8 @@ def table(path: Path, form: Layout, by_number: bool, most: int | None = None) ->
             nrows=most,
         )
     except (OSError, ValueError, OverflowError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="detections in a CSV or Parquet file",
-            remedy="fetch the file again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="detections in a CSV or Parquet file"
         ) from None
     if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first column for an index
         raise StpError(
@@ -167,10 +161,8 @@ def _head(path: Path) -> tuple[str, list[tuple[int, str]]]:
         encoding = "utf-16" if wide else "utf-8-sig"
         text = codecs.getincrementaldecoder(encoding)().decode(start)
     except (OSError, UnicodeError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="detections in a CSV or Parquet file",
-            remedy="fetch the file again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="detections in a CSV or Parquet file"
         ) from None
     lines = text.splitlines()
     if len(start) == HEAD_BYTES:  # the last line goes on

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.tracks.tracks import Tracks
 
 
@@ -46,10 +46,8 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
                         remedy="fetch the file again, or mend the line",
                     ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="a TrajNet++ ndjson file",
-            remedy="fetch the file again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="a TrajNet++ ndjson file"
         ) from None
     return Tracks(
         np.array(frames), np.array(people, np.int64), np.array(positions).reshape(-1, 2), step, dt

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
 from stp.render.figures.friedman import (
     ALPHA,
-    FEWEST_BLOCKS,
-    FEWEST_MODELS,
     Comparison,
     alike,
     compare,
 )
+from stp.render.figures.kinds import FEWEST_BLOCKS, FEWEST_MODELS
 from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from stp.collect.kept_rows import ERRORS, file_of
 from stp.core.errors import StpError, nearest
-from stp.core.receipts import again
+from stp.core.parquet import read_table
 from stp.options.score import Bootstrap
 from stp.page.figure_style import Style, styles
 from stp.plan.manifest import Cell, forecast_recipe
@@ -33,7 +33,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
 ELSEWHERE = "predictors that were calibrated on other data are left out"
-MARKED = "hollow: as printed in the paper, from its own bytes"
+MARKED = "hollow: as printed in the paper, from its own data"
 LETTERS = 95
 """In a line of a legend."""
 
@@ -121,14 +121,7 @@ def read_scenes(cell: Cell) -> Scenes:
 @cache
 def _read(path: Path) -> Scenes:
     columns = ["scenario", "episode", "person", "lead", "lead_seconds", "error"]
-    try:
-        rows = pd.read_parquet(path, columns=columns, page_checksum_verification=True)
-    except (OSError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="the errors of people",
-            remedy=again(path.parent),
-        ) from None
+    rows = read_table(path, columns, expected="the errors of people").to_pandas()
     by = rows.groupby(["scenario", "lead"])["error"].mean().unstack()
     about = rows.groupby("scenario").agg(episode=("episode", "first"), people=("person", "nunique"))
     first = rows.iloc[0]

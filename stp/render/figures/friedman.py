@@ -11,8 +11,6 @@ import numpy as np
 from scipy import stats
 
 ALPHA = 0.05
-FEWEST_MODELS = 3
-FEWEST_BLOCKS = 5
 """With fewer, neither the test nor the critical difference is worth anything."""
 
 

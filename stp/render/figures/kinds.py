@@ -15,6 +15,9 @@ from stp.plan.setting import setting_of
 SPECTRA = "spectral_divergence.mean_spectra"
 """The convention whose sums are spectra."""
 
+FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
+"""Of a critical difference: models, and datasets of the test."""
+
 
 class Kind(NamedTuple):
     """A kind of figure: what its module says of it in ``FIGURE``, a mapping of literals.

@@ -95,7 +95,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         place.set_xticks(ticks(1, leads[-1]), labels)
         place.set_xlim(1 - 0.02 * leads[-1], leads[-1] * 1.02)
         place.set_xlabel(f"lead time [{unit}]")
-        place.set_ylabel(_unit(scores, case, column))
+        place.set_ylabel(scores.unit(case, column))
         if trained and trained < leads[-1]:
             place.axvline(trained, color="black", linewidth=0.7, linestyle=(0, (4, 3)))
     if trained and trained < leads[-1]:
@@ -142,9 +142,3 @@ def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
     own = list(scores.styles)
     dress = styles([*own, *others], scores.baselines)
     return scores.styles | {name: dress[name]._replace(line="--") for name in others}
-
-
-def _unit(scores: Scores, case: str, column: str) -> str:
-    unit = scores.plan.conventions[scores.columns(case)[column]].unit
-    # Other texts say that it depends on the variable.
-    return "" if unit == "1" or " " in unit else unit

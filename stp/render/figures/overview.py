@@ -1,17 +1,19 @@
-"""All scores of a dimension at one glance: parallel coordinates, a line per model."""
+"""All scores of a dimension at one glance: a dot plot for each column of each case."""
 
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from stp.page.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words, legend, legend_height
+from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
+from stp.render.tables.rows import Entry
 
 FIGURE = {
     "of_case": False,
@@ -19,13 +21,14 @@ FIGURE = {
     "caption": "All scores of all models, in the conventions of the paper's columns",
 }
 
-PER_ROW = 12
-"""Axes beside each other; a case is never split, unless it has more."""
-HIGHLIGHTED = 5
-"""So many models, the best by mean rank, have colours; the others are thin and grey."""
-OTHER = Style("#b5b5b5", "-", "")
-BELOW = -0.09
-"""Where a value is drawn that is worse than that of every trained model."""
+PER_ROW = 4
+"""Panels beside each other; a case is not split unless it has more columns."""
+LETTERS = 24
+"""Of a line above a panel."""
+STEP = 0.13
+"""Inches from model to model."""
+FAR = 1.0
+"""A baseline is drawn if it is no farther from the models than so many times their range."""
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -38,125 +41,117 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
-    """Draw one axis for each case and column.
+    """Draw a panel for each case and column: a dot with its 95 % interval for each model.
 
-    An axis reaches from the worst value of the trained models (of all where fewer than two are
-    trained) to the best of all, which stand at its ends; a value that is worse is drawn below it.
+    Models are sorted by mean rank, the best on top. Baselines are vertical lines; where no model is
+    trained, they are dots like others.
 
     Returns:
         the figure, and what must be said below it.
     """
     if len(ranking.models) < 2 or not ranking.places:
         return in_words("An overview needs at least two models and a column with a direction."), []
+    trained = [model for model in ranking.models if model not in scores.baselines]
+    dots = trained or ranking.models
+    lines = [model for model in ranking.models if model not in dots]
     rows = _rows(ranking.places)
-    best = ranking.models[:HIGHLIGHTED]
-    others = [model for model in ranking.models if model not in best]
-    shown = {model: scores.styles[model] for model in best}
-    shown |= {model: OTHER for model in others if model not in scores.baselines}
-    shown |= {
-        model: scores.styles[model]._replace(marker="")
-        for model in others
-        if model in scores.baselines
-    }
-    named = [model for model in ranking.models if shown[model] is not OTHER]
-    height = 1.9 * len(rows) + 0.3 + legend_height(named)
-    figure = new_figure(TEXT_WIDTH, height)
+    height = len(rows) * (STEP * len(dots) + 0.75) + 0.1
+    figure = new_figure(TEXT_WIDTH, height + (0.25 if lines else 0))
     widest = max(len(row) for row in rows)
-    places = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
-    for axes, row in zip(places, rows, strict=True):
-        _row(axes, scores, row, shown, widest)
-    legend(figure, shown, named)
-    notes = [
-        "each axis from the worst trained model to the best of all; what is worse lies below it"
+    panels = figure.subplots(len(rows), widest, squeeze=False)
+    outside: dict[str, list[str]] = {}
+    with_intervals = False
+    for axes_of_row, row in zip(panels, rows, strict=True):
+        for unused in axes_of_row[len(row) :]:
+            unused.set_axis_off()
+        previous = ""
+        for number, (axes, (case, column)) in enumerate(zip(axes_of_row, row, strict=False)):
+            entries = {line.model: line.row.entries[column] for line in scores.cases[case]}
+            with_intervals |= _dots(axes, scores, entries, dots)
+            for model in _baselines(axes, scores, entries, lines):
+                outside.setdefault(model, []).append(f"{scores.title(case)} {column}")
+            axes.set_yticks(range(len(dots)), dots if number == 0 else [""] * len(dots))
+            title = fill(scores.title(case), LETTERS) + "\n" if case != previous else ""
+            axes.set_title(title + fill(scores.heading(case, column), LETTERS), loc="left")
+            axes.set_xlabel(scores.unit(case, column), labelpad=1)
+            previous = case
+    if lines:
+        _legend(figure, scores, lines)
+    notes = ["dots: models, the best mean rank on top" + (", with 95 % intervals" * with_intervals)]
+    notes += [
+        f"{model} lies outside {', '.join(where) if len(where) < 4 else f'{len(where)} panels'}"
+        for model, where in outside.items()
     ]
-    grey = [model for model in others if shown[model] is OTHER]
-    notes += [f"thin and grey: {', '.join(grey)}"] if grey else []
     return figure, notes
 
 
 def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Break the axes into rows, between cases where possible."""
+    """Break the panels into rows, between cases where possible."""
     rows: list[list[tuple[str, str]]] = [[]]
     for _, of_case in groupby(places, key=lambda place: place[0]):
         columns = list(of_case)
         if rows[-1] and len(rows[-1]) + len(columns) > PER_ROW:
             rows.append([])
-        rows[-1] += columns
+        for place in columns:
+            if len(rows[-1]) == PER_ROW:
+                rows.append([])
+            rows[-1].append(place)
     return rows
 
 
-def _row(
-    axes: Axes,
-    scores: Scores,
-    places: list[tuple[str, str]],
-    shown: dict[str, Style],
-    widest: int,
-) -> None:
-    heights = {model: np.full(len(places), np.nan) for model in shown}
-    for x, (case, column) in enumerate(places):
-        values = {
-            line.model: entry.value
-            for line in scores.cases[case]
-            if (entry := line.row.entries[column]).value is not None
-        }
-        direction = scores.direction(case, column)
-        loss = {model: direction.loss(value) for model, value in values.items()}
-        trained = [m for m in loss if m not in scores.baselines]
-        among = trained if len(trained) > 1 else list(loss)
-        worst, best = max(among, key=loss.__getitem__), min(loss, key=loss.__getitem__)
-        span = loss[worst] - loss[best]
-        for model, its in loss.items():
-            share = (loss[worst] - its) / span if span else float(its <= loss[best])
-            heights[model][x] = share if share >= 0 else BELOW
-        axes.plot((x, x), (0, 1), color="#444444", linewidth=0.6, zorder=1, label="_axis")
-        for y, model, at in ((1.03, best, "bottom"), (-0.14, worst, "top")):
-            axes.text(x, y, _digits(values[model]), ha="center", va=at, fontsize=5.5)
-        name = scores.heading(case, column).replace(" ", "\n", column.count(" "))
-        axes.text(x, 1.14, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
-    for model, style in reversed(shown.items()):  # the best on top
-        _line(axes, places, heights[model], style, model)
-    _name_cases(axes, scores, places, widest)
-    axes.set_xlim(-0.6, widest - 0.4)
-    axes.set_ylim(-0.25, 1.75)
-    axes.set_axis_off()
-
-
-def _digits(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _line(
-    axes: Axes, places: list[tuple[str, str]], heights: np.ndarray, style: Style, model: str
-) -> None:
-    """Draw a model; what lies between cases is no score, so lines end with their case."""
-    thin = style.colour in (OTHER.colour, BASELINE)
-    cases = [case for case, _ in places]
-    for number, (case, _) in enumerate(groupby(cases)):
-        at = [x for x, other in enumerate(cases) if other == case]
+def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]) -> bool:
+    """Draw the models of a panel; whether one has an interval."""
+    with_intervals = False
+    for y, model in enumerate(models):
+        entry = entries.get(model)
+        axes.axhline(y, color="#e6e6e6", linewidth=0.5, zorder=0)
+        if entry is None or entry.value is None:
+            text = "not tested" if entry is None else "no value"
+            axes.annotate(
+                text, (0.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=5.5,
+                color=GREY, backgroundcolor="white",
+            )  # fmt: skip
+            continue
+        style = scores.styles[model]
+        if entry.low is not None and entry.high is not None:
+            axes.plot((entry.low, entry.high), (y, y), color=style.colour, label=f"_{model}")
+            with_intervals = True
+        face = style.colour if style.line == "-" else "white"
         axes.plot(
-            at,
-            heights[at],
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker or ".",
-            markersize=2.5 if thin else 3.5,
-            linewidth=0.7 if thin else 1.2,
-            label=model if number == 0 else f"_{model}",
-            clip_on=False,
-            zorder=2 if thin else 3,
-        )
+            [entry.value], [y], linestyle="none", marker=style.marker, color=style.colour,
+            markerfacecolor=face, markersize=4, label=model,
+        )  # fmt: skip
+    axes.set_ylim(len(models) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(3))
+    axes.margins(x=0.08)
+    return with_intervals
 
 
-def _name_cases(axes: Axes, scores: Scores, places: list[tuple[str, str]], widest: int) -> None:
-    first = 0
-    for case, of_case in groupby(places, key=lambda place: place[0]):
-        count = len(list(of_case))
-        axes.plot((first - 0.4, first + count - 0.6), (1.4, 1.4), color="black", linewidth=0.6)
-        middle = first + (count - 1) / 2
-        # Axes are half an inch apart, and more where there are fewer.
-        letters = int(count * 10 * PER_ROW / widest)
-        title = scores.title(case)
-        if len(title) > letters:
-            title = "\n".join(fill(part, letters) for part in title.split(", "))
-        axes.text(middle, 1.43, title, ha="center", va="bottom", fontsize=7, linespacing=0.95)
-        first += count
+def _baselines(
+    axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]
+) -> list[str]:
+    """Draw baselines as vertical lines; which of them lie too far away to be drawn."""
+    low, high = axes.get_xlim()
+    reach = FAR * (high - low)
+    far = []
+    for model in models:
+        value = entries[model].value if model in entries else None
+        if value is None:
+            continue
+        if low - reach <= value <= high + reach:
+            style = scores.styles[model]._replace(colour=BASELINE)
+            axes.axvline(value, color=style.colour, linestyle=style.line, label=model, zorder=1)
+        else:
+            far.append(model)
+    return far
+
+
+def _legend(figure: Figure, scores: Scores, baselines: list[str]) -> None:
+    """Name the lines of baselines below the panels."""
+    handles = [
+        Line2D([], [], color=BASELINE, ls=scores.styles[model].line, label=model)
+        for model in baselines
+    ]
+    figure.legend(handles=handles, loc="lower center", ncols=min(5, len(handles)), frameon=False)

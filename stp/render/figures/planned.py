@@ -5,7 +5,18 @@ from collections.abc import Iterable, Sequence
 from stp.plan.cell_key import CellKey
 from stp.plan.cells import Plan
 from stp.plan.setting import setting_of
-from stp.render.figures.kinds import KINDS, SLOPES, SPECTRA, evaluation_name, varied_setting
+from stp.render.figures.kinds import (
+    FEWEST_BLOCKS,
+    FEWEST_MODELS,
+    KINDS,
+    SLOPES,
+    SPECTRA,
+    evaluation_name,
+    varied_setting,
+)
+
+OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
+"""Figures that compare models over all cases: with too few of them there is nothing to draw."""
 
 
 def figures(plan: Plan) -> list[str]:
@@ -31,13 +42,21 @@ def figures(plan: Plan) -> list[str]:
     return found
 
 
-def _tests(plan: Plan, name: str, cells: Iterable[CellKey]) -> list[str]:
+def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
     """Cases of a dimension that have what a kind of figure draws."""
     cases: dict[str, CellKey] = {}
-    for cell in cells:
+    for cell in keys:
         cases.setdefault(cell.case_name, cell)
     if name == "slopes" and not _has_slopes(cases.values()):
         return []
+    if name in OF_SEVERAL:
+        models = {(cell.model, cell.variant) for cell in keys}
+        datasets = {cell.tested_on for cell in keys}
+        is_test = name == "critical_difference"
+        if len(models) < (FEWEST_MODELS if is_test else 2):
+            return []
+        if is_test and len(datasets) < FEWEST_BLOCKS:
+            return []
     return [case for case, cell in cases.items() if _has(plan, name, cell)]
 
 

@@ -38,7 +38,7 @@ class Ranking:
     def notes(self) -> list[str]:
         """What must be said below a figure of mean ranks."""
         names = ", ".join(self.lacking)
-        text = f"* {names}: values are missing, the mean rank is over those that there are"
+        text = f"* {names}: values are missing; the mean rank is over the others"
         return [*([text] if self.lacking else []), *self.left_out]
 
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:

@@ -13,6 +13,8 @@ from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
+from stp.page.units import readable
+from stp.plan.column import Column
 from stp.plan.manifest import (
     Cell,
     Manifest,
@@ -20,8 +22,8 @@ from stp.plan.manifest import (
     load_manifest,
     over_leads,
     title_of,
-    variable_of,
 )
+from stp.render.data_units import unit_of_value
 from stp.render.direction import Direction, heading
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
@@ -86,17 +88,32 @@ class Scores:
         """The dimension, and whose bytes and which protocol the numbers come from."""
         return f"{self.plan.dimension.replace('_', ' ')}: {whose(self.cells(cases))}"
 
-    def columns(self, case: str) -> dict[str, str]:
-        """Column of the paper -> convention."""
+    def columns(self, case: str) -> dict[str, Column]:
+        """Columns of the table by their names."""
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def direction(self, case: str, column: str) -> Direction:
         """Which values of a column are better."""
-        return Direction.of(self.plan, self.columns(case)[column])
+        return Direction.of(self.plan, self.columns(case)[column].convention)
 
     def heading(self, case: str, column: str) -> str:
         """The column's name, with a sign that points to better."""
         return heading(column, self.direction(case, column))
+
+    def unit(self, case: str, column: str) -> str:
+        """The unit of a column's values; empty where there is none, or it is not known."""
+        cell, shown = self.cases[case][0].cells[0], self.columns(case)[column]
+        if shown.unit:
+            return readable(shown.unit)
+        declared = self.plan.conventions[shown.convention].unit
+        facts = self.plan.datasets.get(cell.key.tested_on)
+        return unit_of_value(
+            Path(cell.data),
+            declared,
+            shown.convention,
+            shown.variable,
+            stated=facts.units if facts else "",
+        )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
         """All cells of some cases, or of all."""
@@ -171,12 +188,12 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
     Those of a column are of its heading and variable, and of the test of the case; a value of one
     lead time alone is none over lead time.
     """
-    variable = variable_of(column)
-    metric = column.removeprefix(f"{variable} ")
+    shown = scores.columns(case)[column]
     cell = scores.lines(case)[0].cells[0]
     found: dict[str, dict[int, float]] = {}
     for one in beside(scores.plan, cell, scores.published):
-        if (one.metric, one.variable) == (metric, variable) and (one.leads or "").isdigit():
+        is_its = (one.metric, one.variable) == (shown.heading, shown.variable)
+        if is_its and (one.leads or "").isdigit():
             found.setdefault(one.model, {})[int(str(one.leads))] = one.value
     return {model: values for model, values in found.items() if len(values) > 1}
 
@@ -232,5 +249,5 @@ def _mean(of: dict[str, list[float]], statistic: str) -> float | None:
 
 def variables_of(scores: Scores, case: str) -> list[str]:
     """The variables that columns of a case are of, in their order."""
-    named = (variable_of(column) for column in scores.columns(case))
+    named = (column.variable for column in scores.columns(case).values())
     return [name for name in dict.fromkeys(named) if name is not None]

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from stp.core.errors import StpError
-from stp.core.receipts import again, check_file, require_receipt
+from stp.core.parquet import read_table
+from stp.core.receipts import check_file, require_receipt
 from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
 from stp.plan.manifest import Cell, forecast_recipe
 from stp.render.figures.kinds import SPECTRA
@@ -121,18 +120,7 @@ def mean_spectra(scores: Iterable[Path]) -> Spectra:
 
 def _of_cell(folder: Path) -> Spectra:
     path = check_file(folder, require_receipt(folder), "cluster_sums.parquet")
-    try:
-        rows = (
-            pq.read_table(path, partitioning=None, page_checksum_verification=True)
-            .select(CLUSTERS.names)
-            .cast(CLUSTERS)
-        )
-    except (pa.ArrowException, KeyError, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="sums of each cluster",
-            remedy=again(folder),
-        ) from None
+    rows = read_table(path, CLUSTERS, expected="sums of each cluster")
     rows = rows.filter(pc.equal(rows["convention"], SPECTRA))
     if not len(rows):
         raise StpError(

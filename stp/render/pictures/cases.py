@@ -16,13 +16,13 @@ class TestedCase:
         name: see `stp.plan.cell_key.CellKey.case_name`.
         cells: in the order of the manifest or the store.
         names: titles of models and datasets.
-        columns: headings of the tables' columns for its dataset.
+        variables: that columns of the tables for its dataset are of.
     """
 
     name: str
     cells: Sequence[StoredCell]
     names: Names
-    columns: Sequence[str]
+    variables: Sequence[str]
 
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
@@ -47,5 +47,6 @@ def case_of(manifest: Manifest, name: str) -> TestedCase:
             remedy=nearest(name, found) or "choose one of these",
         )
     cells = found[name]
-    columns = [c for table in manifest.tables for c in columns_of(manifest, table, cells[0])]
-    return TestedCase(name, cells, manifest.names, columns)
+    columns = (columns_of(manifest, table, cells[0]).values() for table in manifest.tables)
+    named = [column.variable for of_table in columns for column in of_table if column.variable]
+    return TestedCase(name, cells, manifest.names, named)

@@ -12,8 +12,10 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from stp.core.disk import beside, writing
+from stp.page.units import with_unit
 from stp.render.pictures.maps import coastline, latitude, longitude, ticks
 from stp.render.pictures.sheet import Group, Scale, Sheet
 
@@ -26,6 +28,7 @@ LABEL_LINE = 0.125  # inches for a line of them
 BAR = 0.95  # inches for a colour bar
 TOP = 0.95  # inches for the title and the times
 GAP = 0.05
+LETTER = 0.056  # inches of a letter of six points
 
 
 def scale_of(group: Group) -> Scale:
@@ -227,7 +230,28 @@ def colour_bar(
     way: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
     bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=way)
     bar.ax.tick_params(labelsize=size)
-    bar.set_label(f"{group.name} [{group.units or '?'}]", fontsize=size, parse_math=False)
+    bar.set_label(with_unit(group.name, group.units), fontsize=size, parse_math=False)
+
+
+def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
+    """Let numbers below a lying bar not touch: as many as fit, else those of its ends.
+
+    Args:
+        axes: of the bar, with numbers of six points.
+        scale: of the bar.
+        width: of the bar, in inches.
+    """
+    ends = [f"{end:.3g}" if abs(end) < 1000 else f"{end:.0f}" for end in (scale.low, scale.high)]
+    most = int(width / (LETTER * (max(map(len, ends)) + 2)))
+    if most >= 3:
+        axes.xaxis.set_major_locator(MaxNLocator(min(most, 6)))
+        return
+    axes.set_xticks([scale.low, scale.high], ends)
+    longest = LETTER * (len(ends[0]) + len(ends[1]) + 1)
+    axes.tick_params(labelsize=6 * min(1.0, width / longest))
+    first, last = axes.get_xticklabels()
+    first.set_horizontalalignment("left")
+    last.set_horizontalalignment("right")
 
 
 def aspect_of(sheet: Sheet) -> float:

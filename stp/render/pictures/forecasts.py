@@ -1,6 +1,5 @@
 """What the models of a case predict for one sample, beside what happened."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import ArtefactError, StpError, nearest
+from stp.core.parquet import read_table
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import read_decoded
-from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.data.zarr_rows import MappedRows, read_metadata
 from stp.page.figure_style import whose
-from stp.plan.manifest import Manifest, title_of, variable_of
+from stp.page.units import readable
+from stp.plan.manifest import Manifest, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase, case_of
@@ -140,21 +141,21 @@ class Kept:
         self.folder = found[0]
         self._frames = MappedRows(self.folder / "predictions.zarr" / "predictions")
         if len(self._frames.shape) not in (5, 6):
-            raise StpError(
-                f"{self.folder}/predictions.zarr: predictions have shape {self._frames.shape}",
+            raise ArtefactError(
+                self.folder / "predictions.zarr",
+                f"predictions have shape {self._frames.shape}",
                 expected="(samples, lead times, C, H, W), or (samples, members, lead times, ...)",
-                remedy=REMEDY,
             )
         self.members = self._frames.shape[1] if len(self._frames.shape) == 6 else 1
         self._index = _index(self.folder)
         numbers = MappedRows(self.folder / "predictions.zarr" / "sample")
         self.samples = np.asarray(numbers.read(0, len(numbers)), np.int64)
         if not len(self.samples) == len(self._frames) == len(self._index):
-            raise StpError(
-                f"{self.folder}: {len(self._frames)} predictions, {len(self._index)} rows of the "
-                f"index, {len(self.samples)} numbers of samples",
+            raise ArtefactError(
+                self.folder,
+                f"{len(self._frames)} predictions, {len(self._index)} rows of the index, "
+                f"{len(self.samples)} numbers of samples",
                 expected="one each of a sample",
-                remedy=REMEDY,
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
@@ -181,11 +182,10 @@ class Kept:
         """
         row = int(np.flatnonzero(self.samples == sample)[0])
         if str(self._index["clip"].iloc[row]) != clip:
-            raise StpError(
-                f"{self.folder}/index.parquet: sample {sample} is clip "
-                f"{self._index['clip'].iloc[row]!r}",
+            raise ArtefactError(
+                self.folder / "index.parquet",
+                f"sample {sample} is clip {self._index['clip'].iloc[row]!r}",
                 expected=f"{clip!r}, as in the prepared data",
-                remedy=REMEDY,
             )
         frames = self._frames.read(row, row + 1)[0]
         frames = np.asarray(frames[0] if frames.ndim == 5 else frames, np.float32)
@@ -202,14 +202,7 @@ class Kept:
 
 def _index(folder: Path) -> pd.DataFrame:
     path = folder / "index.parquet"
-    try:
-        return pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="a Parquet table with the index row of each sample",
-            remedy=REMEDY,
-        ) from error
+    return read_table(path, ["clip"], expected="the index row of each sample").to_pandas()
 
 
 def compare(
@@ -270,7 +263,7 @@ class Case:
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first.data))
         self.channels = self._data.shape[0]
-        drawn = _variables(tested.columns, self._data, variable)
+        drawn = _variables(tested.variables, self._data, variable)
         # Of 69 channels of weather, three are drawn: no others are held.
         self._channels = sorted({channel for one in drawn for channel in one.channels})
         self._variables = [
@@ -301,9 +294,7 @@ class Case:
             kept = Kept(cell)
             first = next(iter(self.there.values()), kept)
             if not kept.absent and (kept.leads, kept.interval) != (first.leads, first.interval):
-                raise StpError(
-                    f"{kept.folder}: other lead times than {first.folder}", remedy=REMEDY
-                )
+                raise ArtefactError(kept.folder, f"other lead times than {first.folder}")
         except StpError as error:
             if not self._lenient:
                 raise
@@ -334,10 +325,10 @@ class Case:
         chosen = choose_sample(scores, wanted, drawable, written, names)
         number = chosen.sample
         if number >= len(clips):
-            raise StpError(
-                f"{first.folder}: predictions of sample {number}",
+            raise ArtefactError(
+                first.folder,
+                f"predictions of sample {number}",
                 expected=f"samples 0..{len(clips) - 1}, as in {data.folder}",
-                remedy=REMEDY,
             )
         clip = str(clips.index["clip"].iloc[number])
         forecasts, absent = [], dict(self.absent)
@@ -352,7 +343,7 @@ class Case:
                     raise
                 absent[label] = str(error)
         if not forecasts:
-            raise StpError("; ".join(absent.values()), remedy=REMEDY)
+            raise StpError("; ".join(absent.values()), remedy="predict the cells again")
         row = np.array([number])
         frames = clips.read(row, length=data.context + first.leads)[0][:, self._channels]
         lat, lon = grid_of(data)
@@ -444,7 +435,7 @@ def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
     return found
 
 
-def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
+def _variables(of_tables: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
     """Those that are asked for; else those of the tables; else the first ones."""
     if shows_pictures(data):
         if wanted is not None:
@@ -453,25 +444,17 @@ def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> li
     names, units = variables_of(data), units_of(data)
     # Tables write z500, data z_500.
     plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
-    in_tables = dict.fromkeys(v for c in columns if (v := variable_of(c)) in plain)
+    in_tables = dict.fromkeys(name for name in of_tables if name in plain)
     if wanted in plain:
         chosen = [plain.index(wanted)]
     elif wanted is None and in_tables:
-        chosen = [plain.index(name) for name in in_tables if name]
+        chosen = [plain.index(name) for name in in_tables]
     else:
         chosen = choose(names, wanted, None)
     return [
-        Variable(plain[i] if plain[i] in in_tables else names[i], _readable(units[i]), (i,))
+        Variable(plain[i] if plain[i] in in_tables else names[i], readable(units[i]), (i,))
         for i in chosen
     ]
-
-
-def _readable(units: str) -> str:
-    """``m**2 s**-2`` as people write it."""
-    return re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), units)
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:

@@ -438,7 +438,7 @@ def write_place(place: Place, out: Path) -> None:
 
 def _whose(place: Place) -> str:
     about = place.about
-    return f"{str(about['source']).capitalize()} bytes, release {about['release']}."
+    return f"{str(about['source']).capitalize()} data, release {about['release']}."
 
 
 def overview(place: Place) -> Figure:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from stp.core.errors import StpError
 from stp.score.tables import read_samples
@@ -120,7 +119,7 @@ def errors_of(
     """
     for criterion in CRITERIA:
         for variable in (None, *variables):
-            found = [_read(folder, criterion, variable) for folder in folders]
+            found = [read_samples(folder, criterion, variable) for folder in folders]
             tables = [table for table in found if table is not None]
             if len(tables) < len(folders):
                 continue
@@ -146,21 +145,3 @@ def errors_of(
 def _leads(values: list[float] | None) -> list[float]:
     """The values that there are; NaN where there is none."""
     return [value for value in values or () if value is not None] or [np.nan]
-
-
-def _read(
-    folder: Path, column: str, variable: str | None
-) -> tuple[list[str], list[list[float] | None]] | None:
-    try:
-        return read_samples(folder, column, variable)
-    except (OSError, pa.ArrowException, KeyError) as error:
-        raise _unreadable(folder, error) from error
-
-
-def _unreadable(folder: Path, error: Exception) -> StpError:
-    return StpError(
-        f"{folder / 'sample_scores.parquet'}: "
-        + ("missing" if isinstance(error, FileNotFoundError) else str(error)),
-        expected="the scores of each sample",
-        remedy="run the table command again: it scores what is missing",
-    )

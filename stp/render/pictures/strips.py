@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save
+from stp.page.units import with_unit
 from stp.render.pictures import drawing
 from stp.render.pictures.forecasts import Forecast, SampleForecasts, Variable
 from stp.render.pictures.sheet import Group, Panel, Scale, Sheet
@@ -187,7 +187,7 @@ def draw(shown: SampleForecasts) -> Figure:
         values, errors = scales(shown, variable)
         x = left + number * division.blocks * block
         if variable.name:
-            heading = f"{variable.name} [{variable.units or '?'}]"
+            heading = with_unit(variable.name, variable.units)
             page.text(x + NAMES, top + 0.04, heading, size=7.5, weight="bold")
         for part in range(division.blocks):
             first = part * division.per_block
@@ -356,8 +356,9 @@ class _Page:
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
         # Units are in the heading of the variable too.
-        has_room = len(f"{group.name} [{group.units}]") * 0.05 < half + 0.15
+        has_room = len(with_unit(group.name, group.units)) * 0.05 < half + 0.15
         places = [x] if group.is_picture else [x, x + half + 0.25]
+        scales_of_bars = [errors] if group.is_picture else [values, errors]
         if not group.is_picture:
             bar = self.axes(places[0], y, half, 0.07)
             drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
@@ -369,6 +370,5 @@ class _Page:
         drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
         if not has_room:
             bar.set_xlabel("error")
-        if half < 1.2:
-            for axes in self.figure.axes[-len(places) :]:
-                axes.xaxis.set_major_locator(MaxNLocator(2))
+        for axes, scale in zip(self.figure.axes[-len(places) :], scales_of_bars, strict=True):
+            drawing.fit_ticks(axes, scale, half)

@@ -16,12 +16,12 @@ from matplotlib.lines import Line2D
 
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import require_receipt
-from stp.kinds import kind as kinds
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, whose
 from stp.plan.manifest_types import Manifest, Names, StoredCell
 from stp.render.pictures import people as drawing
 from stp.render.pictures.scene import Mixture, Scene, scene_of
 from stp.score.motion import read_predictions
+from stp.tasks import task as tasks
 from stp.tracks import densities, prepared
 from stp.tracks.scenarios import Scenarios
 
@@ -39,7 +39,7 @@ PARAMETERS = (
 
 def on_map(cell: StoredCell) -> bool:
     """Are forecasts of a cell drawn as trajectories over a map?"""
-    return kinds.find(cell.kind).pictures == "trajectories"
+    return tasks.find(cell.kind).pictures == "trajectories"
 
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:

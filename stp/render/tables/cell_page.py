@@ -16,7 +16,7 @@ from stp.collect.cell import (
     names,
     raw_files,
 )
-from stp.collect.rows import AttemptRow, CellRow
+from stp.collect.schema import AttemptRow, CellRow
 from stp.core.lock import COUNTS
 from stp.core.units import duration, size_text
 from stp.page.digits import digits

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from stp.collect.layout import EVALUATION
 from stp.collect.opened import opened
+from stp.collect.schema import EVALUATION
 from stp.page.digits import number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
@@ -274,6 +274,15 @@ def _difference(relative: float) -> str:
     if relative >= 10:
         return f"{relative:,.0f} times"
     return f"{100 * relative:.3g} %" if relative < 1 else f"{100 * relative:.0f} %"
+
+
+def page(database: Path) -> Grid:
+    """The table for people, as `stp table` shows it.
+
+    Raises:
+        StpError: see `read`.
+    """
+    return grid(*read(database))
 
 
 def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:

@@ -18,10 +18,12 @@ from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
+from stp.plan.column import Column
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.strict import CONFIG_FOLDER
-from stp.plan.suite import FINDINGS, FurtherTable, ViewTable, read_suites
+from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
+from stp.render.tables.by_name import imported, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
@@ -30,12 +32,6 @@ from stp.run.results import last_results
 if TYPE_CHECKING:
     from stp.render.tables.findings import Question
 
-EFFECTS = "convention_effects"
-RUNTIME = "runtime"
-OF_ALL = {
-    EFFECTS: FurtherTable(about="how far the choice of a convention moves ranks", printed="none")
-}
-"""Tables that every store has, whatever its suites."""
 LISTED = ("table", "suite", "paper", "about", "there", "command")
 
 
@@ -46,13 +42,13 @@ class KnownTable(NamedTuple):
         suite: the title of its suite; empty if stores of all suites have it.
         about: what is in it, and where it is printed.
         is_dimension: whether it is made from the scores of a dimension.
-        is_of_store: whether its page is made from the results store, though it is of no dimension.
+        from_store: whether its page is made from the results store, though it is of no dimension.
     """
 
     suite: str
-    about: FurtherTable
+    about: NamedTable
     is_dimension: bool
-    is_of_store: bool
+    from_store: bool
 
 
 def tables() -> dict[str, KnownTable]:
@@ -62,7 +58,8 @@ def tables() -> dict[str, KnownTable]:
             suite.title,
             about,
             is_dimension=name in suite.dimensions,
-            is_of_store=name in (suite.findings, RUNTIME) or name in suite.view_tables,
+            from_store=isinstance(about, ViewTable)
+            or (isinstance(about, SuiteTable) and about.from_store),
         )
         for suite in read_suites().values()
         for name, about in suite.all_tables().items()
@@ -77,7 +74,7 @@ def of_findings() -> set[str]:
 
 def needs_store(name: str) -> bool:
     """Whether the page of a table that is none of a dimension is made from the results store."""
-    return tables()[name].is_of_store
+    return tables()[name].from_store
 
 
 def is_view(name: str) -> bool:
@@ -217,40 +214,36 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """A table that `is_of_store`.
+    """A table that `from_store`.
 
     Raises:
-        StpError: see `findings.judge`, `convention_effects.read`, `runtime.read` and
-            `view_table.read` of this package.
+        StpError: see `findings.judge`, `view_table.read` and ``page`` of the table's module.
     """
-    from stp.render.tables import convention_effects, findings, runtime
+    from stp.render.tables import findings
 
-    if name == EFFECTS:
-        return convention_effects.grid(*convention_effects.read(database))
-    if name == RUNTIME:
-        return runtime.grid(runtime.read(database), name)
     if is_view(name):
         layout = _layout(name)
         return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
-    return findings.grid(findings.judge(database, questions_of(name).values()), name)
+    if name in of_findings():
+        return findings.grid(findings.judge(database, questions_of(name).values()), name)
+    shown: Grid = imported(name).page(database)
+    return shown
 
 
 def write(name: str, database: Path, out: Path) -> None:
-    """Write a table that `is_of_store`: all rows as CSV, and its pages beside it.
+    """Write a table that `from_store`: all rows as CSV, and its pages beside it.
 
     Raises:
         StpError: as in `of_store`; nothing is written.
     """
-    from stp.render.tables import convention_effects, findings, runtime
+    from stp.render.tables import findings
 
-    if name == EFFECTS:
-        convention_effects.render_convention_effects(database, out)
-    elif name == RUNTIME:
-        runtime.render_runtime(database, out)
-    elif is_view(name):
+    if is_view(name):
         view_table.render_view(database, name, _layout(name), out)
-    else:
+    elif name in of_findings():
         findings.render_findings(database, _queries(name), out)
+    else:
+        render(name, database, out)
 
 
 def questions_of(name: str) -> "dict[int, Question]":
@@ -291,7 +284,7 @@ def _manifest(name: str, database: Path) -> Path:
 def _is_there(name: str, known: KnownTable, database: Path) -> bool:
     if known.is_dimension:
         return database.is_file() and _manifest(name, database).is_file()
-    if known.is_of_store:
+    if known.from_store:
         return database.is_file() and (not known.suite or known.suite in _suites(database))
     return (database.parent / "tables" / f"{name}.csv").is_file()
 
@@ -347,20 +340,19 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     columns = plan.tables[table].columns
     datasets = {cell.key.tested_on for cell in plan.cells}
     kept = {
-        dataset: {
-            column: shown for column, shown in of.items() if _is_metric(metric, column, shown)
-        }
+        dataset: tuple(column for column in of if _is_metric(metric, column))
         for dataset, of in columns.items()
         if dataset in datasets
     }
     if not any(kept.values()):
-        raise _nothing("column", metric, {c for d in datasets for c in columns.get(d, {})})
+        raise _nothing("column", metric, {c.name for d in datasets for c in columns.get(d, ())})
     return replace(plan, tables={**plan.tables, table: replace(plan.tables[table], columns=kept)})
 
 
-def _is_metric(asked: str, column: str, shown: str) -> bool:
-    convention = shown.partition("@")[0]
-    names = (column, column.rpartition(" ")[2], shown, convention, convention.partition(".")[0])
+def _is_metric(asked: str, column: Column) -> bool:
+    convention = column.convention
+    metric = convention.partition(".")[0]
+    names = (column.name, column.heading, column.shown, convention, metric)
     return asked.casefold() in (name.casefold() for name in names)
 
 

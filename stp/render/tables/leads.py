@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Manifest, over_leads, parts_of
+from stp.plan.manifest import Manifest, columns_of, over_leads
 from stp.render.tables.rows import Row, make_rows, overall
 from stp.render.tables.standing import Standings, standings
 
@@ -45,9 +45,9 @@ def read_leads(
 
     manifest = over_leads(manifest)
     shown = {
-        convention
+        column.convention
         for cell in manifest.cells
-        for convention, _ in parts_of(manifest, table, cell).values()
+        for column in columns_of(manifest, table, cell).values()
     }
     kept = scores.filter(pc.is_in(scores["convention"], pa.array(sorted(shown), pa.string())))
     found = {}

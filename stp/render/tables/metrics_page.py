@@ -86,11 +86,12 @@ need a plan.
 
 ## A metric of your own
 
-Write `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is a short
-example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under `also` or
-`columns` of `config/suites/predbench/suite.yaml`, or under `metrics` of your own dataset. A metric
-computes statistics of single samples; sums over clusters, intervals and bounded memory follow
-from these ([own_metrics.md](own_metrics.md)).
+Conventions with other thresholds, regions, windows, networks or layers need no code: define them in
+a scale file. For another metric, write a function in `stp/metrics/<name>.py` (`stp/metrics/mae.py`
+is a short example), and `config/conventions/<name>.yaml`. Then name `<name>.<convention>` under
+`metrics` of a dataset, or under `also` or `columns` of a suite. A metric computes statistics of
+single samples; sums over clusters, intervals and bounded memory follow from these
+([own_metrics.md](own_metrics.md)).
 """
 
 
@@ -107,8 +108,9 @@ def page(config: Config) -> str:
 
 def better(metric: Metric, choice: str) -> str:
     """Say which direction is better, or which value is best."""
-    if choice in metric.best_at:
-        return f"{metric.best_at[choice]:g} is best"
+    best_at = metric.conventions[choice].best_at
+    if best_at is not None:
+        return f"{best_at:g} is best"
     return {True: "higher", False: "lower", None: "–"}[metric.is_higher_better(choice)]
 
 
@@ -120,9 +122,9 @@ def _metrics(config: Config) -> Iterator[str]:
         if metric.success:
             yield f"{SUCCESS[metric.success]}\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
-        for choice, text in metric.conventions.items():
-            told = text.replace("|", "\\|")
-            yield f"| `{name}.{choice}` | {better(metric, choice)} | {metric.unit} | {told} |"
+        for choice, convention in metric.conventions.items():
+            told, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
+            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {told} |"
         yield ""
 
 
@@ -131,7 +133,7 @@ def _columns(config: Config) -> Iterator[str]:
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
         names = [name for name, its in config.suite.datasets.items() if its == row]
-        shown = ", ".join(f"{column}: `{convention}`" for column, convention in columns.items())
+        shown = ", ".join(f"{column.name}: `{column.shown}`" for column in columns)
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
     yield ""

@@ -10,7 +10,6 @@ from stp.page.formats import texts
 from stp.page.grid import Grid
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import Cell, Manifest, columns_of
-from stp.plan.setting import read_shown
 
 WHERE = ("source", "scale", "protocol", "dataset")
 """Columns that say what a row rests on."""
@@ -28,8 +27,8 @@ def where(plan: Manifest, cell: Cell) -> list[str]:
 
 def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
     """The conventions of a dataset's columns, in their order."""
-    shown = columns_of(plan, plan.dimension, cell).values()
-    return list(dict.fromkeys(read_shown(one).convention for one in shown))
+    columns = columns_of(plan, plan.dimension, cell).values()
+    return list(dict.fromkeys(column.convention for column in columns))
 
 
 def number(value: float | None) -> str:

@@ -14,7 +14,8 @@ from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
 from stp.render.tables.repeated import PAPER_P, PAPER_STD, meaning
 from stp.render.tables.strip_plot import strip_plot
-from stp.render.tables.study import Column, Study, read_studies
+from stp.render.tables.study import Repeated, Study, read_studies
+from stp.run.results import rows_of
 
 HEADER = (
     "source",
@@ -36,21 +37,21 @@ HEADER = (
 """Columns of the CSV: one line per run and per statistic of each metric."""
 
 
-def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
+def render_reliability(manifest: Path, out: Path, collected: Path | None = None) -> None:
     """Write ``<name>.csv``, and beside it the same to read, and a plot.
 
     To read are ``<name>.md``, ``.tex`` and ``.html``; the plot is ``<name>.png`` and ``.svg``.
 
     Args:
         manifest: the cells of the runs.
-        collected: their scores, collected from the same manifest.
         out: path of the CSV file.
+        collected: their scores, collected from the same manifest; those of a run unless given.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
             missing; nothing is written.
     """
-    plan, studies = read_studies(manifest, collected)
+    plan, studies = read_studies(manifest, collected or rows_of(manifest))
     pages = texts(_grid(plan, studies, out.stem), out.parent)
     with ExitStack() as stack:
         # The stack unwinds from the last entry to the first: the CSV stands for all.
@@ -80,7 +81,7 @@ def _csv(studies: list[Study]) -> str:
     return csv_text(lines)
 
 
-def _run_lines(study: Study, column: Column) -> Iterable[list[object]]:
+def _run_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
     """One line per run; the paper's runs stand beside ours in their order alone."""
     theirs = column.printed.runs if column.printed else ()
     for number in range(max(len(column.runs), len(theirs))):
@@ -95,7 +96,7 @@ def _run_lines(study: Study, column: Column) -> Iterable[list[object]]:
         ]
 
 
-def _statistic_lines(study: Study, column: Column) -> Iterable[list[object]]:
+def _statistic_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
     printed = column.printed
     theirs = printed.found if printed else {}
     shown = {PAPER_STD: printed.std, PAPER_P: printed.pvalue} if printed else {}
@@ -232,7 +233,7 @@ def _spread_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
             ]
 
 
-def _heading(plan: Manifest, column: Column) -> str:
+def _heading(plan: Manifest, column: Repeated) -> str:
     """Add an arrow that points to better."""
     return heading(column.name, Direction.of(plan, column.convention))
 

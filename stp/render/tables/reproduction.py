@@ -13,12 +13,13 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.page.shares import shares
+from stp.plan.column import Columns, ReproducedColumn
 from stp.plan.manifest import Cell, Manifest, load_manifest
-from stp.plan.manifest_types import ReproducedColumnFacts, ReproductionFacts, TableColumns
-from stp.plan.setting import read_shown
+from stp.plan.manifest_types import ReproductionFacts, TableColumns
 from stp.render.direction import Direction, heading
 from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_in_table, read_printed
 from stp.render.tables.rows import Entry, Overall, Row, gaps, make_rows, overall
+from stp.run.results import rows_of
 
 TABLE = "reproduction"
 HEADER = (
@@ -73,24 +74,24 @@ class Reproduced:
 
     number: str
     dataset: str
-    columns: dict[str, ReproducedColumnFacts]
+    columns: dict[str, ReproducedColumn]
     lines: list[Line]
 
 
-def render_reproduction(manifest: Path, collected: Path, out: Path) -> None:
+def render_reproduction(manifest: Path, out: Path, collected: Path | None = None) -> None:
     """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
 
     Args:
         manifest: the cells of the short-term table.
-        collected: their scores, collected from the same manifest.
         out: path of the CSV file.
+        collected: their scores, collected from the same manifest; those of a run unless given.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
             lacks a value that it should have; nothing is written.
     """
     plan = load_manifest(manifest)
-    tables = read_tables(plan, collected, manifest)
+    tables = read_tables(plan, collected or rows_of(manifest), manifest)
     write_all({out: _csv(plan, tables), **texts(_grid(plan, tables, out.stem), out.parent)})
 
 
@@ -136,15 +137,14 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
 
 def _plan_of_tables(plan: Manifest, cells: list[Cell]) -> Manifest:
     """The manifest with these cells and one table only: this one."""
-    columns = {
-        dataset: {metric: column.convention for metric, column in configured.columns.items()}
-        for dataset, configured in plan.reproduction.items()
+    columns: dict[str, Columns] = {
+        dataset: configured.columns for dataset, configured in plan.reproduction.items()
     }
     return replace(plan, cells=tuple(cells), tables={TABLE: TableColumns(columns)})
 
 
 def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> Reproduced:
-    columns = plan.reproduction[dataset].columns
+    columns = {column.name: column for column in plan.reproduction[dataset].columns}
     names = plan.published_names
     titles = {names.models.get(model): title for model, title in plan.names.models.items()}
     ours: dict[str, Row] = {}
@@ -180,7 +180,7 @@ def _number_of(configured: ReproductionFacts) -> str:
 
 
 def _value(
-    column: ReproducedColumnFacts, printed: dict[str, PublishedValue], row: Row | None, metric: str
+    column: ReproducedColumn, printed: dict[str, PublishedValue], row: Row | None, metric: str
 ) -> Value:
     entry: Entry | None = row.entries[metric] if row else None
     ours = entry.value * column.factor if entry and entry.value is not None else None
@@ -189,7 +189,7 @@ def _value(
     return Value(
         original=printed[ORIGINAL],
         published=published,
-        convention=column.convention,
+        convention=column.shown,
         factor=column.factor,
         ours=ours,
         difference=ours - published.value if fair and ours is not None else None,
@@ -231,9 +231,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
-def _notes(
-    plan: Manifest, column: ReproducedColumnFacts, line: Line, value: Value
-) -> Iterable[str]:
+def _notes(plan: Manifest, column: ReproducedColumn, line: Line, value: Value) -> Iterable[str]:
     """What must be known of one value; reasons for an absent one are among those of its row."""
     yield from line.row.notes if line.row else [f"not at scale {plan.scale}"]
     if value.published.note:
@@ -309,8 +307,8 @@ def _section(plan: Manifest, table: Reproduced) -> Section:
     return Section(title, columns, rows, numeric, notes=list(_section_notes(plan, table)))
 
 
-def _direction(plan: Manifest, column: ReproducedColumnFacts) -> Direction:
-    return Direction.of(plan, read_shown(column.convention).convention)
+def _direction(plan: Manifest, column: ReproducedColumn) -> Direction:
+    return Direction.of(plan, column.convention)
 
 
 def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
@@ -366,8 +364,8 @@ def _section_notes(plan: Manifest, table: Reproduced) -> Iterable[str]:
     yield from (f"{', '.join(models)}: {note}" for note, models in said.items())
     known = plan.conventions
     for metric, column in table.columns.items():
-        about = known[read_shown(column.convention).convention]
-        text = f"{metric}: `{column.convention}`"
+        about = known[column.convention]
+        text = f"{metric}: `{column.shown}`"
         text += f" times {column.factor:g}" if column.factor != 1 else ""
         text += f", {column.unit}" if column.unit else ""
         text += f"; {about.description}" if about.description else ""

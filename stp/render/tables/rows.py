@@ -12,18 +12,18 @@ from stp.collect.published import PublishedValue, beside, of_cell
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
+from stp.page.digits import DIGITS
 from stp.page.shares import PAPERS_FILES
 from stp.plan.cell_key import CellKey
+from stp.plan.column import Column, Part
 from stp.plan.manifest import (
     Cell,
     Manifest,
     columns_of,
     describe,
-    parts_of,
-    variable_of,
 )
 from stp.plan.raw_bytes import bytes_text
-from stp.plan.setting import ROBUSTNESS, Part, people_case, setting_of
+from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 from stp.render.tables import people
 
 Place = tuple[CellKey, str, Part, str]
@@ -61,6 +61,8 @@ class Entry:
         difference: value - published.value; only where the comparison is fair.
         reason: why a value or its interval is absent; empty if neither is.
         sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
+        unit: of the column, where it is not that of the convention.
+        digits: significant digits that pages show.
     """
 
     convention: str
@@ -75,6 +77,8 @@ class Entry:
     difference: float | None
     reason: str
     sd: float | None = None
+    unit: str = ""
+    digits: int = DIGITS
 
 
 @dataclass(frozen=True)
@@ -151,15 +155,15 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     found = []
     for cell in manifest.cells:
-        columns = parts_of(manifest, table, cell)
+        columns = columns_of(manifest, table, cell)
         folders = cell.folders(("scores", "perceptual")) if columns else []
         if any(folder.name not in fingerprints for folder in folders):
             found.append(f"{describe(cell.key)}: no rows")
             continue
         lacking = [
-            f"{column} ({convention})"
-            for column, (convention, part) in columns.items()
-            if (cell.key, convention, part._replace(statistic="mean"), part.statistic) not in scores
+            f"{name} ({column.convention})"
+            for name, column in columns.items()
+            if (cell.key, *_place(column), column.statistic) not in scores
         ]
         if lacking:
             found.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
@@ -255,18 +259,10 @@ def _row(
     comparable = all(cell.comparable for cell in cells)
     leaky = any(cell.leaky for cell in cells)
     present = [cell.key for cell in cells if cell.key not in absent]
-    parts = parts_of(manifest, table, first)
     printed = of_cell(manifest, first, published)
     entries = {
-        column: _entry(
-            present,
-            convention,
-            part,
-            scores,
-            _find(column, part, printed),
-            comparable,
-        )
-        for column, (convention, part) in parts.items()
+        name: _entry(present, column, scores, _find(column, printed), comparable)
+        for name, column in columns_of(manifest, table, first).items()
     }
     seeded = any(cell.key.seed is not None for cell in cells)
     counts = manifest.kind_of(first).counts_people
@@ -305,11 +301,11 @@ def _printed_row(
     dataset, method = label
     entries = {}
     of_method = [value for value in beside(manifest, cell, published) if value.model == method]
-    for column, (convention, part) in parts_of(manifest, table, cell).items():
-        printed = _find(column, part, of_method)
+    for name, column in columns_of(manifest, table, cell).items():
+        printed = _find(column, of_method)
         if printed is not None:
             blank = (None,) * 5
-            entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
+            entries[name] = Entry(*column.place, None, *blank, printed, None, reason)
     return Row(
         source=cell.source,
         scale=manifest.scale,
@@ -405,8 +401,7 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 def _entry(
     keys: list[CellKey],
-    convention: str,
-    part: Part,
+    column: Column,
     scores: Overall,
     published: PrintedValue | None,
     comparable: bool,
@@ -414,11 +409,10 @@ def _entry(
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
     def rows(statistic: str) -> list[ScoreRow | None]:
-        place = convention, part._replace(statistic="mean"), statistic
-        return [scores.get((key, *place)) for key in keys]
+        return [scores.get((key, *_place(column), statistic)) for key in keys]
 
-    means = rows(part.statistic)
-    has_interval = part.statistic in ("mean", "median")
+    means = rows(column.statistic)
+    has_interval = column.statistic in ("mean", "median")
     lows, highs = (rows("ci95_low"), rows("ci95_high")) if has_interval else ([], [])
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
@@ -427,8 +421,8 @@ def _entry(
     ]
     fair = comparable and published is not None and not published.note
     return Entry(
-        convention=convention,
-        part=part,
+        convention=column.convention,
+        part=column.part,
         n=_fewest(means),
         value=value,
         low=low,
@@ -439,7 +433,14 @@ def _entry(
         difference=value - published.value if fair and published and value is not None else None,
         reason=reasons[0] or "" if reasons else "" if keys else "missing",
         sd=_mean(rows("sd")),
+        unit=column.unit,
+        digits=column.digits,
     )
+
+
+def _place(column: Column) -> tuple[str, Part]:
+    """Convention and part of the rows of a column, whatever their statistic."""
+    return column.convention, column.part._replace(statistic="mean")
 
 
 def _values(rows: list[ScoreRow | None]) -> list[float]:
@@ -456,32 +457,29 @@ def _mean(rows: list[ScoreRow | None]) -> float | None:
     return statistics.fmean(values) if values and len(values) == len(rows) else None
 
 
-def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> PrintedValue | None:
+def _find(column: Column, values: Sequence[PublishedValue]) -> PrintedValue | None:
     """Find the only value that is printed in a column, and its standard deviation.
 
-    A column that names a variable (``t2m WRMSE``) finds the value of that variable and metric.
-    Where several values match, none is shown rather than the wrong one.
+    It has the column's heading, variable, threshold and lead time. Where several values match, none
+    is shown rather than the wrong one.
 
     Args:
-        column: heading.
-        part: what it is restricted to.
+        column: of the table.
         values: printed of this test, model and training.
     """
-    variable = variable_of(column)
-    metric = column.removeprefix(f"{variable} ")
 
     def only(metric: str) -> PublishedValue | None:
-        wanted = (metric, variable, part.threshold, part.leads)
+        wanted = (metric, column.variable, column.threshold, column.lead)
         found = [
             one for one in values if (one.metric, one.variable, one.threshold, one.leads) == wanted
         ]
         return found[0] if len(found) == 1 else None
 
-    found = only(metric)
+    found = only(column.heading)
     if found is None:
         return None
     printed = PrintedValue(found.value, found.raw, found.note)
-    sd = only(f"{metric} sd")
+    sd = only(f"{column.heading} sd")
     if sd is None:
         return printed
     return printed._replace(raw=f"{printed.raw} ± {sd.raw}", sd=sd.value, sd_note=sd.note)

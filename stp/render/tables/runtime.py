@@ -15,6 +15,7 @@ from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 
+NAME = "runtime"
 SQL = """
 SELECT
     r.tested_on, r.subset, r.model, r.people, r.samples, r.host, r.processor, r.device, r.threads,
@@ -93,6 +94,15 @@ def read(database: Path) -> list[RuntimeLine]:
         answer = connection.execute(SQL)
         names = [column[0] for column in answer.description or []]
         return [RuntimeLine(**dict(zip(names, row, strict=True))) for row in answer.fetchall()]
+
+
+def page(database: Path) -> Grid:
+    """The table for people, as `stp table` shows it.
+
+    Raises:
+        StpError: see `read`.
+    """
+    return grid(read(database), NAME)
 
 
 def grid(rows: list[RuntimeLine], name: str) -> Grid:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stp.collect.conventions import convention_of
 from stp.collect.sensitivity import looked
 from stp.metrics import frechet
 from stp.metrics.perceptual import SetDistance
@@ -22,7 +23,6 @@ from stp.render.tables.of_study import (
     where,
     write,
 )
-from stp.score.conventions import find
 from stp.score.sample_size import (
     SHARES,
     AtSize,
@@ -70,8 +70,10 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
     found = []
     for dataset, cell in cells_of(plan).items():
         for convention in conventions_of(plan, cell):
-            metric = find(convention)
-            if not isinstance(metric, SetDistance) or convention in plan.unavailable:
+            if convention in plan.unavailable:
+                continue
+            metric = convention_of(cell, convention)
+            if not isinstance(metric, SetDistance):
                 continue
             real = looked(cell, convention).pair.observed
             sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
@@ -90,7 +92,7 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
 
 def too_few(cell: Cell, convention: str) -> str:
     """Say where the clips of a dataset cannot fill the covariance of a Frechet distance."""
-    metric = find(convention)
+    metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance) or metric.distance is not frechet.distance:
         return ""
     clips, features = looked(cell, convention).pair.observed.shape

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from stp.collect import layout
+from stp.collect import schema
 from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.questions import QUESTIONS
 from stp.collect.suite_views import views_of
@@ -143,19 +143,15 @@ def page() -> str:
         lines += [*_wrapped(f"**{asked}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
     with duckdb.connect() as database:
-        for table in (*layout.TABLES, *(kept.view for kept in KEPT_ROWS)):
+        for table in (*schema.TABLES, *(kept.view for kept in KEPT_ROWS), schema.SAMPLE_SCORES):
             columns = ", ".join(f'"{name}" {kind}' for name, kind, _ in table.columns)
             database.execute(f"CREATE TABLE {table.name} ({columns})")
-        # Views of suites ask it; a store has a column of lists for each convention besides.
-        kinds = {name: kind for name, kind, _ in layout.KEY_COLUMNS} | {"sample": "BIGINT"}
-        columns = ", ".join(f'"{n}" {kinds.get(n, "VARCHAR")}' for n in layout.SAMPLE_COLUMNS)
-        database.execute(f"CREATE TABLE sample_scores ({columns})")
         lines += ["## Tables", ""]
-        for table in layout.TABLES:
+        for table in schema.TABLES:
             lines += _section(table.name, table.comment, list(table.columns))
-        samples = [(name, "", about) for name, about in layout.SAMPLE_COLUMNS.items()]
+        samples = [(name, "", about) for name, about in schema.SAMPLE_SCORES.comments.items()]
         lines += ["## Views", ""]
-        lines += _section("sample_scores", layout.SAMPLE_SCORES_COMMENT, samples)
+        lines += _section("sample_scores", schema.SAMPLE_SCORES.comment, samples)
         for kept in KEPT_ROWS:
             lines += _section(kept.view.name, kept.view.comment, list(kept.view.columns))
         for view in VIEWS:

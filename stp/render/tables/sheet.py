@@ -8,12 +8,11 @@ from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.page.shares import shares
 from stp.plan.manifest import Manifest
-from stp.plan.setting import setting_of
 from stp.render.direction import Direction, heading
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, Standings
+from stp.render.tables.standing import Standing, Standings, is_of_distortions
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALIKE = "†"
@@ -54,6 +53,7 @@ def grid(
         legend=[
             *_columns(manifest, rows),
             *_trust(manifest, rows, partial),
+            *([] if is_of_distortions(manifest) else _marks()),
             *_signs(table, leads is not None),
         ],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
@@ -181,7 +181,7 @@ def _many(count: int, what: str) -> str:
 def _interval(entry: Entry | None) -> str:
     if entry is None or entry.low is None or entry.high is None:
         return ""
-    return f"{digits(entry.low)} to {digits(entry.high)}"
+    return f"{digits(entry.low, entry.digits)} to {digits(entry.high, entry.digits)}"
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
@@ -252,13 +252,14 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
             sign = "+" if entry.difference >= 0 else "-"
             # Beside a spread, in the digits of the value.
             size = abs(entry.difference)
-            asides.append(f"{sign}{digits(size) if entry.sd is None else f'{size:.4f}'}")
+            text = digits(size, entry.digits) if entry.sd is None else f"{size:.4f}"
+            asides.append(f"{sign}{text}")
     if entry.value is None:
         return Item("–", aside="; ".join(asides))
     if clips:
         asides.append(f"N = {_count(entry.n)}")
     standing = standing or Standing()
-    text = digits(entry.value) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
+    text = digits(entry.value, entry.digits) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
     return Item(
         text, standing.place, ALIKE if standing.is_worse is False else "", "; ".join(asides)
     )
@@ -350,30 +351,30 @@ def _lead(lead: int, step: float | None) -> str:
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
     """Explain each column by the convention behind it; datasets may differ in it."""
     known = manifest.conventions
-    meanings: dict[tuple[str, str], list[str]] = {}
+    meanings: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for column, entry in row.entries.items():
-            datasets = meanings.setdefault((column, entry.convention), [])
+            datasets = meanings.setdefault((column, entry.convention, entry.unit), [])
             if row.dataset not in datasets:
                 datasets.append(row.dataset)
-    for (column, convention), datasets in meanings.items():
-        shared = sum(name == column for name, _ in meanings) == 1
+    for (column, convention, unit), datasets in meanings.items():
+        shared = sum(name == column for name, *_ in meanings) == 1
         about = known[convention]
+        unit = unit or about.unit
         text = ": ".join(filter(None, [about.title, about.description]))
         yield (
             heading(column, Direction.of(manifest, convention))
             + ("" if shared else f" ({', '.join(datasets)})")
             + f": `{convention}`"
             + (f", {text}" if text else "")
-            + (f" [{about.unit}]" if about.unit != "1" else "")
+            + (f" [{unit}]" if unit != "1" else "")
         )
 
 
 def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
     """The command that shows a trust card; only a complete study of distortions has cards."""
-    is_study = all("intensity" in setting_of(cell.key.setting) for cell in manifest.cells)
     conventions = [entry.convention for row in rows for entry in row.entries.values()]
-    if is_study and conventions and not partial:
+    if is_of_distortions(manifest) and conventions and not partial:
         yield (
             "What a metric can be trusted for, on distorted videos: "
             f"`{trust_command(manifest.scale, manifest.dimension, conventions[0])}`, and likewise "
@@ -381,7 +382,7 @@ def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
         )
 
 
-def _signs(table: str, with_leads: bool) -> Iterable[str]:
+def _marks() -> Iterable[str]:
     yield (
         "Bold: the best of the rows that are tested alike (same bytes, test and kind of split); "
         "the second best is in italics or underlined. Equal as printed counts as equal."
@@ -391,6 +392,9 @@ def _signs(table: str, with_leads: bool) -> Iterable[str]:
         f"clips, two-sided, corrected for all pairs of these rows (Holm), and sign test, level "
         f"{100 * LEVEL:.0f} %. They know how test clips vary, not how other seeds would."
     )
+
+
+def _signs(table: str, with_leads: bool) -> Iterable[str]:
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
     yield "Seeds: – for a deterministic model. n: test clips; N: clips behind a distance of sets."
     files = f"`{table}_tidy.csv`" + (f" and `{table}_leads.csv`" if with_leads else "")

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stp.collect.contest import Entrant, Pair, Rank, contest, ranks_of
-from stp.collect.layout import ALIKE, EVALUATION
+from stp.collect.schema import ALIKE, EVALUATION
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
+from stp.plan.setting import setting_of
 from stp.render.direction import Direction
 from stp.render.tables.rows import Row
 
@@ -45,6 +46,12 @@ Standings = list[dict[str, Standing]]
 """For each row, the standing of each column that has a value."""
 
 
+def is_of_distortions(manifest: Manifest) -> bool:
+    """Whether all rows are distorted clips, which show what a metric sees and are no rivals."""
+    cells = manifest.cells
+    return bool(cells) and all("intensity" in setting_of(cell.key.setting) for cell in cells)
+
+
 def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -> Standings:
     """Rank the values of a table, and compare each with the best of its rivals.
 
@@ -56,6 +63,8 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
         StpError: a file of the store is damaged.
     """
     found: Standings = [{} for _ in rows]
+    if is_of_distortions(manifest):
+        return found
     rivals = []
     for league in leagues(manifest, rows):
         i, column = league[0]
@@ -139,9 +148,9 @@ def _ranked(
 ) -> Iterable[tuple[tuple[int, str], Standing]]:
     entries = [rows[i].entries[column] for i, column in places]
     direction = Direction.of(manifest, entries[0].convention, entries[0].part)
-    values = [entry.value for entry in entries if entry.value is not None]
-    ranks = ranks_of(values, direction)
-    printed = ranks_of([float(digits(value)) for value in values], direction)
+    values = [(entry.value, entry.digits) for entry in entries if entry.value is not None]
+    ranks = ranks_of([value for value, _ in values], direction)
+    printed = ranks_of([float(digits(*value)) for value in values], direction)
     best = rows[places[ranks.index(1)][0]].model
     distinct = sorted(set(printed))
     for place, rank, shown in zip(places, ranks, printed, strict=True):

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from stp.render.tables.study import Column, Study
+from stp.render.tables.study import Repeated, Study
 
 OURS, PAPER = "#0072b2", "#d55e00"
 PANEL = 2.3  # inches
@@ -51,7 +51,7 @@ def _caption(studies: Sequence[Study]) -> str:
     return f"runs in the order of their seeds, mean and its 95 % interval ({whose})"
 
 
-def _panel(axes: Axes, study: Study, column: Column) -> None:
+def _panel(axes: Axes, study: Study, column: Repeated) -> None:
     axes.set_title(column.name)
     axes.set_xticks([])
     if not column.found:

@@ -14,9 +14,9 @@ from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Cell, Manifest, load_manifest, parts_of, shown_of
+from stp.plan.column import Column, Part
+from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest
 from stp.plan.manifest_types import TableColumns
-from stp.plan.setting import Part
 from stp.render.tables.groups import demand_runs
 from stp.render.tables.repeated import describe_runs
 from stp.render.tables.rows import Overall, Row, gaps, make_rows, overall
@@ -45,7 +45,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Column:
+class Repeated:
     """The runs of one metric.
 
     Attributes:
@@ -74,7 +74,7 @@ class Study:
 
     row: Row
     seeds: tuple[int, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Repeated, ...]
 
 
 def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]]:
@@ -127,19 +127,19 @@ def _plan_of_study(
     them; first those of the paper's study, in its order.
     """
     datasets = dict.fromkeys(group[0].key.tested_on for group in groups.values())
-    columns: dict[str, dict[str, str]] = {}
+    columns: dict[str, tuple[Column, ...]] = {}
     for dataset in datasets:
         keys = [key for key, group in groups.items() if group[0].key.tested_on == dataset]
         cells = [cell for key in keys for cell in groups[key]]
-        known: dict[str, str] = {}
+        known: dict[str, Column] = {}
         for table in plan.tables:
-            known |= shown_of(plan, table, cells[0])
+            known |= columns_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
             places = [(cell.key, convention, Part(), "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
-                known[name] = convention
+                known[name] = Column(heading=name, convention=convention)
         first = [name for key in keys for name in printed[key] if name in known]
-        columns[dataset] = {name: known[name] for name in dict.fromkeys([*first, *known])}
+        columns[dataset] = tuple(known[name] for name in dict.fromkeys([*first, *known]))
     return replace(
         plan,
         cells=tuple(cell for group in groups.values() for cell in group),
@@ -167,12 +167,12 @@ def _study(
 ) -> Study:
     columns = []
     for name, entry in row.entries.items():
-        place = parts_of(plan, TABLE, group[0])[name]
+        place = columns_of(plan, TABLE, group[0])[name].place
         places = [(cell.key, *place, "mean") for cell in group]
         values: list[float | None] = [scores[place].value for place in places]
         runs = [value for value in values if value is not None]
         columns.append(
-            Column(
+            Repeated(
                 name=name,
                 convention=entry.convention,
                 runs=tuple(values),

@@ -6,7 +6,7 @@ from pathlib import Path
 from stp.collect import trace
 from stp.collect.cell import lineage
 from stp.collect.query import ask
-from stp.collect.rows import CellRow
+from stp.collect.schema import CellRow
 from stp.page.grid import Grid, Item, Section
 from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of

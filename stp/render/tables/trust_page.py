@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN, Agreement
+from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN
+from stp.collect.schema import AgreementRow
 from stp.collect.trust_card import OfDataset, is_temporal, weakens
 from stp.page.figure_style import whose
 from stp.page.grid import Grid, Item, Section
@@ -13,7 +14,7 @@ def page(
     plan: Manifest,
     convention: str,
     found: dict[str, OfDataset],
-    people: Iterable[Agreement] = (),
+    people: Iterable[AgreementRow] = (),
 ) -> Grid:
     """Lay out a card.
 
@@ -53,7 +54,7 @@ def page(
     )
 
 
-def _people(convention: str, people: Iterable[Agreement]) -> Section:
+def _people(convention: str, people: Iterable[AgreementRow]) -> Section:
     """Agreement with people in each scenario; without rows where nobody was asked."""
     rows: list[list[str | Item]] = []
     notes: dict[str, None] = {}

@@ -1,5 +1,5 @@
 "use strict";
-// Ask: everyday questions, where in the report their answers stand, and the queries that give them.
+// Questions: everyday ones, their answers, where in the report these stand, and the queries that give them.
 (() => {
   const {h, number} = stp;
 
@@ -30,29 +30,42 @@
 
   stp.section({
     id: "ask",
-    title: "Ask",
-    about: "Everyday questions: where in this report the answer stands, the query that gives it, and what this "
-      + "store answers.",
+    title: "Questions",
+    about: "Everyday questions, the answers of this store, and the queries that give them.",
     draw(root) {
-      stp.data("ask").forEach(({question, more: told, sql, count, answer}, i) => {
-        const place = places[i];
-        root.append(h("h3", {}, `${i + 1}. ${question}`));
-        if (place) {
-          const [id, title, filters, more] = place;
-          root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), `. ${more}`));
-        }
-        if (told) root.append(h("p", {class: "note"}, told));
-        const command = /\n|"/.test(sql) ? null : `stp query "${sql}"`;
-        root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
-        answered(root, i, count, answer);
-      });
+      const asked = stp.data("ask").map((one, i) => ({...one, i}));
+      for (const one of asked.filter(({count}) => count)) answer(root, one);
+      const open = asked.filter(({count}) => !count);
+      if (!open.length) return;
+      root.append(h("h3", {}, "Questions that this store cannot answer"),
+        h("p", {}, "What they ask about was not evaluated here, or nothing of it is missing."));
+      for (const one of open) stp.fold(root, `question-${one.i + 1}`, one.question, (place) => query(place, one));
     },
   });
 
-  function answered(root, i, count, answer) {
-    if (!count) {
-      root.append(h("p", {class: "note"}, "This store has no rows for it: what is asked for was not evaluated here."));
-      return;
+  /** A question, its answer, where else in this report it stands, and, folded, the query. */
+  function answer(root, one) {
+    root.append(h("h3", {}, one.question));
+    if (one.more) root.append(h("p", {class: "note"}, one.more));
+    answered(root, one);
+    const place = places[one.i];
+    if (place && stp.hasSection(place[0])) {
+      const [id, title, filters, more] = place;
+      root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), `. ${more}`));
+    }
+    stp.fold(root, `question-${one.i + 1}`, "The query", (folded) => query(folded, one));
+  }
+
+  function query(root, {sql}) {
+    const command = /\n|"/.test(sql) ? null : `stp query "${sql}"`;
+    root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
+  }
+
+  function answered(root, {i, count, answer, same}) {
+    const equal = Object.entries(same);
+    if (equal.length) {
+      root.append(h("p", {class: "note"}, `The same in all ${count} rows: ${
+        equal.map(([name, value]) => `${name} ${value}`).join(", ")}.`));
     }
     const rows = stp.rows(answer);
     const names = Object.keys(answer.columns);

@@ -41,6 +41,8 @@ const stp = (() => {
       const raw = data("core");
       const by = (columnar, key) => new Map(rows(columnar).map((row) => [row[key], row]));
       shared = {
+        suites: rows(raw.suites).map((row) => row.title),
+        finished: raw.finished,
         cells: rows(raw.cells),
         dimensions: by(raw.dimensions, "dimension"),
         settings: by(raw.settings, "setting"),
@@ -63,6 +65,16 @@ const stp = (() => {
     const {fit, training} = core().models.get(model) ?? {};
     return ["none", "closed_form"].includes(fit) && !training;
   };
+
+  let units = null;
+  /** The unit of a value, "" where it has none. testedOn: dataset; part: {convention, variable, level}. */
+  function unitOf(testedOn, part) {
+    const word = ({convention, variable, level}) => [convention, variable ?? "", level ?? ""].join("|");
+    if (!units) {
+      units = new Map(rows(data("units")).map((row) => [`${row.tested_on}|${word(row)}`, row.unit]));
+    }
+    return units.get(`${testedOn}|${word(part)}`) ?? "";
+  }
 
   /** An arrow that points to better values. */
   function direction(convention) {
@@ -131,27 +143,33 @@ const stp = (() => {
     return `${number(seconds / 3600, 3)} h`;
   }
 
-  // Of bytes that are comparable with published values, and not official.
+  // Of data that are comparable with published values, and not official.
   const papersFiles = "the very files that the paper's numbers were made from";
 
-  /** Whose bytes, and how surely; as stp/collect/raw_bytes.py says it. */
-  function bytes(cell, word = " bytes") {
+  /** Whose data, and how surely; as stp/collect/raw_bytes.py says it. */
+  function bytes(cell, word = " data") {
     return `${cell.bytes_known_by === "stated" ? "unverified " : ""}${cell.source}${word}${
       cell.bytes_known_by === "counts" ? ", known by counts" : ""}`;
   }
 
-  /** Whose bytes a number comes from; every table and chart says it. */
+  /** Whose data a number comes from; every table and chart says it. */
   function badge(cell) {
     const text = `${bytes(cell, "")}, ${cell.official_paper_protocol ? "paper's" : cell.protocol} protocol`;
     return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : "")
       + (cell.lacking ? ", incomplete" : ""));
   }
 
+  /** The badges of some cells, each once. */
+  function badges(cells) {
+    const made = new Map(cells.map((cell) => badge(cell)).map((element) => [element.textContent, element]));
+    return [...made.values()].flatMap((element) => [element, " "]);
+  }
+
   /** The same of many cells, as text: each kind once, with its share where there are several; most first. */
   function origin(cells) {
     const kinds = new Map();
     for (const cell of cells) {
-      const kind = (cell.source === "own" ? `data of your own, ${cell.protocol} protocol` : cell.official_paper_protocol ? `${bytes(cell)}, paper's protocol`
+      const kind = (cell.source === "own" ? `your own data, ${cell.protocol} protocol` : cell.official_paper_protocol ? `${bytes(cell)}, paper's protocol`
         : `${bytes(cell)}, ${cell.protocol} protocol: ${cell.comparable ? papersFiles
           : "not comparable with published values"}`)
         + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")
@@ -197,7 +215,10 @@ const stp = (() => {
 
   // Sections
 
+  // A section that says whether it has anything (has: () => true) is left out where it has not.
   const section = (described) => sections.push(described);
+
+  const empty = [];  // titles of the sections that are left out
 
   /** Whether there is such a section: links to others ask. */
   const hasSection = (id) => sections.some((s) => s.id === id);
@@ -226,7 +247,7 @@ const stp = (() => {
     main.dataset.section = id;
     found.draw(root);
     main.dataset.drawn = String(Number(main.dataset.drawn ?? 0) + 1);
-    document.title = `${found.title} – Results`;
+    document.title = `${found.title} – ${heading()}`;
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
     for (const listener of listeners) listener();
@@ -375,7 +396,7 @@ const stp = (() => {
     });
     openMarks(place, traces.map((trace) => trace.marks ?? []));
     if (numbers) {
-      fold(root, `${name}-numbers`, "The points of this chart as a table: each number opens where it comes from",
+      fold(root, `${name}-numbers`, "The points of this chart as a table; click a number to see where it comes from",
         (details) => table(details, {name: `${name}-numbers`, caption: title, ...numbers()}));
     }
     return place;
@@ -461,8 +482,31 @@ const stp = (() => {
     document.documentElement.dataset.theme = wanted;
   }
 
+  /** What the page is about: suites and scales. */
+  function heading() {
+    const scales = [...new Set(core().cells.map((cell) => cell.scale))];
+    return `${core().suites.join(", ")}, ${scales.length > 1 ? "scales" : "scale"} ${scales.join(", ")}`;
+  }
+
+  /** What was evaluated, and when. */
+  function about() {
+    const made = new Set(core().cells.map((cell) => cell.dimension));
+    const titles = [...core().dimensions.values()].filter((row) => made.has(row.dimension)).map((row) => row.title);
+    const day = core().finished ? new Date(`${core().finished}T00:00Z`).toLocaleDateString("en-GB",
+      {day: "numeric", month: "long", year: "numeric", timeZone: "UTC"}) : "";
+    return [titles.length > 3 ? count(titles.length, "table") : titles.join(", "), day].filter((text) => text).join(", ");
+  }
+
+  /** Unpack Plotly, which the page holds compressed. */
+  async function unpack() {
+    const packed = Uint8Array.from(atob(document.getElementById("charts").textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    document.head.append(h("script", {}, await new Response(stream).text()));
+  }
+
   /** Begin: called by the page's last script. */
-  function start() {
+  async function start() {
+    await unpack();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     theme(dark.matches ? "dark" : "light");
     dark.addEventListener("change", () => { theme(dark.matches ? "dark" : "light"); draw(); });
@@ -470,6 +514,12 @@ const stp = (() => {
       theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
       draw();
     });
+    for (const one of sections.filter((each) => each.has && !each.has())) {
+      empty.push(one.title);
+      sections.splice(sections.indexOf(one), 1);
+    }
+    document.getElementById("heading").textContent = heading();
+    document.getElementById("made").textContent = about();
     document.getElementById("origin").textContent = origin(core().cells);
     document.getElementById("sections").append(...sections.map((s) =>
       h("li", {}, h("a", {href: `#${s.id}`}, s.title))));
@@ -481,9 +531,9 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, command, maker, scaleOf, asking,
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, unitOf, direction, empty, h, number, command, maker, scaleOf, asking,
     count, signed, duration,
-    badge, origin, papersFiles, get, set,
+    badge, badges, origin, papersFiles, get, set,
     remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};
 })();

@@ -7,8 +7,7 @@
   stp.section({
     id: "conventions",
     title: "Conventions",
-    about: "One metric, several definitions. What each of them means, and how much of a ranking is the choice "
-      + "of a definition.",
+    about: "One metric, several definitions: what each of them means, and how much the choice changes rankings.",
     draw(root) {
       const conventions = [...stp.core().conventions.values()];
       const effects = stp.rows(stp.data("conventions").effects);
@@ -23,13 +22,13 @@
       ]);
       const rows = effects.filter((row) => (!chosen.metric || row.metric === chosen.metric)
         && (!chosen.dimension || row.dimension === chosen.dimension));
-      root.append(h("h3", {}, "How far they move ranks"));
+      root.append(h("h3", {}, "How they change ranks"));
       if (rows.length) {
         pairs(root, rows);
         root.append(h("h3", {}, "Each evaluation"));
         each(root, rows);
       } else {
-        root.append(h("p", {}, "No evaluation has this metric in two definitions with two models that both rank."));
+        root.append(h("p", {}, "No evaluation has two definitions of this metric that rank the same two models."));
       }
       root.append(h("h3", {}, "What they mean"));
       meanings(root, conventions.filter((c) => !chosen.metric || c.metric === chosen.metric));
@@ -99,7 +98,7 @@
         {key: "rank_correlation", title: "Rank correlation", numeric: true, cell: (row) => number(row.rank_correlation, 3)},
         {key: "relative_difference", title: "Values differ by", numeric: true,
           cell: (row) => percent(row.relative_difference)},
-        {key: "source", title: "Bytes"},
+        {key: "source", title: "Data"},
       ],
     });
   }

@@ -215,8 +215,8 @@
   stp.section({
     id: "cost",
     title: "Cost",
-    about: "Time, memory and size against quality. A training that serves several tests stands beside each "
-      + "of them, and counts once in the totals.",
+    about: "Time, memory and size against quality. A training that serves several tests is shown with each of them, "
+      + "and counts once in the totals.",
     draw(root) {
       const chosen = stp.filters(root, [
         ...evaluations.choices(undefined, (one) => evaluations.valuesOf(one).some((row) => row.value !== null)),
@@ -246,7 +246,7 @@
       const hosts = [...new Set(lines.map((line) => line.hosts[deviceKey]).filter((host) => host))];
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`
         + (hosts.length > 1 ? `Several machines (${hosts.join(", ")}): equal devices may differ in speed. ` : "")
-        + (left.length ? `Not drawn: ${left.map((line) => `${line.label} (${why(line)})`).join("; ")}.` : "");
+        + (left.length ? `Not drawn: ${evaluations.byReason(left.map((line) => [line.label, why(line)]))}.` : "");
       if (note) root.append(h("p", {class: "note"}, note));
       const rows = all.map((line) => ({...line, part: row, front: made.some((f) => f.lines.includes(line)),
         note: left.includes(line) ? why(line) : ""}));
@@ -264,7 +264,7 @@
           layout: {
             height: evaluations.height(lines.length),
             xaxis: {title: {text: unit ? `${title} [${unit}]` : title}, type: chosen.axis},
-            yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
+            yaxis: {title: {text: evaluations.axisTitle(name, one, row)}},
           },
         });
       }

@@ -9,8 +9,8 @@
   stp.section({
     id: "deltas",
     title: "Published values",
-    about: "Our values beside those that the paper prints. A difference stands only where bytes and protocol "
-      + "are the paper's; elsewhere it says why not.",
+    about: "Our values beside those that the paper prints. There is a difference only where data and protocol "
+      + "are the paper's; elsewhere the table says why not.",
     draw(root) {
       const all = (values, text = named) => [["", "All"], ...[...new Set(values)].map((v) => [v, text(v)])];
       const fits = (chosen) => (row) => ["dimension", "tested", "model", "metric"].every(
@@ -27,7 +27,7 @@
       const compared = shown.filter((row) => row.difference !== null).length;
       stp.table(root, {
         name: "deltas",
-        caption: `${stp.count(shown.length, "value")} that the paper prints too; ${compared} can be compared`,
+        caption: `${stp.count(shown.length, "value")} that the paper also prints; ${compared} can be compared`,
         rows: shown,
         columns: [
           {key: "model", title: "Model", head: true, value: (row) => evaluations.named(row.model, row.variant),
@@ -42,7 +42,7 @@
             cell: (row) => stp.signed(row.difference)},
           {key: "relative", title: "Relative", numeric: true, about: "Difference over the printed value",
             value: relative, cell: (row) => relative(row) === null ? "–" : `${stp.signed(100 * relative(row), 2)} %`},
-          {key: "why_none", title: "Why there is no difference", cell: (row) => row.why_none ?? ""},
+          {key: "why_none", title: "Why there is no difference", cell: (row) => (row.why_none ?? "").replace(" bytes", " data")},
           {key: "n", title: "n", numeric: true, about: "Test samples behind our value"},
         ],
       });

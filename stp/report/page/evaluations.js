@@ -68,13 +68,6 @@ const evaluations = (() => {
     .filter(({dimension, changes_from: from}) => from !== null && (from === dimension) === itself)
     .map(({dimension}) => dimension);
 
-  /** Why there is nothing of these dimensions: a sentence. */
-  const notEvaluated = (dimensions) => (dimensions.length
-    ? `${joined(dimensions.map(titleOf))}: not evaluated in this store. Make ${
-      joined(dimensions.map((name) => `results/tables/${name}.csv`))} to evaluate ${
-      dimensions.length > 1 ? "them" : "it"}.`
-    : "The suites of this store have no such dimension.");
-
   /** The key of settings that evaluations differ in: not the horizon, if there is another one. */
   function varied(some) {
     const settings = some.map((one) => stp.core().settings.get(one.first.setting));
@@ -134,11 +127,10 @@ const evaluations = (() => {
     };
   }
 
-  /** A title for an axis of values: name, unit, direction. */
-  function axisTitle(text, convention) {
-    const unit = stp.core().conventions.get(convention)?.unit ?? "";
-    const shown = unit && unit !== "1" ? ` [${unit}]` : "";
-    return `${text.replace(/ \(.*/, "")}${shown} ${direction(convention).sign}`.trim();
+  /** A title for an axis of the values of a part on an evaluation: name, unit, direction. */
+  function axisTitle(text, one, part) {
+    const unit = stp.unitOf(one.first.tested_on, part);
+    return `${text.replace(/ \(.*/, "")}${unit ? ` [${unit}]` : ""} ${direction(part.convention).sign}`.trim();
   }
 
   /** The best of things by a convention's direction, or null. */
@@ -288,7 +280,7 @@ const evaluations = (() => {
     root.append(stp.h("p", {class: "absent", role: "note"}, text));
   }
 
-  /** Whose bytes: a line below the filters. */
+  /** Whose data: a line below the filters. */
   function whose(root, cells) {
     root.append(stp.h("p", {class: "note"}, stp.origin(cells.map((number) => stp.core().cells[number]))));
   }
@@ -297,10 +289,14 @@ const evaluations = (() => {
   const reasons = (rows, otherwise) =>
     [...new Set(rows.map((row) => row.reason).filter((text) => text))].join("; ") || otherwise;
 
+  /** What has no value, by reason: "A and B: why; C: why". gaps: [[what, reason], ...]; many of one reason are counted. */
+  const byReason = (gaps) => [...Map.groupBy(gaps, ([, reason]) => reason)].map(([reason, of]) =>
+    `${of.length > 4 ? `${of.length} of them` : joined(of.map(([what]) => what))}: ${reason}`).join("; ");
+
   const joined = (texts) => (texts.length < 2 ? texts.join("")
     : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
-  return {all, list, of, named, words, titleOf, compared, notEvaluated, varied, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
+  return {all, list, of, named, words, titleOf, compared, byReason, varied, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
     axisTitle, best, overSeeds, valuesOf, matchedOf, measured, decline, errorBars, percent, worse, opens,
     value, mark,
     printed: () => tables().printed, style, faint, narrow, height, switches, absent, whose, reasons, joined};

@@ -18,7 +18,12 @@ stp.section((() => {
 
   // What there is to choose
 
-  const evaluations = () => stp.data("forecasts").evaluations;
+  /** All evaluations, in the order of the tables. */
+  function evaluations() {
+    const order = [...stp.core().dimensions.keys()];
+    return [...stp.data("forecasts").evaluations]
+      .sort((a, b) => order.indexOf(a.dimension) - order.indexOf(b.dimension));
+  }
   const unique = (values) => [...new Set(values)];
 
   function choices() {
@@ -56,11 +61,6 @@ stp.section((() => {
   function draw(root) {
     const report = stp.data("forecasts");
     shown += 1;
-    if (!report.evaluations.length && report.samples > 0) {
-      root.append(h("p", {class: "note"}, "Nothing in this store predicts frames. ",
-        stp.hasSection("trajectories") ? h("a", {href: stp.link("trajectories")}, "Trajectories of people") : null));
-      return;
-    }
     if (!report.evaluations.length) {
       root.append(h("p", {class: "note"}, "This report was made without pictures; make it with ",
         h("code", {}, "stp report --samples 3"), " to see some."));
@@ -73,7 +73,7 @@ stp.section((() => {
     const evaluation = report.evaluations.find(
       (e) => e.dimension === chosen.dimension && e.case === chosen.case);
     const heading = h("h3", {}, `${evaluation.tested} `,
-      evaluation.origin.map((cell) => [stp.badge(cell), " "]).flat());
+      stp.badges(evaluation.origin));
     root.append(heading);
     if (evaluation.gap) {
       root.append(h("p", {class: "gap"}, `No pictures: ${evaluation.gap}`));
@@ -103,16 +103,16 @@ stp.section((() => {
     const seeds = unique(evaluation.models.map((m) => m.seed).filter((seed) => seed !== null));
     const [width, height] = evaluation.full;
     return h("div", {class: "note"},
-      h("p", {}, `${evaluation.origin.map((cell) => stp.origin([cell])).join("; ")}. Frames of ${width} × ${height}, stored: `
+      h("p", {}, `${unique(evaluation.origin.map((cell) => stp.origin([cell]))).join("; ")}. Frames of ${width} × ${height}, stored: `
         + `${evaluation.look}.`
         + (seeds.length ? ` Trained models: seed ${seeds.join(", ")}.` : "")),
-      h("p", {}, "Samples are chosen by rule, by an error averaged over all models, never by eye. "
-        + `Pictures take ${stp.number(report.used, 3)} MB of this page, of ${report.megabytes} MB that `
-        + "they may; every evaluation may take an equal part, and all of its models are stored alike. "
+      h("p", {}, "Samples are chosen by rule, from an error averaged over all models, never by eye. "
+        + `Pictures take ${stp.number(report.used, 3)} MB of this page; the limit is ${report.megabytes} MB, shared `
+        + "equally among evaluations, and all models of an evaluation are stored alike. "
         + "Errors were computed from the predictions, not from pictures."),
-      evaluation.is_picture ? h("p", {}, "Values from 0 to 1 are shown as they are; what lies outside is clipped.")
-        : h("p", {}, "The scale of values leaves out the outermost percent of "
-          + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
+      evaluation.is_picture ? h("p", {}, "Values from 0 to 1 are shown as they are; values outside are clipped.")
+        : h("p", {}, "The scale leaves out the outermost percent of context "
+          + "and truth; values beyond it have the colours of its ends. Hatched areas have no value. "
           + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
       h("p", {}, "Scores are of this sample alone: the mean over lead times (* is the best of these models), "
         + "and that of the frame that is shown."),
@@ -413,7 +413,8 @@ stp.section((() => {
   return {
     id: "forecasts",
     title: "Forecasts",
-    about: "What models predict beside what happened: a few samples of every evaluation, chosen by rule.",
+    about: "What models predict, beside what happened: a few samples of every evaluation, chosen by rule.",
+    has: () => !stp.data("forecasts").samples || evaluations().some((one) => !one.gap),
     draw,
   };
 })());

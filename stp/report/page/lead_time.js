@@ -132,7 +132,8 @@
   stp.section({
     id: "lead-time",
     title: "Lead time",
-    about: "How scores change with the lead time. A model is shown or hidden by its name in the legend, or by the boxes above the chart.",
+    about: "How scores change with the lead time. Click a name in the legend to hide a model, or use the boxes above the chart.",
+    has: () => evaluations.list().some((one) => rowsOf(one).some((row) => row.values !== null)),
     draw(root) {
       const valued = (row) => row.values !== null;
       const chosen = stp.filters(root, [
@@ -174,7 +175,7 @@
         layout: {
           height: evaluations.height(lines.length),
           xaxis: axis(leads, stp.data("leads").steps[lines[0].cells[0]]),
-          yaxis: {title: {text: evaluations.axisTitle(name, convention)}},
+          yaxis: {title: {text: evaluations.axisTitle(name, one, rows[0])}},
         },
         numbers: () => numbers(lines, rows[0]),
       });

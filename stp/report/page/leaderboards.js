@@ -27,7 +27,7 @@
     }
     for (const alike of seen.values()) {
       if (alike.length < 2) continue;
-      // The same test on other bytes, over another horizon, ...: what differs is said.
+      // The same test on other data, over another horizon, ...: what differs is said.
       const differing = alikeKeys.filter((key) => new Set(alike.map((one) => one[key])).size > 1);
       for (const one of alike) {
         const said = {leaky: one.leaky ? "leaky" : "not leaky",
@@ -37,6 +37,10 @@
         one.tested += ` (${what.join(", ")})`;
       }
     }
+    for (const alike of Map.groupBy(evaluations, (one) => `${one.dimension}|${one.tested}`).values()) {
+      const settings = alike.map((one) => settingOf(one, alike));
+      alike.forEach((one, i) => { one.tested += settings[i] ? `, ${settings[i]}` : ""; });
+    }
     const rows = new Map();  // evaluation -> part -> rows
     for (const row of stp.rows(raw.board)) {
       if (!rows.has(row.evaluation)) rows.set(row.evaluation, new Map());
@@ -44,8 +48,25 @@
       if (!ofPart.has(row.part)) ofPart.set(row.part, []);
       ofPart.get(row.part).push(row);
     }
-    shared = {evaluations, parts, rows};
+    for (const together of [...rows.values()].flatMap((ofPart) => [...ofPart.values()])) {
+      const ranked = together.filter((row) => row.rank !== null);
+      const tied = ranked.length > 1 && ranked.every((row) => row.rank === 1);
+      for (const row of ranked) row.tied = tied;
+    }
+    const order = [...stp.core().dimensions.keys()];
+    const listed = evaluations.map((_, i) => i)
+      .sort((a, b) => order.indexOf(evaluations[a].dimension) - order.indexOf(evaluations[b].dimension) || a - b)
+      .map((i) => evaluations[i]);
+    shared = {evaluations, listed, parts, rows};
     return shared;
+  }
+
+  /** How the setting of an evaluation differs from those of others: "intensity 3". */
+  function settingOf(one, others) {
+    const settings = stp.core().settings;
+    const keys = Object.keys(settings.get(one.setting) ?? {}).filter((key) => key !== "setting"
+      && new Set(others.map((other) => settings.get(other.setting)?.[key])).size > 1);
+    return keys.map((key) => `${named(key)} ${settings.get(one.setting)[key] ?? "of the dataset"}`).join(", ");
   }
 
   const alikeKeys = ["suite", "trained_on", "train_subset", "tested_on", "subset", "setting", "source",
@@ -57,31 +78,33 @@
   stp.section({
     id: "leaderboards",
     title: "Leaderboards",
-    about: "All models that were evaluated alike, best first. Every number opens where it comes from.",
+    about: "Models that were evaluated alike, best first. Click a number to see where it comes from.",
     draw(root) {
-      const {evaluations, parts, rows} = boards();
-      const of = (chosen) => evaluations.filter((one) => (!chosen.domain || one.domain === chosen.domain)
+      const {evaluations, listed, parts, rows} = boards();
+      const of = (chosen) => listed.filter((one) => (!chosen.domain || one.domain === chosen.domain)
         && (!chosen.dimension || one.dimension === chosen.dimension));
       const at = (chosen) => evaluations.find((one) => one.key === chosen.tested);
-      const partsOf = (chosen) => ordered(at(chosen), [...rows.get(evaluations.indexOf(at(chosen))).keys()]);
+      // Those that have values come first: the first is chosen where nothing is said.
+      const partsOf = (chosen) => {
+        const found = ordered(at(chosen), [...rows.get(evaluations.indexOf(at(chosen))).keys()]);
+        return [...found.filter((part) => valued(chosen, part)), ...found.filter((part) => !valued(chosen, part))];
+      };
       const metric = (part) => metricOf(parts[part]);
       const valued = (chosen, part) => rows.get(evaluations.indexOf(at(chosen))).get(part)
         .some((row) => row.value !== null);
       const wanted = [
-        {key: "domain", label: "Domain", options: all("All", evaluations.map((one) => one.domain))},
-        {key: "dimension", label: "Dimension", options: (chosen) => all("All", evaluations
+        {key: "domain", label: "Domain", options: all("All", listed.map((one) => one.domain))},
+        {key: "dimension", label: "Dimension", options: (chosen) => all("All", listed
           .filter((one) => !chosen.domain || one.domain === chosen.domain).map((one) => one.dimension))},
         {key: "tested", label: "Tested on", options: (chosen) => of(chosen).map((one) =>
           [one.key, chosen.dimension ? one.tested : `${one.tested} – ${named(one.dimension)}`])},
-        {key: "layout", label: "Layout", options: [["one", "One measure, ranked"], ["paper", "The columns of the table"]]},
+        {key: "layout", label: "Layout", options: [["one", "One metric, ranked"], ["paper", "Columns of the table"]]},
         {key: "models", label: "Models", options: [["", "All"], ["trained", "Without baselines"]]},
       ];
       const oneMeasure = [
         {key: "metric", label: "Metric", options: (chosen) => {
-          // Those that have values come first: the first is chosen where nothing is said.
-          const found = [...new Set(partsOf(chosen).map(metric))];
           const has = new Set(partsOf(chosen).filter((part) => valued(chosen, part)).map(metric));
-          return [...found.filter((m) => has.has(m)), ...found.filter((m) => !has.has(m))]
+          return [...new Set(partsOf(chosen).map(metric))]
             .map((m) => [m, has.has(m) ? titleOf(m) : `${titleOf(m)} (no values)`]);
         }},
         {key: "convention", label: "Convention", options: (chosen) => partsOf(chosen)
@@ -135,10 +158,13 @@
       stp.core().models.get(row.model)?.fit === "external" ? h("span", {class: "kind"}, "external") : null);
   }
 
+  /** Whether a row is the best: where all have the same value, none is. */
+  const isBest = (row) => row.rank === 1 && !row.tied;
+
   function valueCell(evaluation, part, row) {
     const cell = stp.cellsOf({...evaluation, ...pick(row)})[0];
     if (row.value === null) return stp.value(h("span", {class: "reason"}, row.reason ?? "no value"), cell, part);
-    const best = row.rank === 1;
+    const best = isBest(row);
     return h("span", {class: best ? "best" : null}, stp.value(number(row.value), cell, part),
       best ? h("span", {class: "hidden"}, " (best)") : null);
   }
@@ -146,8 +172,8 @@
   /** What a metric can be trusted for: marks of a study of distortions, and where its card is. */
   function trust(convention) {
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
-    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes}) it gets worse with `
-      + `${row.worse} of ${row.known} distortions${row.blind ? `, and does not see ${named(row.blind)}` : ""}. `);
+    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes.replace(" bytes", " data")}) it gets `
+      + `worse with ${row.worse} of ${row.known} distortions${row.blind ? `, and does not notice ${named(row.blind)}` : ""}. `);
     const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
       && cell.tested_on === marks[0]?.tested_on);
     return study ? h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {},
@@ -156,8 +182,9 @@
 
   function ranked(root, evaluation, part, rows) {
     const about = stp.core().conventions.get(part.convention);
+    const unit = stp.unitOf(evaluation.tested_on, part);
     root.append(h("p", {}, h("b", {}, stp.partTitle(part)), ` ${stp.direction(part.convention)} `,
-      about ? `${about.description}. Unit: ${about.unit}.` : ""));
+      about ? `${about.description}.${unit ? ` Unit: ${unit}.` : ""}` : ""));
     root.append(trust(part.convention) ?? "");
     const ends = rows.flatMap((row) => [row.value, row.ci95_low, row.ci95_high]).filter(Number.isFinite);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
@@ -173,7 +200,7 @@
         {key: "rank", title: "Rank", numeric: true, about: "1 is best, ties share",
           cell: (row) => row.rank === null ? "–" : String(row.rank)},
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
-        {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
+        {key: "value", title: `${unit ? `Value (${unit})` : "Value"}\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
           cell: (row) => valueCell(evaluation, part, row)},
         {key: "ci95_low", title: "95 % interval", about: "Studentised bootstrap over clusters of clips",
           cell: (row) => interval(evaluation, part, row, low, high)},
@@ -212,7 +239,7 @@
     if (row === winner) return "the best";
     if (row.value === null) return "–";
     if (row.p === null) return h("span", {class: "note"}, "no test");
-    return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "no significant difference", ` (p ${number(row.p, 2)})`);
   }
 
   /** An interval as text, and where it lies among those of all models; it opens where it comes from. */
@@ -238,7 +265,7 @@
       .filter((part) => columnOf(ofTable, parts[part]) || saysWhatHappens(parts[part]))
       .map((part) => ({title: headingOf(evaluation, parts[part]), part}));
     if (!columns.some(({part}) => columnOf(ofTable, parts[part]))) {
-      root.append(h("p", {class: "note"}, "No table has columns for this; all measures are shown."));
+      root.append(h("p", {class: "note"}, "No table has columns for this evaluation; all conventions are shown."));
       columns = [...here.keys()].map((part) => ({title: stp.partTitle(parts[part]), part}));
     }
     const models = new Map();
@@ -268,9 +295,9 @@
         })),
       ],
     });
-    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))));
+    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `No value: ${reason}`))));
     if (rows.some((row) => columns.some(({part}) => (row[`part-${part}`]?.published ?? null) !== null))) {
-      root.append(h("p", {class: "note"}, "Small, in a second line: the value that the paper prints."));
+      root.append(h("p", {class: "note"}, "Small, below: the value printed in the paper."));
     }
   }
 
@@ -291,8 +318,8 @@
           of: new Map(here.get(part).map((row) => [modelOf(row), row]))}));
     });
     if (!columns.length) {
-      root.append(h("p", {class: "absent", role: "note"}, "Nothing is scored yet. This scores and tabulates it: "
-        + `${stp.command(dimension)}.`));
+      root.append(h("p", {class: "absent", role: "note"}, "Nothing is scored yet. This command scores it and makes the table: "
+        + `${stp.command(dimension)}`));
       return;
     }
     const models = new Map(columns.flatMap(({of}) => [...of].map(([word, row]) => [word, pick(row)])));
@@ -325,34 +352,36 @@
         })),
       ].filter((column) => column !== null),
     });
-    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))),
+    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `No value: ${reason}`))),
       h("p", {class: "note links"}, h("a", {href: stp.link("leaderboards", {dimension})},
-        "All measures, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
+        "All metrics, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
         + `${rated.length} columns, those in which every model has a rank. ` : null,
       columns.some(({of}) => [...of.values()].some((row) => row.published !== null))
-        ? "Small, in a second line: the value that the paper prints." : null));
+        ? "Small, below: the value printed in the paper." : null));
   };
 
   const metricOf = ({convention}) => convention.split(".")[0];
   const modelOf = ({model, variant}) => `${model}|${variant}`;
 
   /** The heading of a part: that of the table's column, or the metric's title. */
-  function headingOf(evaluation, part) {
+  function headingOf(evaluation, part, withUnit = true) {
     const column = columnOf(columnsOf(evaluation), part);
     const heading = column ? [column.variable, column.metric] : [part.variable, titleOf(metricOf(part))];
-    return heading.filter(Boolean).join(" ");
+    const unit = withUnit ? stp.unitOf(evaluation.tested_on, part) : "";
+    return heading.filter(Boolean).join(" ") + (unit ? ` (${unit})` : "");
   }
 
-  /** The best of what was tested in a case: [{model, variant}] by rank in its first column, and that column. */
+  /** The best of what was tested in a case: [{model, variant}] by rank in its first column, that column and its
+   * unit. */
   stp.bestOf = (dimension, name) => {
     const {evaluations, parts, rows} = boards();
     const evaluation = evaluations.find((one) => one.dimension === dimension && one.case_name === name);
-    if (!evaluation) return {ranked: [], heading: ""};
+    if (!evaluation) return {ranked: [], heading: "", unit: ""};
     const here = rows.get(evaluations.indexOf(evaluation));
     const part = ordered(evaluation, [...here.keys()]).find((p) => here.get(p).some((row) => row.rank !== null));
-    if (part === undefined) return {ranked: [], heading: ""};
+    if (part === undefined) return {ranked: [], heading: "", unit: ""};
     const ranked = here.get(part).filter((row) => row.rank !== null).sort((a, b) => a.rank - b.rank);
-    return {ranked, heading: headingOf(evaluation, parts[part])};
+    return {ranked, heading: headingOf(evaluation, parts[part], false), unit: stp.unitOf(evaluation.tested_on, parts[part])};
   };
 
   function paperCell(evaluation, part, row, reasons) {
@@ -364,7 +393,7 @@
         stp.cellsOf({...evaluation, ...pick(row)})[0], part, {title: reason});
     }
     const shown = valueCell(evaluation, part, row);
-    return h("span", {}, row.rank === 1 ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,
+    return h("span", {}, isBest(row) ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,
       row.published === null ? null
         : h("small", {class: "note printed"}, h("span", {class: "hidden"}, "printed "), String(row.published)));
   }

@@ -7,12 +7,12 @@
 
   // What became of a cell: its sign in the grid, its class (a colour), and what it means.
   const kinds = {
-    paper: ["P", "official", "official bytes, the paper's protocol: comparable with published values"],
+    paper: ["P", "official", "official data, the paper's protocol: comparable with published values"],
     files: ["F", "sample", `${stp.papersFiles}, under its protocol: comparable with published values`],
-    official: ["O", "official", "official bytes, another protocol"],
+    official: ["O", "official", "official data, another protocol"],
     sample: ["S", "sample", "sample of real data"],
     synthetic: ["Y", "synthetic", "synthetic stand-in"],
-    own: ["W", "own", "data of your own"],
+    own: ["W", "own", "your own data"],
     failed: ["✕", "failed", "failed"],
     waiting: ["○", "waiting", "not run yet, or running"],
   };
@@ -26,15 +26,15 @@
   // How cells are missing, failures first: whose `how` are these, what it means.
   const groups = [
     {name: "failed", title: "Failed", of: (row) => kindOfMissing(row) === "failed",
-      about: "What is behind each of them, and its log, opens with the word in the column How."},
+      about: "Click the word in the column How for details and the log."},
     {name: "under-way", title: "Under way, or stopped to be continued",
       of: (row) => ["running", "requeued", "saved"].includes(row.how),
-      about: "A run of the same command goes on with what is saved."},
+      about: "The same command continues them."},
     {name: "not-collected", title: "Scored, but not in this store yet", of: (row) => row.how === "not collected",
-      about: "Their scores are there; these commands put them into the store:"},
+      about: "They are scored; these commands put the scores into the store:"},
     {name: "not-run", title: "Planned, not run yet", of: (row) => row.how === "not run",
-      about: "None of these has failed: a run makes the cells of the tables that it is asked for, and nobody has asked "
-        + "for these. What runs them:"},
+      about: "None of these has failed: a run makes only the cells of the tables that it is asked for. These commands "
+        + "run them:"},
   ];
 
   const kindOf = (cell) => cell.official_paper_protocol ? "paper" : cell.comparable ? "files"
@@ -44,7 +44,7 @@
   stp.section({
     id: "overview",
     title: "Overview",
-    about: "The table that was made, its best forecasts, and what was evaluated, failed or is not run yet.",
+    about: "The table, its best forecasts beside the truth, and what was evaluated, failed or has not run yet.",
     draw(root) {
       const data = stp.data("overview");
       const {cells} = stp.core();
@@ -57,7 +57,10 @@
       facts(root, data, cells, missing);
       grid(root, cells, missing);
       if (missing.length) absent(root, missing);
-      root.append(h("h3", {}, "Made by"));
+      if (stp.empty.length) {
+        root.append(h("p", {class: "note"}, `Sections without data are left out: ${stp.empty.join(", ")}.`));
+      }
+      root.append(h("h3", {}, "Provenance"));
       made(root, data);
     },
   });
@@ -85,12 +88,11 @@
       [grouped(about.scores), "scores", "with intervals and lead times"],
       [number(missing.length), missing.length === 1 ? "cell without scores" : "cells without scores",
         missing.length ? `${failed || "none"} failed, ${missing.length - failed} not run yet, or running`
-          : "all that was planned is here"],
+          : "nothing is missing"],
       [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
     ];
     root.append(
-      h("p", {}, `Results of scale ${scales}. The work began on ${about.started ?? "–"} and ended on ${
-        about.finished ?? "–"} (UTC). `,
+      h("p", {}, `Scale ${scales}, computed from ${about.started ?? "–"} to ${about.finished ?? "–"} (UTC). `,
       h("a", {href: stp.link("ask")}, "Ten questions and their answers")),
       h("ul", {class: "tiles"}, tiles.map(([big, what, more]) =>
         h("li", {}, h("b", {}, big), h("span", {}, what), h("small", {}, more)))));
@@ -137,13 +139,13 @@
       listed.filter((one) => one.domain === domain).map(({row, by}) => h("tr", {},
         h("th", {scope: "row"}, row.tested), h("td", {}, named(row.dimension)),
         [...models.keys()].map((model) => h("td", {class: "sign"}, sign(by.get(model), used)))))));
-    const caption = `${stp.count(listed.length, "evaluation")} of ${stp.count(models.size, "model")}: each sign opens what is behind it`;
+    const caption = `${stp.count(listed.length, "evaluation")} of ${stp.count(models.size, "model")}: click a sign for details`;
     const table = h("table", {class: "grid"}, h("caption", {}, h("span", {}, caption)), h("thead", {}, head), bodies);
     if (listed.length) {
       root.append(legend(used),
         h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, table));
     } else {
-      root.append(h("p", {}, chosen.show ? "Nothing that was planned is missing." : "Nothing is chosen."));
+      root.append(h("p", {}, chosen.show ? "Nothing is missing." : "The selection is empty."));
     }
   }
 
@@ -179,14 +181,14 @@
   /** Why a cell is missing, and what makes it. */
   function explain(row) {
     const lines = [
-      ["Stopped at", `${named(row.stage)}: ${row.how}`], ["Why", row.detail || "nothing more is known"],
+      ["Stopped at", `${named(row.stage)}: ${row.how}`], ["Why", row.detail || "not known"],
       ["Attempts", String(row.attempts ?? 0)], ["Ended", row.ended ? `${row.ended} UTC` : "–"], ["Log", row.log ?? "–"],
       ["Seed", String(row.seed ?? "–")],
     ];
     stp.dialog(`${stp.modelTitle(row.model)} on ${row.tested}: missing`,
       h("p", {}, `${named(row.dimension)}, scale ${row.scale}`),
       h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-      h("p", {}, "What makes it, and all else of its table that is missing:"),
+      h("p", {}, "This command makes it, and the rest of its table:"),
       stp.code(stp.command(row.dimension, row.scale), "the command"));
   }
 
@@ -196,7 +198,7 @@
       && (!stp.get("dimension") || row.dimension === stp.get("dimension")));
     root.append(h("h3", {id: "missing"}, "What is missing"));
     if (!rows.some((row) => kindOfMissing(row) === "failed")) {
-      root.append(h("p", {}, rows.length ? "Nothing has failed." : "Nothing of what is chosen is missing."));
+      root.append(h("p", {}, rows.length ? "Nothing has failed." : "Nothing in this selection is missing."));
     }
     for (const {name, title, of, about} of groups) {
       const found = rows.filter(of);
@@ -222,7 +224,16 @@
       stp.code(stp.command(dimension), `the command for ${named(dimension)}`))));
   }
 
+  /** One sentence where all cells have the same reason, and a table of the cells. */
   function absentTable(root, name, caption, rows) {
+    const reasons = [...new Set(rows.map(({stage, how, detail}) => `${how} at ${named(stage)}${detail ? `: ${detail}` : ""}`))];
+    if (rows.length > 3 && reasons.length === 1 && name !== "not-run") {
+      root.append(h("p", {}, `All ${rows.length} have the same reason: ${reasons[0]}.`));
+      stp.fold(root, `${name}-cells`, "These cells", (place) => cellTable(place, name, caption, rows));
+    } else cellTable(root, name, caption, rows);
+  }
+
+  function cellTable(root, name, caption, rows) {
     stp.table(root, {
       name: `missing-${name}`, caption, rows: rows.sort((a, b) => a.how.localeCompare(b.how)), first: 20,
       columns: [
@@ -246,15 +257,15 @@
       columns: [
         {key: "commit", title: "Commit", head: true, cell: (row) => h("code", {}, row.commit ?? "not known")},
         {key: "artefacts", title: "Artefacts", numeric: true},
-        {key: "finished", title: "Last one finished (UTC)"},
+        {key: "finished", title: "Last finished (UTC)"},
       ],
     });
     stp.table(root, {
-      name: "stages", caption: "Stages; a code counts once while its meaning is the same", rows: stp.rows(data.stages),
+      name: "stages", caption: "Stages, with the number of versions of their code", rows: stp.rows(data.stages),
       columns: [
         {key: "stage", title: "Stage", head: true},
         {key: "artefacts", title: "Artefacts", numeric: true},
-        {key: "codes", title: "Codes", numeric: true},
+        {key: "codes", title: "Versions", numeric: true},
         {key: "seconds", title: "Time", numeric: true, cell: (row) => stp.duration(row.seconds)},
       ],
     });

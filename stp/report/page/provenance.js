@@ -127,8 +127,8 @@
       part ? measured(found, part, where, siblings.map((one) =>
         foundOf(numberOf(one), word, where)?.value ?? null)) : null,
       part && siblings.length > 1 ? seeds(siblings, part, word, where, cell) : null,
-      h("h3", {}, "What it was made from"), lineage(at), rawFiles(at),
-      h("h3", {}, "How to see and make it again"), ...again(cell, part, where, found)));
+      h("h3", {}, "Inputs"), lineage(at), rawFiles(at),
+      h("h3", {}, "How to reproduce it"), ...again(cell, part, where, found)));
   }
 
   function closing(dialog) {
@@ -161,8 +161,8 @@
       ["Test samples", found?.n ?? "–"],
       found?.overall ? [rounded ? "All lead times" : "All clips", `${number(found.overall.value, 6)}, `
         + `of ${stp.count(found.overall.n, "test sample")}`] : null,
-      where === "spectrum" ? ["Spectra", "mean power by wavenumber was summed while these scores were made; the sums "
-        + "lie in their folder, which stands below"] : null,
+      where === "spectrum" ? ["Spectra", "mean power by wavenumber was summed while these scores were computed; the sums "
+        + "are in their folder, below"] : null,
       ["Definition", about ? `${[about.title, about.description].filter((text) => text).join(": ")} (unit ${about.unit}, ${better})` : "–"],
     ].filter((line) => line);
     return h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, String(text))]));
@@ -263,13 +263,13 @@
       : stp.queryOf("value, sd, n, clips, repeats, reason, scores_fingerprint", "matched_distances",
         {comparison: where, ...keys, convention: part.convention});
     const lines = [
-      h("p", {}, `The table it stands in, made again where something has changed (scale ${cell.scale}):`),
+      h("p", {}, `Make its table again, where something has changed (scale ${cell.scale}):`),
       stp.code(stp.command(cell.dimension, cell.scale), "the command"),
     ];
-    lines.push(h("p", {}, "All that is known of this cell, in a terminal:"),
+    lines.push(h("p", {}, "Show this cell in a terminal:"),
       stp.code(`stp show ${cell.scores_fingerprint} ${stp.asking(cell.scale)}`, "the command"));
     if (part && found && Number.isFinite(found.value)) {
-      lines.push(h("p", {}, "From the number to what it was made from:"),
+      lines.push(h("p", {}, "Trace the number to its inputs:"),
         stp.code(`stp trace ${found.value} --cell ${shell(`${cell.model}/${cell.tested_on}`)} ${
           stp.asking(cell.scale)}`, "the command"));
     }

@@ -137,13 +137,11 @@
   stp.section({
     id: "by-setting",
     title: "By setting",
-    about: "Scores over a setting that a dimension varies, such as the frame interval: models are tested on "
-      + "frames that are further apart than those they were trained on.",
+    about: "Scores over a setting that is varied, such as the frame interval: models are tested on frames that are "
+      + "further apart than those they were trained on.",
+    has: () => series().length > 0,
     draw(root) {
       const all = series();
-      if (!all.length) {
-        return evaluations.absent(root, evaluations.notEvaluated(evaluations.compared(true)));
-      }
       const of = (so) => all.find((one) => one.id === so.tested);
       const valued = (row) => row.value !== null;
       const chosen = stp.filters(root, [
@@ -172,12 +170,12 @@
       const why = [...new Set(printed.map((r) => r.why_none).filter((text) => text))];
       if (why.length && drawn === "value") {
         root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they do not `
-          + `compare with ours: ${why.join("; ")}.`));
+          + `compare with ours: ${why.join("; ").replace(/ bytes/g, " data")}.`));
       }
       const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
-        .map((p) => `${line.label} at ${words(one.key)} ${p.level} (${
-          p.reason || `no value at the first ${words(one.key)}`})`));
-      if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
+        .map((p) => [`${line.label} at ${words(one.key)} ${p.level}`,
+          p.reason || `no value at the first ${words(one.key)}`]));
+      if (gaps.length) root.append(h("p", {class: "note"}, `No value: ${evaluations.byReason(gaps)}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
       const levels = one.points.map((point) => levelOf(one, point));
       const steps = one.points.map((point) =>
@@ -195,7 +193,7 @@
             ticktext: levels.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
           yaxis: decline
             ? {title: {text: `decline from ${words(one.key)} ${levels[0]}`}, tickformat: "+.0%"}
-            : {title: {text: evaluations.axisTitle(name, convention)}},
+            : {title: {text: evaluations.axisTitle(name, one.points[0], row)}},
         },
         numbers: () => numbers(one, held, row, chosen.metric, column),
       });

@@ -102,7 +102,7 @@
         lines.map(([title, text]) => [h("dt", {}, title), h("dd", {}, String(text))])),
       tested ? h("p", {class: "note"}, "A paired t test over the clusters of test samples that both models saw; a better model "
         + "also passes a sign test over them.") : null,
-      h("h3", {}, "How to see and make it again"), again(one, row, a, b));
+      h("h3", {}, "How to reproduce it"), again(one, row, a, b));
     dialog.dataset.of = "pair";
     dialog.onclose = () => {
       if (stp.get("pair") === id) stp.remember({pair: null});
@@ -143,7 +143,7 @@
 
   function matrix(root, one, lines, rows, name) {
     const told = h("p", {class: "told", id: "pair", "aria-live": "polite"},
-      "Point at a pair, or move to it with the tab and arrow keys, to read its test. Enter or a click opens all of it.");
+      "Point at a pair, or move to it with the tab and arrow keys, to read its test. Click or press Enter for details.");
     const cell = (a, b) => {
       if (a === b) return h("td", {class: "self"}, "");
       const row = between(rows, a, b);
@@ -193,7 +193,7 @@
     const open = (row) => h("button", {type: "button", class: "number", title: "All of this test",
       onclick: () => openPair(one, row.raw, line(row.model, row.variant), line(row.other, row.other_variant))},
     signed(row.difference));
-    stp.fold(root, "significance-pairs", "The tests as a table: each difference opens all of its test", (details) => stp.table(details, {
+    stp.fold(root, "significance-pairs", "The tests as a table; click a difference for details", (details) => stp.table(details, {
       name: "significance-pairs",
       caption: `${name}: every pair`,
       columns: [
@@ -289,13 +289,10 @@
   stp.section({
     id: "significance",
     title: "Significance",
-    about: "Paired tests of every two models on the same test samples, and how sure ranks are.",
+    about: "Paired tests of all pairs of models on the same test samples, and the uncertainty of ranks.",
+    has: () => evaluations.list().some((one) => ranksOf(one).length || comparisonsOf(one).length),
     draw(root) {
       const wanted = evaluations.list().filter((one) => ranksOf(one).length || comparisonsOf(one).length);
-      if (!wanted.length) {
-        return evaluations.absent(root, "Nothing was compared: this store holds no evaluation of two models. "
-          + "A second model among the models of the scale file fills this.");
-      }
       const chosen = stp.filters(root, [
         ...evaluations.choices(wanted, (one) => comparisonsOf(one).some((row) => row.difference !== null)),
         {key: "metric", label: "Metric", options: (so) => {

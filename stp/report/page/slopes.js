@@ -118,12 +118,10 @@
   stp.section({
     id: "other-tests",
     title: "Other tests",
-    about: "How scores change from the test on the training's own dataset to tests on other data.",
+    about: "How scores change from the dataset of the training to other datasets.",
+    has: () => series().length > 0,
     draw(root) {
       const all = series();
-      if (!all.length) {
-        return evaluations.absent(root, evaluations.notEvaluated(evaluations.compared(false)));
-      }
       const of = (so) => all.find((one) => one.id === so.trained);
       const rowsOf = (one) => one.tests.flatMap(evaluations.valuesOf);
       const chosen = stp.filters(root, [
@@ -165,7 +163,7 @@
             ticktext: one.tests.flatMap((test) => [evaluations.narrow() ? "in domain" : "in<br>domain", tick(test)]),
             range: [-0.5, (one.tests.length - 1) * GAP + 1.5],
           },
-          yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
+          yaxis: {title: {text: evaluations.axisTitle(name, one.tests[0], row)}},
         },
         numbers: () => numbers(held, row),
       });

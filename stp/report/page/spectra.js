@@ -79,6 +79,7 @@
     title: "Spectra",
     about: "How much power forecasts have at each scale, beside the truth: what lacks power at high "
       + "wavenumbers is blurred.",
+    has: () => evaluations.list().some((one) => linesOf(one).length > 0),
     draw(root) {
       const chosen = stp.filters(root, [
         ...evaluations.choices(undefined, (one) => linesOf(one).length > 0),

@@ -378,7 +378,7 @@
       const best = test.models.reduce((a, b) => (error(b) < error(a) ? b : a));
       const [about, piece] = [test.scenarios[0], stp.data(test.piece)];
       const title = `${stp.datasetTitle(test.dataset)}, ${test.protocol}`;
-      const said = `${best.label}, which errs least over all ${stp.count(test.count, "scenario")} (${number(error(best))} m)`;
+      const said = `${best.label}, which has the smallest error over all ${stp.count(test.count, "scenario")} (${number(error(best))} m)`;
       const world = map(test, piece, piece.scenes[0], `${title}, ${about.name}: true paths, and those of ${said}`);
       world.at(test.predict);
       world.show(new Set(test.models.filter((m) => m !== best).map((m) => m.label)));
@@ -434,7 +434,7 @@
     const line = (name) => s("svg", {class: "swatch trajectories", viewBox: "0 -8 44 16", "aria-hidden": "true"},
       s("path", {class: name, d: {wall: "M12 -7h18v14h-18Z", goal: "M22 -7L29 0 22 7 15 0Z"}[name] ?? "M1 0H43"}));
     const entries = [["past", "observed"], ["truth", "true"],
-      ...(scene.neighbours.length ? [["past neighbour", "observed, not followed"]] : []), ...(piece.place.obstacles ? [["wall", "obstacle"]] : []),
+      ...(scene.neighbours.length ? [["past neighbour", "observed only"]] : []), ...(piece.place.obstacles ? [["wall", "obstacle"]] : []),
       ...(piece.place.goals.length ? [["goal", "goal"]] : []),
       ...(test.models.some((m) => m.samples > 1) ? [["one-sample", "a sample"]] : [])];
     return h("ul", {class: "legend"}, entries.map(([name, text]) => h("li", {}, line(name), ` ${text}`)));
@@ -448,16 +448,16 @@
         + `${test.observe} positions, predicted ${test.predict}, ${test.dt} s apart. `
         + (test.models.some((m) => m.label.includes("(")) ? report().in_parentheses : "")),
       most > 1 ? h("p", {}, `Errors are means over all samples; thin lines are at most 10 of ${most} samples.`) : null,
-      lost.length ? h("p", {}, "Without paths: ", lost.map(([label, why]) => `${label} (${why})`).join("; ")) : null,
-      h("p", {}, "Positions are whole centimetres; errors were computed before they were rounded. ADE and FDE "
-        + "open where they come from."),
+      lost.length ? h("p", {}, "No paths: ", lost.map(([label, why]) => `${label} (${why})`).join("; ")) : null,
+      h("p", {}, "Positions are rounded to centimetres; errors were computed before. Click ADE or FDE to see "
+        + "where it comes from."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
   }
 
   stp.section({
     id: "trajectories",
     title: "Trajectories",
-    about: "People on the map of their place: what was observed, where they went, and where models thought they would go.",
+    about: "People on a map: their observed, true and predicted paths.",
     draw,
   });
 })();

@@ -58,6 +58,13 @@ class Driver:
         began = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.time))
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
+    def is_ending(self) -> bool:
+        """Did it start this process? It does so, once it has begun, only when it ends."""
+        pid = os.getppid()
+        while pid > 1 and pid != self.pid:
+            pid = _parent(pid)
+        return pid == self.pid and self.host == socket.gethostname() and self.is_alive() is True
+
     def is_alive(self) -> bool | None:
         """Does it still run? None if that cannot be seen from here."""
         if self.host == socket.gethostname():

@@ -55,10 +55,22 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
     yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
     yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
+    yield from guesses(plan, waiting)
     if any("multiply-adds of" in entry.cost.basis for entry in waiting):
         yield "  the size of a network is unknown: `stp plan --measure` takes its speed here"
     left = size_text(sum(entry.cost.bytes for entry in waiting))
     yield f"  about {left} more below {short(plan.store)}"
+
+
+def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
+    """Say of which datasets nobody has counted the clips: time and storage are guesses."""
+    bases = " ".join(entry.cost.basis for entry in waiting)
+    for name in plan.config.datasets:
+        if f" clips of {name} assumed" in bases:
+            yield (
+                f"  a guess: nobody has counted the clips of {name}; after `stp prepare {name}`, "
+                "`stp plan` knows them (or state `counts` in its YAML)"
+            )
 
 
 def jobs(plan: Plan, dimension: str) -> list[Entry]:

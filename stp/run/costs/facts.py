@@ -5,6 +5,7 @@ with stated assumptions where it is silent.
 import math
 from typing import Any, NamedTuple
 
+from stp.core.receipts import read_receipt
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
@@ -58,11 +59,20 @@ class Facts:
     def __init__(self, plan: Plan, unknown: Unknown) -> None:
         self.plan, self.unknown = plan, unknown
         self._clips: dict[str, Fact] = {}
+        self._counted: dict[str, dict[str, Any]] = {}
         self._sizes: dict[tuple[str, str], Fact] = {}
 
+    def counted(self, data: Artefact) -> dict[str, Any]:
+        """What preparing a dataset counted: clips of each split, and frames; empty before."""
+        if data.folder not in self._counted:
+            receipt = read_receipt(self.plan.store / data.folder)
+            self._counted[data.folder] = receipt.extras if receipt else {}
+        return self._counted[data.folder]
+
     def clips(self, data: Artefact) -> Fact:
-        """Clips of each split and subset of a prepared dataset: its reader's options, then its
-        facts. A subset that says nothing counts as large as the test split.
+        """Clips of each split and subset of a prepared dataset: those that were counted when it
+        was prepared, else its reader's options, else its facts. A subset that says nothing counts
+        as large as the test split.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:
@@ -70,15 +80,18 @@ class Facts:
             options, counts = data.recipe["options"], dataset.counts
             given = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
             found, assumed = {}, []
+            counted = self.counted(data).get("clips") or {}
             for split in SPLITS:
-                number = given.get(split)
+                number = counted.get(split)
+                number = given.get(split) if number is None else number
                 number = getattr(counts, split) if number is None else number
                 if number is None:
                     number = getattr(self.unknown.clips, split)
                     assumed.append(f"{number:,} {split} clips of {name} assumed")
                 found[split] = number
             for subset, about in dataset.subsets.items():
-                found[subset] = found["test"] if about.clips is None else about.clips
+                of_subset = counted.get(subset, about.clips)
+                found[subset] = found["test"] if of_subset is None else of_subset
             self._clips[name] = Fact(found, tuple(assumed))
         return self._clips[name]
 
@@ -126,7 +139,7 @@ class Facts:
     def prepared_mb(self, data: Artefact) -> float:
         """Size of prepared frames; without a count, as if no two windows shared any."""
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
-        frames = dataset.counts.frames
+        frames = self.counted(data).get("frames", dataset.counts.frames)
         if frames is not None:
             return frames * stored_mb(dataset)
         clips = self.clips(data).value

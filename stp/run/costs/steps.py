@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from stp.core.disk import write_text, writing
 from stp.core.fingerprint import digest
 from stp.options.train import TrainOptions
+from stp.plan import named_class
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
@@ -70,10 +71,14 @@ class Steps:
 
     def _key(self, training: Artefact) -> str:
         """Everything that the duration of a step depends on, apart from the machine."""
-        recipe = training.recipe
+        recipe, outside = training.recipe, {}
         module = f"{training.kind.models}.{recipe['model']}"
+        if "class" in recipe:
+            module = named_class.module_of(recipe["class"])
+            outside = {key: recipe[key] for key in ("class", "reads") if key in recipe}
         return digest(
             {
+                **outside,
                 **{key: recipe[key] for key in ("model", "options", "shape", "context", "horizon")},
                 "train": recipe["train"],
                 "code": training.code.modules.get(module, ""),

@@ -13,7 +13,7 @@ count, and neither do the right things if nothing happens to them.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -319,3 +319,11 @@ def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 NO_VALUE = "things in the observed videos are not recognised: they are not drawn by the generator"
+
+GameName = Literal["move_unit", "collect_shards", "brawl", "road_trip"]
+GAMES: dict[GameName, Game] = {
+    "move_unit": move_unit,
+    "collect_shards": collect_shards,
+    "brawl": brawl,
+    "road_trip": road_trip,
+}

@@ -15,14 +15,15 @@ between the latent and what is observed; its expectation over the latent is exac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from stp.core.errors import StpError
-from stp.core.options import require, whole
+from stp.core.options import require
 from stp.tracks import noise
 from stp.tracks.densities import Mixture
 from stp.tracks.obstacles import Obstacles
@@ -51,17 +52,14 @@ class Parameters:
             side, if there are enough of them to learn it.
     """
 
-    hidden: int = 32
-    latents: int = 25
+    hidden: Annotated[int, Field(ge=1, le=512)] = 32
+    latents: Annotated[int, Field(ge=1, le=100)] = 25
     radius: float = 3.0
     information: float = 1.0
     mirrored: bool = True
 
     def __post_init__(self) -> None:
-        require(whole(self.hidden, 1, 512), "hidden", self.hidden, "a whole number, 1 to 512")
-        require(whole(self.latents, 1, 100), "latents", self.latents, "a whole number, 1 to 100")
         require(self.radius >= 0, "radius", self.radius, "metres, from 0")
-        require(isinstance(self.mirrored, bool), "mirrored", self.mirrored, "true or false")
         require(self.information >= 0, "information", self.information, "a number from 0")
 
 

@@ -1,33 +1,27 @@
-"""Does a predicted game keep its rules, all of them in all frames? See stp.suites.scv.rules."""
+"""Does a predicted game keep its rules? See stp.suites.scv.rules."""
 
 import numpy as np
 
 from stp.metrics.metric import Metric
-from stp.suites.scv import rules
+from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, kept
 
 
-def _metric(game: rules.Game) -> Metric:
+def scv_success(*, game: GameName) -> Metric:
+    """All of them in all frames?"""
+    rules = GAMES[game]
+
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        found = rules.kept(game, predicted, observed)
+        found = kept(rules, predicted, observed)
         return np.where(np.isfinite(found), found == 1, found)[:, None, None]
 
-    return Metric(
-        statistics,
-        leads="pool",
-        no_value=rules.NO_VALUE,
-        independent_leads=False,
-        share=True,
-    )
+    return Metric(statistics, leads="pool", no_value=NO_VALUE, independent_leads=False, share=True)
 
 
-move_unit = _metric(rules.move_unit)
-"""Share of videos in which one unit stays the same and goes straight on."""
+def partial_success(*, game: GameName) -> Metric:
+    """How much of them?"""
+    rules = GAMES[game]
 
-collect_shards = _metric(rules.collect_shards)
-"""Share of videos with two units in which shards are collected once, by a unit that is there."""
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        return kept(rules, predicted, observed)[:, None, None]
 
-brawl = _metric(rules.brawl)
-"""Share of videos in which armies only lose units, and one is left."""
-
-road_trip = _metric(rules.road_trip)
-"""Share of videos in which units are picked up once, and the same ones are delivered."""
+    return scv_success(game=game)._replace(statistics=statistics)

@@ -1,0 +1,38 @@
+"""Options of your own data that mean nothing are found before anything runs."""
+
+from stp.core.errors import StpError
+from stp.plan.cells import Plan
+
+OWN_READER = "own.reader"
+
+
+def check(plan: Plan) -> None:
+    """Check the options of all datasets of a plan that the reader of own data prepares.
+
+    Raises:
+        StpError: an option is unknown or has a value that means nothing, such as shares of more
+            than 1, or axes with an unknown letter.
+    """
+    given = {
+        str(artefact.recipe["dataset"]): artefact.recipe["options"]
+        for made in plan.cells
+        for artefact in made.artefacts
+        if artefact.stage == "prepare"
+    }
+    for name, options in given.items():
+        if plan.config.datasets[name].reader == OWN_READER:
+            _check(name, options)
+
+
+def _check(name: str, options: dict[str, object]) -> None:
+    # The reader imports libraries that a plan of other data does not need.
+    from stp.prepare.own.reader import build_options
+
+    try:
+        build_options(options)
+    except StpError as error:
+        raise StpError(
+            f"dataset {name}, prepare: {error.what}",
+            expected=error.expected,
+            remedy=error.remedy or f"change config/datasets/{name}.yaml (docs/own_data.md)",
+        ) from None

@@ -1,0 +1,62 @@
+"""Any `torch.nn.Module` as a model of frames: what ``class: package.module:Class`` names."""
+
+import inspect
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.model import ForecastModel, require_shape
+
+ABOUT_DATA = ("shape", "context", "horizon")
+"""Arguments of a constructor that the dataset decides; any other is an option."""
+
+
+class Wrapped(ForecastModel):
+    """A network that knows nothing of this package, trained on its mean squared error.
+
+    It is called with frames (B, T_in, C, H, W) and, if it needs a second argument, the number of
+    lead times T, and returns (B, T, C, H, W). If it needs none, it returns any number of lead
+    times, and is shown its own forecasts to go on from there.
+
+    Args:
+        network: the network.
+        context: number of context frames T_in.
+    """
+
+    def __init__(self, network: nn.Module, context: int) -> None:
+        super().__init__(context)
+        self.network = network
+        arguments = inspect.signature(network.forward).parameters.values()
+        self.needs_horizon = sum(one.default is one.empty for one in arguments) > 1
+
+    @property
+    def implementation(self) -> type[nn.Module]:
+        """The class of the network."""
+        return type(self.network)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        if self.needs_horizon:
+            forecast: Tensor = self.network(frames, horizon)
+            return forecast
+        blocks: list[Tensor] = []
+        known, steps = frames, 0
+        while steps < horizon:
+            blocks.append(self._block(known[:, -self.context :]))
+            steps += blocks[-1].shape[1]
+            known = torch.cat([known, blocks[-1]], dim=1)
+        return torch.cat(blocks, dim=1)[:, :horizon]
+
+    def from_published(self, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Weights of the network alone have its own names."""
+        if tensors.keys() == self.state_dict().keys():
+            return tensors
+        return {f"network.{name}": tensor for name, tensor in tensors.items()}
+
+    def _block(self, frames: Tensor) -> Tensor:
+        """What the network returns: at least one lead time, of the shape of the frames."""
+        block: Tensor = self.network(frames)
+        steps = block.shape[1] if isinstance(block, Tensor) and block.ndim == frames.ndim else 1
+        require_shape(self, block, (len(frames), max(1, steps), *frames.shape[2:]), "forward")
+        return block.to(frames.dtype)

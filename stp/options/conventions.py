@@ -1,0 +1,43 @@
+"""How conventions are defined: a function of ``stp.metrics``, and options.
+
+A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``. Options
+are keyword arguments of the function, or compositions, which any fitting convention takes.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stp.core import leaves
+
+ROOM = "stp.metrics"
+
+COMPOSITIONS = {
+    "region": "stp.metrics.regions",
+    "windows": "stp.metrics.weeks",
+    "members": "stp.metrics.members",
+    "batch": "stp.metrics.batches",
+}
+"""Option -> the module whose ``compose(metric, value)`` makes it, in the order of composition."""
+
+
+def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
+    """Module of ``stp.metrics`` and function: of ``wrmse``, both; of ``nino34.rmse``, each."""
+    module, _, function = str(definition["function"]).partition(".")
+    return module, function or module
+
+
+def module_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> str:
+    """The module that has the function: of ``stp.metrics``, or of a suite.
+
+    Args:
+        definition: of a convention.
+        folder: that holds the package.
+    """
+    return leaves.module_of(ROOM, function_of(definition)[0], folder)
+
+
+def modules_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> list[str]:
+    """The modules that make a convention; see `module_of`."""
+    composed = [module for option, module in COMPOSITIONS.items() if option in definition]
+    return [module_of(definition, folder), *composed]

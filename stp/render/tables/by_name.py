@@ -1,0 +1,49 @@
+"""The module of a table is found by the table's name. Planning uses it: it imports little."""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+from stp.core import leaves
+from stp.core.errors import StpError, nearest
+
+ROOM = "stp.render.tables"
+
+
+def module_of(table: str) -> str:
+    """The name of a table's module: of this room, or of a suite.
+
+    Raises:
+        StpError: there is no such module, or there are two.
+    """
+    names = leaves.names_in(ROOM)
+    if table not in names:
+        raise StpError(
+            f"the table {table} has no module",
+            expected=f"{table}.py in stp/render/tables, or in the folder tables of its suite",
+            remedy=nearest(table, names),
+        )
+    return leaves.module_of(ROOM, table)
+
+
+def imported(table: str) -> ModuleType:
+    """Import a table's module.
+
+    Raises:
+        StpError: there is none.
+    """
+    return importlib.import_module(module_of(table))
+
+
+def render(table: str, source: Path, out: Path) -> None:
+    """Write a table by ``render_<table>`` of its module.
+
+    Args:
+        table: its name.
+        source: the manifest of its dimension, or the results store: what it is made from.
+        out: the CSV file.
+
+    Raises:
+        StpError: there is no such table, or a file is missing or damaged; nothing is written.
+    """
+    getattr(imported(table), f"render_{table}")(source, out)

@@ -1,0 +1,28 @@
+"""Units of values: those of the conventions, and of the variables that they are about."""
+
+from pathlib import Path
+
+import duckdb
+
+from stp.render.data_units import unit_of_value
+from stp.report.columns import Columnar, asked, by_columns
+
+VALUES = """
+SELECT s.tested_on, s.convention, s.variable, s.level, c.unit, d.units, f.folder
+FROM (SELECT DISTINCT tested_on, convention, variable, level FROM overall) s
+JOIN conventions c USING (convention)
+JOIN datasets d ON d.dataset = s.tested_on
+JOIN (SELECT tested_on, min(data_folder) AS folder FROM cells GROUP BY tested_on) f
+    ON f.tested_on = s.tested_on
+ORDER BY ALL"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
+    """The unit of each value that has one, by what was tested, convention, variable and level."""
+    _, rows = asked(database, VALUES)
+    units = []
+    for tested_on, convention, variable, level, declared, stated, folder in rows:
+        unit = unit_of_value(Path(folder), declared, convention, variable, level, stated or "")
+        if unit:
+            units.append((tested_on, convention, variable, level, unit))
+    return by_columns(["tested_on", "convention", "variable", "level", "unit"], units)

@@ -1,0 +1,125 @@
+"""Notes beside results that say what they were made from.
+
+A note holds a digest of all that a table, a figure or a report is made from, and checksums of its
+files. A result whose note has another digest than is planned now has one more input, `OUTDATED`,
+which is newer than any result. So Snakemake makes it again, whatever the times of other files are,
+and whatever Snakemake remembers of earlier runs.
+
+Rules write notes by ``python -m stp.run.made note DIGEST NOTE FILE...``.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from stp.core.disk import write_text
+from stp.core.receipts import checksum
+from stp.run.results import RESULTS
+
+OUTDATED = RESULTS / "plan" / "outdated"
+"""An input of what has to be made again; each run writes it anew."""
+BESIDE = ("_tidy", "_leads", "_agreement")
+"""End the names of further files of a table, such as ``short_term_tidy.csv``."""
+
+
+def note_of(path: Path | str) -> str:
+    """The path of the note beside a result: of ``tables/ranks.csv`` it is ``tables/.ranks.made``.
+
+    Wildcards of Snakemake stay as they are.
+    """
+    folder, _, name = str(path).rpartition("/")
+    return f"{folder}/.{name.rpartition('.')[0] or name}.made"
+
+
+def write_outdated(*folders: Path) -> None:
+    """Write the input of what has to be made again, newer than all files of results.
+
+    Args:
+        folders: of results.
+    """
+    now = time.time() - 1  # clocks of file systems tick coarsely
+    for folder in folders:
+        for path in folder.rglob("*"):
+            leave_future(path, now)
+    write_text(OUTDATED, "Newer than any result: what has this input is made again.\n")
+
+
+def leave_future(path: Path, now: float) -> None:
+    """Give a file of a time in the future, of another clock, the time of now.
+
+    Snakemake refuses a result that is older than what it was made from. Nobody can change the time
+    in a folder that only others may write to.
+
+    Args:
+        path: of the file.
+        now: Unix time.
+    """
+    with contextlib.suppress(OSError):
+        if path.stat().st_mtime > now:
+            os.utime(path, (now, now))
+
+
+def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
+    """Note what a result was made from.
+
+    Args:
+        digest: of all that it is made from.
+        note: to write.
+        files: in the folder of the note, whose content is noted as well.
+    """
+    content = {"digest": digest, "files": {path.name: checksum(path) for path in files}}
+    write_text(note, json.dumps(content, indent=1) + "\n")
+
+
+def is_current(note: Path, digest: str) -> bool:
+    """Whether a note has this digest, and its files are as they were noted."""
+    try:
+        noted = json.loads(note.read_bytes())
+        return bool(
+            noted["digest"] == digest
+            and all(checksum(note.parent / name) == sha for name, sha in noted["files"].items())
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def is_copy_current(copy: Path, digest: str) -> bool:
+    """Whether a copied table is current (see `is_current`), and has no file of an older copy."""
+    note = Path(note_of(copy))
+    return is_current(note, digest) and {path.name for path in files_of_table(copy)} == set(
+        json.loads(note.read_bytes())["files"]
+    )
+
+
+def files_of_table(table: Path) -> list[Path]:
+    """List the files of a table: that of its name, other formats, and further ones beside it."""
+    stems = (table.stem, *(f"{table.stem}{end}" for end in BESIDE))
+    return sorted(path for path in table.parent.iterdir() if path.stem in stems and path.is_file())
+
+
+def copy_table(table: Path, copy: Path) -> None:
+    """Copy a table with all of its files and its note; those of an older copy are deleted.
+
+    Args:
+        table: its CSV file.
+        copy: the CSV file to write, of the same name.
+    """
+    for path in files_of_table(copy):
+        path.unlink()
+    note = Path(note_of(table))
+    for name in (*json.loads(note.read_bytes())["files"], note.name):
+        shutil.copyfile(table.parent / name, copy.parent / name)
+
+
+if __name__ == "__main__":
+    verb, *words = sys.argv[1:]
+    if verb == "note":
+        digest, note, *files = words
+        write_note(digest, Path(note), map(Path, files))
+    else:
+        copy_table(*map(Path, words))

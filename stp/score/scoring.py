@@ -1,0 +1,243 @@
+"""Score forecasts wherever they come from: compare them with what happened.
+
+Forecasts and truth are read in blocks of samples and dropped again (`stp.score.samples`); kept are
+the statistics of each sample, a few numbers per convention and lead time, and their sums over
+clusters. All values and intervals are made from these, so they do not depend on the blocks.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stp.core.job import Job
+from stp.metrics.comparison import ComparedData, Comparison, on_data
+from stp.metrics.metric import Metric, Series
+from stp.options.score import ScoreOptions
+from stp.score import aggregate, conventions, learned, sets, tables
+from stp.score.accumulate import Accumulated, accumulate
+from stp.score.members import Members
+from stp.score.samples import Samples
+
+
+def score(
+    job: Job,
+    options: ScoreOptions,
+    data: ComparedData,
+    predictions: Samples,
+    *,
+    where: str,
+    threads: int,
+    spread: bool = False,
+    densities: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, Any]:
+    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+
+    Args:
+        job: for its folders, runtime and progress.
+        options: of the recipe.
+        data: the prepared data.
+        predictions: forecasts and what was observed.
+        where: they come from, for errors.
+        threads: blocks that are computed at the same time.
+        spread: whether standard deviations over samples are written as well.
+        densities: of people, see `stp.metrics.comparison.Comparison`.
+    """
+    found = {name: conventions.build(name, of) for name, of in options.conventions.items()}
+    in_channels = len(predictions.there.channels) < data.shape[0]
+    ready = learned.with_weights(job, options, found)
+    members = Members(predictions.members, options.statistic, options.higher_is_better)
+    members.check(where)
+    compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
+    bound = {
+        name: members.suited(name, _bound(metric, compared, predictions))
+        for name, metric in ready.metrics.items()
+    }
+    metrics = {name: metric for name, metric in bound.items() if not metric.reason}
+
+    codes, names = pd.factorize(predictions.index["cluster"])
+    if predictions.blocks is not None:  # also those that no forecasts begin in
+        names = pd.Index(predictions.blocks.names)
+        codes = names.get_indexer(pd.Index(predictions.index["cluster"].astype(str)))
+    counts = np.bincount(codes, minlength=len(names))
+    kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
+    lacks = _lacks(predictions, data)
+    if lacks:
+        unseen, ready = ready.distances, ready._replace(distances={})
+    else:
+        unseen = {}
+    scored = _rows(options, metrics, kept, counts, predictions)
+    if spread:
+        for name, metric in metrics.items():
+            if (each := kept[name].samples) is not None:
+                scored[name] += aggregate.sd_rows(metric, each, predictions.leads)
+    absent = {n: aggregate.absent(m, len(codes)) for n, m in bound.items() if m.reason}
+
+    variable = _variable(data)
+    rows = {
+        # A convention without series of its own is about the data's only variable, if there is one.
+        name: [row._replace(variable=variable) for row in its_rows]
+        if bound[name].series == (Series(),)
+        else its_rows
+        for name, its_rows in ((name, scored.get(name) or absent[name]) for name in bound)
+    }
+    for name in unseen:
+        rows[name] = [aggregate.Row(None, "mean", None, len(codes), lacks, variable)]
+    for name, distance in ready.distances.items():
+        pair = sets.read(job.inputs, options.features.get(name))
+        rows[name] = [row._replace(variable=variable) for row in sets.rows(distance, pair)]
+    clips = [str(clip) for clip in predictions.index["clip"]]
+    clusters = [str(name) for name in names]
+    tables.write_scores(job.out / "scores.parquet", options.cell, rows)
+    tables.write_samples(
+        job.out / "sample_scores.parquet",
+        options.cell,
+        variable,
+        clips,
+        [clusters[code] for code in codes],
+        _sample_columns(metrics, kept, variable, predictions),
+    )
+    sums = {name: accumulated.sums for name, accumulated in kept.items()}
+    tables.write_clusters(
+        job.out / "cluster_sums.parquet",
+        clusters,
+        counts,
+        sums,
+        blocks=predictions.blocks,
+        there={name: _there(metrics[name], each.shape, predictions) for name, each in sums.items()},
+        lacks={name: lacks for name in sums if not metrics[name].is_by_variable and in_channels},
+    )
+    return {
+        "samples": len(codes),
+        "members": predictions.members,
+        "clusters": int((counts > 0).sum()),
+        "leads": predictions.leads,
+        "values": {name: _overall(its_rows) for name, its_rows in rows.items()},
+    }
+
+
+def _rows(
+    options: ScoreOptions,
+    metrics: dict[str, Metric],
+    kept: dict[str, Accumulated],
+    counts: np.ndarray,
+    predictions: Samples,
+) -> dict[str, list[aggregate.Row]]:
+    """Rows by convention; all conventions see the same resamples."""
+    if not kept:
+        return {}
+    sums = [accumulated.sums for accumulated in kept.values()]
+    leads, blocks, there = predictions.leads, predictions.blocks, predictions.there
+    known = aggregate.There(
+        frozenset(there.leads.tolist()) if len(there.leads) < leads else None,
+        frozenset(there.channels.tolist()),
+    )
+    spreads = aggregate.spreads(
+        list(metrics.values()),
+        sums,
+        counts,
+        options.bootstrap,
+        leads=leads,
+        blocks=blocks,
+        there=known,
+    )
+    return {
+        name: aggregate.rows(
+            metric,
+            kept[name].flaws,
+            kept[name].sums.sum(axis=0) / counts.sum(),
+            spread,
+            leads=leads,
+            there=known,
+            in_blocks=blocks is not None,
+        )
+        for (name, metric), spread in zip(metrics.items(), spreads, strict=True)
+    }
+
+
+def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
+    """The convention for these data, whose statistics are of the channels that forecasts have."""
+    bound = on_data(metric, compared)
+    there = predictions.there
+    if len(there.channels) < compared.data.shape[0]:
+        part = on_data(metric, compared._replace(data=compared.data.only(there.channels)))
+        bound = bound._replace(
+            statistics=part.statistics, transform=part.transform, reason=part.reason
+        )
+    lost = predictions.leads - len(there.leads)
+    if lost and not bound.independent_leads and not bound.reason:
+        why = f"it needs all lead times; the forecasts lack {lost} of {predictions.leads}"
+        bound = bound._replace(reason=why)
+    if bound.windows and not bound.reason and not bound.valued(there.leads.tolist()):
+        why = "the forecasts have no whole window of lead times of its means"
+        bound = bound._replace(reason=why)
+    return bound
+
+
+def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
+    """Which of the sums (..., K, T') forecasts have, bool (K, T')."""
+    _, components, leads = shape
+    found = np.ones((components, leads), bool)
+    if metric.independent_leads:
+        found &= np.isin(np.arange(leads), list(metric.valued(predictions.there.leads.tolist())))
+    if metric.is_by_variable:
+        count = len(metric.variables)
+        of_variables = np.isin(np.arange(count), predictions.there.channels)
+        found &= np.repeat(of_variables, components // count)[:, None]
+    return found
+
+
+def _lacks(predictions: Samples, data: ComparedData) -> str:
+    """Say that forecasts lack lead times or variables; nothing if they lack none."""
+    there, channels = predictions.there, data.shape[0]
+    parts = [
+        f"{whole - held} of {whole} {what}"
+        for whole, held, what in (
+            (predictions.leads, len(there.leads), "lead times"),
+            (channels, len(there.channels), "variables"),
+        )
+        if held < whole
+    ]
+    return f"the forecasts lack {' and '.join(parts)}" if parts else ""
+
+
+def _sample_columns(
+    metrics: dict[str, Metric],
+    kept: dict[str, Accumulated],
+    variable: str | None,
+    predictions: Samples,
+) -> dict[str, tables.BySample]:
+    """Values of single samples by column and variable; ``variable`` is that of all together.
+
+    Lead times and variables that forecasts lack are masked, or left out.
+    """
+    columns: dict[str, tables.BySample] = {}
+    for name, metric in metrics.items():
+        if (samples := kept[name].samples) is None:
+            continue
+        absent = ~_there(metric, samples.shape, predictions)
+        masked = np.ma.masked_array(samples, np.broadcast_to(absent, samples.shape))
+        every = metric.by_variable(masked).items()
+        dealt = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}
+        for k, component in enumerate(metric.components):
+            column = name if len(metric.components) == 1 else f"{name}.{component}"
+            columns[column] = {v or variable: values[:, k] for v, values in dealt.items()}
+    return columns
+
+
+def _variable(data: ComparedData) -> str | None:
+    """Name of the only channel, if it has one."""
+    names = data.attrs.get("variables")
+    return names[0] if names and data.shape[0] == 1 else None
+
+
+def _overall(rows: list[aggregate.Row]) -> Any:
+    """The value over all lead times; of several series, each by variable or threshold."""
+    means = [row for row in rows if row.lead is None and row.statistic == "mean"]
+    if len(means) == 1:
+        return means[0].value
+    named = ([n for n in (row.variable, row.threshold) if n is not None] for row in means)
+    return {
+        " ".join(map(str, name)) or "all": row.value for name, row in zip(named, means, strict=True)
+    }

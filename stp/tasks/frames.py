@@ -1,0 +1,58 @@
+"""Frames: video, maps and fields; a model predicts the frames that follow a few."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from stp.options.predict import PredictOptions
+from stp.options.train import TrainOptions
+from stp.tasks.task import Cores, Fit, Json, Task
+
+
+class Frames(Task):
+    """See `Task`."""
+
+    name = "frames"
+    models = "stp.models"
+    sources = "stp.predict.sources"
+    cores = Cores(
+        predict="stp.predict.run",
+        score="stp.score.run",
+        imported="stp.predict.imported",
+        rollout="stp.score.rollout",
+        read="stp.score.read",
+        features="stp.features.run",
+        features_rollout="stp.features.rollout",
+        features_read="stp.features.read",
+    )
+    fits: ClassVar[Mapping[str, Fit]] = {
+        "closed_form": Fit("stp.train.run"),
+        "sgd": Fit("stp.train.run", TrainOptions, "stp.train.given_weights"),
+    }
+    predict_options = PredictOptions
+    settings = ("interval", "update", "intensity")
+    has_shape = True
+    on_gpu = True
+    is_light = False
+    pictures = "strips"
+    prepared_pictures = "stp.render.pictures.prepared"
+    inspect = "stp.inspect.clips"
+    own_reader = "own.reader"
+
+    def predicting(self, network: Json, context: int) -> Json:
+        """The network as it was trained, whatever is tested."""
+        return network
+
+    def title_of(self, fit: str) -> str:
+        """Models without gradient descent are baselines."""
+        return "trained network" if fit == "sgd" else "baseline"
+
+    def takes_class(self, fit: str) -> bool:
+        """Networks and rules; one that is fitted in closed form needs a method for it."""
+        return fit in ("none", "sgd")
+
+    def is_profiled(self, fit: str) -> bool:
+        """Networks are."""
+        return fit == "sgd"
+
+
+TASK = Frames()

@@ -1,0 +1,288 @@
+"""What happens while Snakemake reads the Snakefile: a plan is made, and files of it are written."""
+
+import gc
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from stp.core.fingerprint import SOURCE_FOLDER, digest
+from stp.core.project import WORKFLOW
+from stp.core.receipts import checksum
+from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
+from stp.plan.strict import CONFIG_FOLDER, Json
+from stp.plan.suite import read_suites
+from stp.render.figures.kinds import KINDS
+from stp.run import called, made, progress, workflow_files
+from stp.run.cluster import groups, resume, unbegun
+from stp.run.cluster.patience import be_patient
+from stp.run.cluster.site import Site
+from stp.run.restored import restore_receipts
+from stp.run.results import RESULTS
+from stp.studies.options import BEST_OF_FILE
+from stp.workflow.figures import Figures
+from stp.workflow.jobs import Ask, Jobs, require_dimension
+from stp.workflow.tables import Table, Tables
+
+TELL_NOTHING = ("Select jobs", "Execute ", "Reasons:")
+"""Two lines for every few jobs that tell nothing: the verbs say what they do. Reasons stand beside
+each job where jobs are listed; those of all jobs together tell nothing either."""
+CONFIGFILE = "STP_CONFIGFILE"
+"""Variable that names the scale file to the verbs of jobs: as a parameter of a rule, what differs
+from run to run would make finished work again."""
+COPIES = "results/tables"
+"""The tables of the last run."""
+
+
+def keep_quiet() -> None:
+    """Let this process collect less garbage, and say less.
+
+    Jobs are objects that live as long as the plan; looking through all of them for garbage, again
+    and again while they become more, took a third of the time of planning.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    logging.getLogger("snakemake.logging").addFilter(
+        lambda record: not str(record.msg).startswith(TELL_NOTHING)
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the workflow: its plan, where its files lie, what its rules make.
+
+    Attributes:
+        plan: of the scale.
+        site: that jobs run on.
+        jobs: what rules ask for a job.
+        configfile: the effective configuration of the plan.
+        manifests: by dimension.
+        is_main: whether this is the process that was called, and not a job of it.
+    """
+
+    plan: Plan
+    site: Site
+    jobs: Jobs
+    configfile: Path
+    manifests: Mapping[str, Path]
+    is_main: bool
+
+    @classmethod
+    def begin(cls, workflow: Any, config: Json) -> "Run":
+        """Make the plan, and write what jobs and rules read; jobs write nothing.
+
+        Args:
+            workflow: of Snakemake.
+            config: the content of its configuration files. Captions read what is put there.
+        """
+        keep_quiet()
+        where = " and ".join(map(str, workflow.config_settings.configfiles))
+        plan = called.plainly(Plan.load, config or CONFIG_FOLDER / "demo.yaml", where)
+        site, is_main = Site.load(), workflow.is_main_process
+        if is_main:
+            be_patient()
+            unbegun.watch(plan)
+            groups.keep_small(site.group_jobs)
+        run = cls(
+            plan=plan,
+            site=site,
+            jobs=Jobs(plan, site, workflow.resource_settings.cores),
+            configfile=called.plainly(workflow_files.write_config, plan),
+            manifests=called.plainly(workflow_files.write_manifests, plan, is_main),
+            is_main=is_main,
+        )
+        os.environ[CONFIGFILE] = str(run.configfile)
+        if is_main:
+            if not called.is_dry_run():
+                called.plainly(workflow_files.write_last_run, plan)
+            results = workflow_files.results_of(plan)
+            folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
+            restore_receipts(plan)
+            called.plainly(
+                made.write_outdated,
+                *folders,
+                Path(COPIES),
+                *(RESULTS / name for name in ("plan", "profile")),
+            )
+            resume.tell_of_owner(Path.cwd())
+        config["whose_bytes"] = run.whose
+        config["captions"] = {"figures": {name: kind.caption for name, kind in KINDS.items()}}
+        return run
+
+    @property
+    def results(self) -> str:
+        """The folder of everything that a run makes of a scale, besides the store."""
+        return str(workflow_files.results_of(self.plan))
+
+    @property
+    def database(self) -> str:
+        """The results store of the scale."""
+        return f"{self.results}/results.duckdb"
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The dimensions of the scale."""
+        return list(self.plan.config.scale.dimensions)
+
+    @cached_property
+    def whose(self) -> dict[str, str]:
+        """Whose files the numbers of each dimension are from, and of all: for captions."""
+        return workflow_files.whose_bytes(self.plan)
+
+    def whose_of(self, wildcards: Any) -> str:
+        """Whose files a figure shows."""
+        return self.whose[wildcards.get("dimension") or "all"]
+
+    @property
+    def prepared(self) -> list[str]:
+        """The receipts of all prepared data of the scale."""
+        return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
+
+    def digest_of_data(self, wildcards: object) -> str:
+        """A digest of what the list of prepared data is made from."""
+        return digest(self.prepared)
+
+    def network_of(self, wildcards: Any) -> str:
+        """What a measurement of a network is made from."""
+        names = wildcards.model, wildcards.dataset
+        return str(workflow_files.write_profile_input(*names, self.is_main))
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """All tables that the suite of the scale has, by name."""
+        return {table.name: table for table in Tables(self.plan, self.manifests)}
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of the scale."""
+        return Figures(self.plan, self.manifests)
+
+    @property
+    def all_tables(self) -> list[str]:
+        """The copies of all tables that the scale can make."""
+        made_here = [one for one in self.tables.values() if one.is_possible and not one.on_demand]
+        return [f"{COPIES}/{table.name}.csv" for table in made_here]
+
+    @property
+    def collected(self) -> list[str]:
+        """The rows of all dimensions."""
+        return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
+
+    def digest_of_rows(self, dimension: str) -> Ask:
+        """A digest of what the rows of a dimension are collected from."""
+        return lambda wildcards: manifest_digest(self.manifests[dimension])
+
+    def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
+        """A digest of the rows of all dimensions, code, and further files."""
+        rows = [manifest_digest(path) for path in self.manifests.values()]
+        code = self.plan.sources.code_of([module]).fingerprint
+        return digest([rows, code, [checksum(Path(path)) for path in files]])
+
+    def digest_of_citation(self, wildcards: object) -> str:
+        """A digest of what the list of works to cite is made from."""
+        return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
+
+    def digest_of_report(self, wildcards: object) -> str:
+        """A digest of what the report is made from."""
+        page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
+        return self._digest_of("stp.report.build", page)
+
+    @property
+    def of_raters(self) -> str | None:
+        """The dimension whose forecasts a questionnaire of the best of several shows."""
+        dimensions = self.plan.config.suite.dimensions.items()
+        return next(
+            (
+                name
+                for name, of in dimensions
+                if any(table.study == self.study.name for table in of.tables.values())
+            ),
+            None,
+        )
+
+    @property
+    def study(self) -> Path:
+        """The study of the best of several predictions."""
+        return BEST_OF_FILE
+
+    @property
+    def paper(self) -> Path:
+        """The scale file whose networks are measured."""
+        return CONFIG_FOLDER / "paper.yaml"
+
+    def digest_of_questionnaire(self, wildcards: object) -> str:
+        """A digest of what the questionnaire is made from."""
+        manifest = self.manifests.get(self.of_raters or "")
+        return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
+
+    def made_table(self, wildcards: Any) -> str:
+        """The table that a copy is of.
+
+        Raises:
+            StpError: the scale makes no such table.
+        """
+        name = wildcards.table
+        if name not in self.tables:
+            for suite in read_suites().values():
+                dimension = name if name in suite.dimensions else suite.table_of(name)
+                if dimension is not None:
+                    require_dimension(self.plan, dimension)
+            called.check_targets([f"{COPIES}/{name}.csv"], [], self.all_tables)
+        return self.tables[name].path
+
+    def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
+        """One more input of a result that is not made from what is planned now.
+
+        Args:
+            path: of the result, with wildcards.
+            digest_of: computes a digest of what it is made from.
+        """
+
+        def outdated(wildcards: Any) -> list[str]:
+            note = Path(made.note_of(path).format(**wildcards))
+            return [] if made.is_current(note, digest_of(wildcards)) else [str(made.OUTDATED)]
+
+        return outdated
+
+    def outdated_copy(self, wildcards: Any) -> list[str]:
+        """One more input of a copy in results/tables that is another one than its table."""
+        self.made_table(wildcards)
+        copy = Path(f"{COPIES}/{wildcards.table}.csv")
+        digest_now = self.tables[wildcards.table].digest
+        return [] if made.is_copy_current(copy, digest_now) else [str(made.OUTDATED)]
+
+    def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
+        """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
+
+        Args:
+            workflow: of Snakemake.
+            targets: that all of the workflow makes.
+        """
+        if called.is_dry_run():
+            called.count_once()
+        # A workflow that includes this one, or uses it as a module, may make more.
+        if Path(workflow.main_snakefile).resolve() == WORKFLOW.resolve():
+            known = [*self.all_tables, *self.figures.paths, *targets]
+            called.check_targets(called.arguments().targets, workflow.rules, known)
+
+    def start(self, workflow: Any) -> bool:
+        """Begin to run jobs; Snakemake has set the targets.
+
+        Returns:
+            whether jobs run on this machine, in the environment of this process.
+        """
+        if workflow.local_exec:
+            called.plainly(called.check_device, self.plan.config.scale.runtime)
+        workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
+        progress.note_pages(workflow)
+        return workflow.local_exec and not workflow.deployment_settings.deployment_method
+
+    @property
+    def shell_prefix(self) -> str:
+        """`stp` of this environment, unless a conda environment or container brings its own."""
+        return self.site.shell_prefix(Path(sys.executable).parent)

@@ -1,0 +1,232 @@
+"""Figures that a scale has: of scores, of forecasts, of people; what each is drawn from.
+
+Rules have wildcards, since there are hundreds of figures: one rule for each kind of file names.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stp.core.fingerprint import digest
+from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
+from stp.render.figures.kinds import KINDS
+from stp.render.figures.planned import figures
+from stp.run.workflow_files import results_of
+from stp.tasks.task import Task
+from stp.workflow.jobs import require_dimension
+
+DRAWN = ("dimension", "cells", "names", "tables")
+"""What pictures read of a manifest: what else is collected draws none again."""
+
+
+@dataclass(frozen=True)
+class FigureRule:
+    """A rule that draws figures.
+
+    Attributes:
+        name: of the rule.
+        figure: the path of the first file, without its ending; with wildcards.
+        endings: of its files, the one that stands for all first.
+        words: of `stp draw`, with wildcards; a word ``{manifest}`` is the manifest.
+        caption: the text that `snakemake --report` says of it.
+        labels: that it shows, besides whose files are seen.
+        subcategory: of the report.
+        category: of the report.
+        constraints: of wildcards.
+    """
+
+    name: str
+    figure: str
+    endings: tuple[str, ...]
+    words: tuple[str, ...]
+    caption: str
+    labels: Mapping[str, str]
+    subcategory: str | None = "{dimension}"
+    category: str = "Pictures of forecasts"
+    constraints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """All of its files, by their endings."""
+        return {ending: f"{self.figure}.{ending}" for ending in self.endings}
+
+    @property
+    def log(self) -> str:
+        """The log of its jobs, with wildcards."""
+        return f"{self.figure.replace('/figures/', '/logs/figures/')}.log"
+
+    @property
+    def outs(self) -> list[str]:
+        """Words that name the files to write; those beside a PNG file need no name."""
+        named = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
+        return [word for ending in named for word in ("--out", f"{self.figure}.{ending}")]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All figures of a scale.
+
+    Args:
+        plan: of the scale.
+        manifests: by dimension.
+    """
+
+    plan: Plan
+    manifests: Mapping[str, Path]
+    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Iterator[FigureRule]:
+        """The rules that draw."""
+        folder = f"{results_of(self.plan)}/figures"
+        for of_case in (False, True):
+            kinds = [name for name, kind in KINDS.items() if kind.of_case is of_case]
+            case = ("--cell", "{case}") if of_case else ()
+            yield FigureRule(
+                f"figure_of_{'case' if of_case else 'dimension'}",
+                f"{folder}/{{dimension}}/{{kind}}" + ("/{case}" if of_case else ""),
+                ("png", "svg"),
+                ("figure", "{kind}", "{manifest}", *case),
+                "figure",
+                {"figure": "{kind}", "test": "{case}" if of_case else "all"},
+                category="Figures",
+                constraints={"kind": "|".join(kinds)},
+            )
+        for kind, endings in (("strips", ("png", "svg")), ("movies", ("gif", "mp4"))):
+            yield FigureRule(
+                f"render_{kind.removesuffix('s')}",
+                f"{folder}/{{dimension}}/{kind}/{{case}}",
+                endings,
+                ("pictures", "{manifest}", "--cell", "{case}"),
+                kind,
+                {"picture": kind, "test": "{case}"},
+            )
+        if self.on_maps:
+            yield FigureRule(
+                "trajectories",
+                f"{folder}/trajectories",
+                ("png", "svg", "pdf", "gif", "mp4"),
+                ("trajectories", "{manifest}"),
+                "trajectories",
+                {"picture": "trajectories"},
+                subcategory=None,
+            )
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that stand for all figures of the scale."""
+        results, found = results_of(self.plan), figures(self.plan)
+        for dimension in self.manifests:
+            if self._task(dimension).pictures == "strips":
+                for case in self.plan.pictured(dimension):
+                    found += [
+                        f"figures/{dimension}/strips/{case}.png",
+                        f"figures/{dimension}/movies/{case}.gif",
+                    ]
+        found += ["figures/trajectories.png"] if self.on_maps else []
+        return [f"{results}/{path}" for path in found]
+
+    @property
+    def on_maps(self) -> str | None:
+        """The dimension whose forecasts are drawn over maps.
+
+        Models that are tested on a dataset predict the same scenarios in all dimensions; the first
+        one of the scale has most of them.
+        """
+        of_maps = [name for name in self.manifests if self._task(name).pictures == "trajectories"]
+        return of_maps[0] if of_maps else None
+
+    def _task(self, dimension: str) -> Task:
+        case = self.plan.config.scale.dimensions[dimension].cases()[0]
+        return self.plan.recipes.samples(case.tested_on)
+
+    def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+        """What a figure waits for, whose times say nothing.
+
+        Pictures of forecasts wait for scores, which are there after forecasts.
+        """
+
+        def ancient(wildcards: Any) -> list[str]:
+            dimension = self._dimension(wildcards)
+            receipts = [] if rule.category == "Figures" else self.plan.receipts(dimension)
+            return [str(self.manifests[dimension]), *receipts]
+
+        return ancient
+
+    def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+        """The rows that a figure shows."""
+
+        def rows(wildcards: Any) -> list[str]:
+            if rule.category != "Figures":
+                return []
+            names = self._read(self._dimension(wildcards), wildcards.kind)
+            return [f"{results_of(self.plan)}/collected/{name}.parquet" for name in names]
+
+        return rows
+
+    def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+        """The words of `stp draw` for a figure."""
+
+        def words(wildcards: Any) -> list[str]:
+            manifest = self.manifests[self._dimension(wildcards)]
+            return [
+                word.format(manifest=manifest, **dict(wildcards.items()))
+                for word in (*rule.words, *rule.outs)
+            ]
+
+        return words
+
+    def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
+        """A digest of all that a figure is made from."""
+
+        def digest_of(wildcards: Any) -> str:
+            kind = wildcards.get("kind") or Path(rule.figure).parent.name
+            kind = kind if rule.subcategory else rule.name
+            return self.digest_of(self._dimension(wildcards), kind)
+
+        return digest_of
+
+    def _dimension(self, wildcards: Any) -> str:
+        """The dimension of a figure.
+
+        Raises:
+            StpError: the scale does not have it.
+        """
+        return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
+
+    def digest_of(self, dimension: str, kind: str) -> str:
+        """A digest of all that a figure is made from, whatever the case.
+
+        Args:
+            dimension: that it is of.
+            kind: one of `KINDS`, ``strips``, ``movies`` or ``trajectories``.
+        """
+        if (dimension, kind) not in self._digests:
+            code = self.plan.sources.code_of
+            if kind in KINDS:
+                text: Any = [
+                    manifest_digest(self.manifests[name]) for name in self._read(dimension, kind)
+                ]
+                module = KINDS[kind].module
+            else:
+                whole = json.loads(self.manifests[dimension].read_bytes())
+                text = {key: whole[key] for key in DRAWN}
+                module = f"stp.render.pictures.{'files' if kind != 'trajectories' else kind}"
+            self._digests[dimension, kind] = digest([text, code([module]).fingerprint])
+        return self._digests[dimension, kind]
+
+    def digest_of_path(self, path: str) -> str:
+        """The digest of a planned figure."""
+        parts = Path(path).relative_to(f"{results_of(self.plan)}/figures").parts
+        if len(parts) == 1:
+            assert self.on_maps is not None
+            return self.digest_of(self.on_maps, "trajectories")
+        return self.digest_of(parts[0], Path(parts[1]).stem)
+
+    def _read(self, dimension: str, kind: str) -> list[str]:
+        """Dimensions whose rows a figure shows; ensembles are divided by single forecasts."""
+        controls = self.plan.config.suite.dimensions[dimension].controls
+        return [dimension, *([controls] if kind == "gain" and controls else [])]

@@ -1,0 +1,167 @@
+"""What rules ask of the plan for a job: what it waits for, and what it needs."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stp.core.errors import StpError
+from stp.plan.artefacts import PERCEPTUAL, Artefact
+from stp.plan.cells import Plan
+from stp.run.cluster.resources import SITE_RESOURCES, JobResources
+from stp.run.cluster.site import Site
+from stp.run.made import leave_future
+from stp.studies.options import BEST_OF_FILE, BestOf, load_item
+
+Ask = Callable[..., Any]
+
+_KEYS = (
+    *("suite", "dimension", "model", "variant", "trained_on", "train_subset", "tested_on"),
+    *("subset", "setting", "seed"),
+)
+"""Wildcards of a cell, in the order of its path in the store."""
+CELL = "/".join(f"{{{key}}}" for key in _KEYS)
+MADE = "{fingerprint}/artefact.json"
+RECEIPTS = {
+    "prepare": f"data/{{dataset}}/{MADE}",
+    "train": f"models/{{dataset}}/{{model}}/{{variant}}/{{seed}}/{MADE}",
+    "predict": f"predictions/{CELL}/{MADE}",
+    "features of data": "features/data/{tested_on}/{subset}/{setting}/{frames}/{layer}/" + MADE,
+    "features of predictions": f"features/predictions/{CELL}/{{frames}}/{{layer}}/{MADE}",
+    "score": f"scores/{CELL}/{MADE}",
+    "score_perceptual": f"scores/{CELL}/{PERCEPTUAL}/{MADE}",
+}
+"""Receipts in the store, by the stage that makes them."""
+LOCK = "raw/{dataset}/{release}.lock.json"
+
+
+def require_dimension(plan: Plan, dimension: str) -> str:
+    """Refuse a dimension that the scale does not have.
+
+    Raises:
+        StpError: it does not.
+    """
+    scale = plan.config.scale
+    if dimension not in scale.dimensions:
+        raise StpError(
+            f"the scale {scale.scale} has no dimension {dimension}",
+            expected=f"one of {', '.join(scale.dimensions)}",
+            remedy="declare it under `dimensions:` in the scale file",
+        )
+    return dimension
+
+
+def _of_now(paths: list[str]) -> list[str]:
+    now = time.time()
+    for path in paths:
+        leave_future(Path(path), now)
+    return paths
+
+
+class Jobs:
+    """What rules ask of the plan.
+
+    Args:
+        plan: of the scale.
+        site: that jobs run on.
+        cores: of this machine that Snakemake may use; None for a cluster.
+    """
+
+    def __init__(self, plan: Plan, site: Site, cores: int | None) -> None:
+        self.plan = plan
+        self.resources = JobResources(plan, site)
+        self.profile_threads = cores or 8
+        """Measured alone: a job takes all cores of this machine, or what a cluster's job asks."""
+        # Resources that the site does not set are left out.
+        self.named = ["mem_mb", "runtime", "slurm_extra"]
+        self.named += ["gres" if site.gpu.request == "gres" else "gpu"]
+        self.named += [name for name in SITE_RESOURCES if self.resources.site_sets(name)]
+
+    def receipt(self, stage: str) -> str:
+        """The receipt that a stage makes, with wildcards."""
+        return f"{self.plan.store}/{RECEIPTS[stage]}"
+
+    @property
+    def lock(self) -> str:
+        """The lock of raw files, with wildcards."""
+        return f"{self.plan.store}/{LOCK}"
+
+    def log(self, results: str, stage: str) -> str:
+        """The log of a stage's job, with wildcards."""
+        verb = stage.removesuffix(f"_{PERCEPTUAL}").split()[0]
+        where = RECEIPTS[stage].removesuffix("/artefact.json").partition("/")[2]
+        return f"{results}/logs/{verb}/{where}.log"
+
+    def needed_by(self, receipt: str) -> Ask:
+        """Which receipts and lock files an artefact waits for."""
+        return lambda wildcards: _of_now(
+            self.plan.inputs(self.plan.find(receipt.format(**wildcards)))
+        )
+
+    def scores_of(self, dimension: str) -> Ask:
+        """The receipts of all scores of a dimension."""
+        return lambda wildcards: _of_now(self.plan.receipts(dimension))
+
+    def asks(self, receipt: str) -> dict[str, Ask]:
+        """All resources of a rule: what its artefact is expected to need, in the site's words.
+
+        They are functions, asked once for each job and again before every retry
+        (stp/run/cluster/resources.py).
+        """
+
+        def ask(name: str) -> Ask:
+            return lambda wildcards, attempt: self.resources.of(
+                receipt.format(**wildcards), attempt
+            ).get(name)
+
+        return {name: ask(name) for name in self.named}
+
+    def asks_fetch(self) -> dict[str, Ask]:
+        """The resources of a download."""
+
+        def ask(name: str) -> Ask:
+            return lambda wildcards: self.resources.of_fetch(self.lock.format(**wildcards)).get(
+                name
+            )
+
+        return {name: ask(name) for name in self.named}
+
+    def asks_profile(self) -> dict[str, Ask]:
+        """The resources of a measurement."""
+
+        def ask(name: str) -> Ask:
+            return lambda wildcards: self.resources.of_profile(self.profile_threads).get(name)
+
+        return {name: ask(name) for name in self.named}
+
+    def threads_of(self, receipt: str) -> Ask:
+        """CPU threads, of all processes of a job together."""
+        return lambda wildcards: self.resources.of(receipt.format(**wildcards))["threads"]
+
+    def group_of(self, receipt: str) -> Ask:
+        """Short jobs are submitted together."""
+        return lambda wildcards: self.resources.group(receipt.format(**wildcards))
+
+    def predictions_of_study(self, dimension: str | None) -> Ask:
+        """The receipts of the predictions that raters shall see, if the scale has them all."""
+
+        def needed(wildcards: object) -> list[str]:
+            scale = self.plan.config.scale.scale
+            if dimension is None:
+                raise StpError(
+                    f"the suite {self.plan.config.scale.suite} has no study of predictions",
+                    expected=f"a table of a dimension with `study: {BEST_OF_FILE.name}`",
+                )
+            require_dimension(self.plan, dimension)
+            study = load_item(BestOf, BEST_OF_FILE, scale)
+            kept: dict[tuple[str, str], Artefact] = {}
+            for made in self.plan.cells:
+                cell = made.cell
+                own = cell.dimension == dimension and cell.trained_on == cell.tested_on
+                if own and made.predictions is not None:
+                    kept.setdefault((cell.model, cell.tested_on), made.predictions)
+            study.demand(scale, kept, BEST_OF_FILE)
+            shown = [(model, dataset) for dataset in study.clips for model in study.models]
+            return [str(Path(self.plan.store, kept[one].receipt)) for one in shown]
+
+        return needed

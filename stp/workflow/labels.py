@@ -1,0 +1,69 @@
+"""What `snakemake --report` says of files: captions of workflow/report, categories and labels."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from snakemake.io import report
+
+from stp.core.project import WORKFLOW
+from stp.workflow.tables import Table
+
+CAPTIONS = WORKFLOW.parent / "report"
+IN_REPORT = ("csv", "html", "png")
+"""Endings of the files of a table that the report shows; Markdown and LaTeX say the same."""
+
+
+def caption_of(*names: str) -> str:
+    """The path of the first text that there is."""
+    return next(str(path) for name in names if (path := CAPTIONS / f"{name}.rst").is_file())
+
+
+def in_report(
+    path: str,
+    caption: str,
+    category: str,
+    labels: Mapping[str, str | Callable[[Any], str]],
+    subcategory: str | None = None,
+) -> Any:
+    """A file that `snakemake --report` shows.
+
+    Args:
+        path: of the file; with wildcards.
+        caption: path of its text.
+        category: of the report.
+        labels: by name; wildcards in them are filled in.
+        subcategory: of the report.
+    """
+
+    def labels_of(wildcards: Any) -> dict[str, str]:
+        return {
+            name: text(wildcards) if callable(text) else text.format(**dict(wildcards.items()))
+            for name, text in labels.items()
+        }
+
+    return report(
+        path, caption=caption, category=category, subcategory=subcategory, labels=labels_of
+    )
+
+
+def table_in_report(table: Table) -> dict[str, Any]:
+    """The files of a table, for the outputs of its rule."""
+    files = {}
+    for name, path in table.files.items():
+        ending = path.rpartition(".")[2]
+        is_shown = path == table.path or (ending in IN_REPORT and ending != "csv")
+        files[name] = (
+            in_report(
+                path,
+                caption_of(*table.captions),
+                "Tables",
+                {
+                    "table": table.name,
+                    "format": {"html": "page"}.get(ending, ending.upper()),
+                    "bytes": table.whose,
+                },
+            )
+            if is_shown
+            else path
+        )
+    return files

@@ -1,0 +1,375 @@
+"""Tables that a scale has rules for: what each is made from, and the words of `stp` that make it.
+
+What a table needs is said of it in its suite (`stp.plan.suite.MadeTable`), and its module has
+its name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.core.receipts import checksum
+from stp.inspect.facts import table as facts
+from stp.plan.artefacts import CellArtefacts
+from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_digest
+from stp.plan.manifests import published_names
+from stp.plan.strict import CONFIG_FOLDER, SUITE_FILE, config_file
+from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
+from stp.profiling import DATASET
+from stp.profiling.published import published
+from stp.render.tables import reproduced
+from stp.render.tables.by_name import module_of
+from stp.render.tables.groups import demand_runs
+from stp.run.workflow_files import results_of, whose_bytes
+from stp.studies.options import load_study
+
+NO_DATA = "none: configuration and networks"
+PAGES = ("md", "tex", "html")
+PICTURES = ("png", "svg")
+CONFIGURED = ("datasets", "models")
+"""Folders of the configuration that tables of printed facts are made from, besides the suite's."""
+
+
+def nothing() -> None:
+    """Demand nothing of a scale."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table that a rule makes.
+
+    Attributes:
+        name: of the table, and of its files.
+        folder: of its files.
+        made_from: describes all that it is made from, as JSON; for a digest.
+        words: of `stp`, without ``--log``.
+        ancient: files whose times say nothing: manifests, receipts.
+        inputs: files that other rules make.
+        endings: of its files besides the CSV file: ``.md``, ``_tidy.csv``.
+        captions: names of texts that `snakemake --report` says of it; the first that there is.
+        about: what is in it, in words.
+        whose: whose files its numbers are from, in words.
+        memory_mb: of its job.
+        is_local: whether its job runs beside Snakemake on a cluster, too.
+        on_demand: whether it is no part of all tables of a scale.
+        takes_configfile: whether its verb is told the scale file.
+        afterwards: a command: a results store that has its rows is built again.
+        demand: raises an error where the scale lacks what it needs.
+    """
+
+    name: str
+    folder: str
+    made_from: Callable[[], Any]
+    words: list[str]
+    ancient: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    endings: tuple[str, ...] = ()
+    captions: tuple[str, ...] = ()
+    about: str = ""
+    whose: str = ""
+    memory_mb: int = 2000
+    is_local: bool = True
+    on_demand: bool = False
+    takes_configfile: bool = False
+    afterwards: tuple[str, ...] = ("true",)
+    demand: Callable[[], None] = nothing
+
+    @property
+    def path(self) -> str:
+        """Its CSV file."""
+        return f"{self.folder}/{self.name}.csv"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """All of its files, by names for a rule."""
+        named = {ending.removesuffix(".csv").strip("_."): ending for ending in self.endings}
+        further = {name: f"{self.folder}/{self.name}{ending}" for name, ending in named.items()}
+        return {"table": self.path, **further}
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all that it is made from."""
+        return digest(self.made_from())
+
+    def digested(self, wildcards: object) -> str:
+        """Its digest, for a rule: no other process computes it."""
+        return self.digest
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the scale has all that it needs."""
+        try:
+            self.demand()
+        except StpError:
+            return False
+        return True
+
+    def configured(self, wildcards: object, input: Any) -> list[str]:
+        """Words that name the scale file, where its verb takes one: those of `params` would differ
+        between runs of one plan."""
+        return ["--configfile", str(input.configfile)] if self.takes_configfile else []
+
+    def needed(self, wildcards: object) -> list[str]:
+        """Its inputs.
+
+        Raises:
+            StpError: the scale lacks something.
+        """
+        self.demand()
+        return self.inputs
+
+
+class Tables:
+    """All tables of a scale.
+
+    Args:
+        plan: of the scale.
+        manifests: by dimension.
+    """
+
+    def __init__(self, plan: Plan, manifests: Mapping[str, Path]) -> None:
+        self.plan = plan
+        self.suite, self.suite_name = plan.config.suite, plan.config.scale.suite
+        self.results = results_of(plan)
+        self.folder = f"{self.results}/tables"
+        self.database = f"{self.results}/results.duckdb"
+        self.manifests = {name: str(path) for name, path in manifests.items()}
+        self.whose = whose_bytes(plan)
+        self.suite_file = self.suite.folder / SUITE_FILE
+
+    def __iter__(self) -> Iterator[Table]:
+        yield from (self._of_dimension(name) for name in self.manifests)
+        for dimension in self.manifests:
+            for name, of_rows in self.suite.dimensions[dimension].tables.items():
+                yield (self._answered if of_rows.study else self._of_rows)(name, of_rows)
+        for name, about in {**OF_ALL, **self.suite.tables}.items():
+            if about.facts:
+                yield self._of_facts(name, about)
+            elif about.measured:
+                yield self._measured(name, about)
+            else:
+                yield self._answered(name, about) if about.study else self._of_store(name, about)
+        for name, view in self.suite.view_tables.items():
+            yield self._of_store(name, view)
+
+    def _rows(self, *dimensions: str) -> list[str]:
+        """What the rows of dimensions are made from."""
+        return [manifest_digest(Path(self.manifests[name])) for name in dimensions]
+
+    def _code(self, *modules: str) -> str:
+        return self.plan.sources.code_of(modules).fingerprint
+
+    def _collected(self, dimensions: Iterable[str]) -> list[str]:
+        return [f"{self.results}/collected/{name}.parquet" for name in dimensions]
+
+    def _read(self, about: MadeTable) -> list[str]:
+        """Tables of the scale that another one reads."""
+        return [f"{self.folder}/{name}.csv" for name in about.reads]
+
+    def _of_dimension(self, name: str) -> Table:
+        of = self.suite.dimensions[name]
+        printed = f" (the paper's {of.printed})" if of.printed else ""
+        return Table(
+            name=name,
+            folder=self.folder,
+            made_from=lambda: [
+                self._rows(name),
+                self._code(module_of("paper_table")),
+            ],
+            words=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
+            ancient=[self.manifests[name]],
+            inputs=self._collected([name]),
+            endings=(
+                "_tidy.csv",
+                *(("_leads.csv",) if of.by_lead else ()),
+                *(f".{page}" for page in PAGES),
+            ),
+            captions=("dimension",),
+            about=f"{of.title}: {of.about}{printed}. {of.question}",
+            whose=self.whose[name],
+        )
+
+    def _further(self, name: str, about: NamedTable, **more: Any) -> Table:
+        drawn = isinstance(about, MadeTable) and about.drawn
+        pages = (*PAGES, *(PICTURES if drawn else ()))
+        defaults = {"whose": self.whose["all"], "captions": (name, "table")}
+        return Table(
+            name=name,
+            folder=self.folder,
+            about=about.about,
+            **{"endings": tuple(f".{page}" for page in pages), **defaults, **more},
+        )
+
+    def _of_rows(self, name: str, about: FurtherTable) -> Table:
+        dimension = self.suite.table_of(name)
+        assert dimension is not None
+        demands = {"seeds": self._demand_seeds, "printed": self._demand_printed}
+        manifest, out = self.manifests[dimension], f"{self.folder}/{name}.csv"
+        return self._further(
+            name,
+            about,
+            made_from=lambda: [
+                self._rows(dimension),
+                self._code(module_of(name)),
+                self._answers() if about.reads else [],
+            ],
+            words=["render", manifest, "--study", name, "--out", out],
+            ancient=[manifest],
+            inputs=[*self._collected([dimension]), *self._read(about)],
+            demand=(lambda: demands[about.demands](name)) if about.demands else nothing,
+        )
+
+    def _of_store(self, name: str, about: SuiteTable | ViewTable) -> Table:
+        queries: list[Path] = []
+        reads = [] if isinstance(about, ViewTable) else self._read(about)
+        out = f"{self.folder}/{name}.csv"
+        caption, module = name, ""
+        if name == self.suite.findings:
+            queries = self.suite.queries
+            caption, module = "findings", "findings"
+        elif name in self.suite.view_tables:
+            queries = [self.suite_file]
+            caption, module = "view", "view_table"
+        return self._further(
+            name,
+            about,
+            made_from=lambda: [
+                self._rows(*self.manifests),
+                self._code(module_of(module or name)),
+                [checksum(path) for path in queries],
+                self._answers() if reads else [],
+            ],
+            words=["table", name, "--database", self.database, "--out", out],
+            ancient=list(self.manifests.values()),
+            inputs=[*self._collected(self.manifests), *reads],
+            captions=(caption, "table"),
+        )
+
+    def _answered(self, name: str, about: MadeTable) -> Table:
+        """A table of a study of people: of the best of several predictions, or of pairs."""
+        assert about.study is not None
+        study = config_file(CONFIG_FOLDER, about.study)
+        dimension = self.suite.table_of(name)
+        answers, key = self.answers, f"{self.results}/human_study/key.json"
+        of_pairs = load_study(study).item == "pair"
+        module = "stp.studies.pair_table" if of_pairs else "stp.studies.preferences_table"
+        printed = [self.suite.published_file] if self.suite.published_file else []
+        words = ["preferences", *answers, "--key", key, "--out", f"{self.folder}/{name}.csv"]
+        endings = [f".{page}" for page in (*PAGES, *(PICTURES if about.drawn else ()))]
+        return self._further(
+            name,
+            about,
+            made_from=lambda: [
+                self._rows(*([dimension] if dimension else [])),
+                self._code(module),
+                self._answers(),
+                [checksum(path) for path in (study, *printed)],
+            ],
+            words=[*words, "--manifest", self.manifests[dimension]]
+            if dimension
+            else [*words, "--study", str(study)],
+            ancient=[self.manifests[dimension]] if dimension else [],
+            inputs=self._collected([dimension] if dimension else self.manifests),
+            endings=(*(() if of_pairs else ("_agreement.csv",)), *endings),
+            # Of pairs: without answers it has the printed values alone.
+            demand=nothing if of_pairs else self._demand_answers,
+            afterwards=("stp", "collect", "--database", self.database) if of_pairs else ("true",),
+        )
+
+    def _of_facts(self, name: str, about: SuiteTable) -> Table:
+        source = about.facts
+        assert source is not None
+        scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
+        receipts = [data.receipt for data in self.plan.prepared if source.prepared]
+        return self._further(
+            name,
+            about,
+            made_from=lambda: [
+                self._code(*facts.modules(self.plan, name)),
+                self._configured(),
+                scale,
+                receipts,
+            ],
+            words=["check", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
+            ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
+            captions=("facts",),
+            whose=self.whose["all"] if source.prepared else NO_DATA,
+            memory_mb=4000 if source.networks else 2000,
+            is_local=not source.networks,
+            takes_configfile=True,
+        )
+
+    def _measured(self, name: str, about: SuiteTable) -> Table:
+        """Speeds take minutes and are those of this machine."""
+        scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
+        words = ["list", "models", "--configfile", str(CONFIG_FOLDER / "paper.yaml")]
+        out = f"{self.folder}/{name}.csv"
+        return self._further(
+            name,
+            about,
+            made_from=lambda: [self._code("stp.profiling.table"), scale],
+            words=[*words, "--table", out, "--measurements", "results/profile"],
+            inputs=[
+                f"results/profile/{model}/{DATASET}.json" for model in published(self.plan.config)
+            ],
+            whose=NO_DATA,
+            on_demand=True,
+        )
+
+    def _configured(self) -> dict[str, str]:
+        """Checksums of what tables of printed facts are made from."""
+        folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
+        files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+        return {f"{file.parent.name}/{file.name}": checksum(file) for file in files}
+
+    @property
+    def answers(self) -> list[str]:
+        """Files of answers of raters."""
+        return sorted(map(str, Path(f"{self.results}/human_study/answers").glob("*.csv")))
+
+    def _answers(self) -> list[str]:
+        return [checksum(Path(path)) for path in self.answers]
+
+    def _demand_answers(self) -> None:
+        """Raises StpError: nobody answered."""
+        if not self.answers:
+            raise StpError(
+                f"{self.results}/human_study/answers: no answers",
+                expected="files that the questionnaire saved, *.csv",
+                remedy="put the files of raters there; docs/human_study.md says how to get some",
+            )
+
+    def _demand_seeds(self, name: str) -> None:
+        """Raises StpError: there are too few seeds for a study of repeated runs."""
+        dimension = self.suite.table_of(name)
+        assert dimension is not None
+        scale = self.plan.config.scale
+        models = scale.dimensions[dimension].models
+        trained = [model for model in models if self.plan.config.models[model].fit == "sgd"]
+        demand_runs([(m, len(scale.seeds)) for m in trained], f"the scale {scale.scale}")
+
+    def _demand_printed(self, name: str) -> None:
+        """Raises StpError: no cell is one of a table of what the paper reproduced."""
+        tables = self.suite.reproduction
+        assert self.suite.published_file is not None
+        if not reproduced.has_cells(
+            [made.cell for made in self._cells(name)],
+            {dataset: table.table for dataset, table in tables.items()},
+            published_names(self.plan.config),
+            self.suite.published_file,
+        ):
+            raise StpError(
+                f"the scale {self.plan.config.scale.scale} has no cell of the table {name}",
+                expected=f"a model on one of {', '.join(tables)} that the paper reproduced",
+                remedy="add some to the scale file",
+            )
+
+    def _cells(self, table: str) -> list[CellArtefacts]:
+        """Cells of the dimension that a table is made from."""
+        dimension = self.suite.table_of(table)
+        return [made for made in self.plan.cells if made.cell.dimension == dimension]
