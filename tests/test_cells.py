@@ -337,7 +337,7 @@ def test_perceptual_scores_are_a_second_job_where_their_weights_are(monkeypatch,
     by_dataset = {made.cell.tested_on: made for made in plan.cells}
     assert by_dataset["enso"].perceptual is None
     kth = by_dataset["kth"]
-    assert kth.perceptual.recipe["conventions"] == ["lpips.alex"]
+    assert list(kth.perceptual.recipe["conventions"]) == ["lpips.alex"]
     ((network, checksums),) = kth.perceptual.recipe["weights"].items()
     assert network == "alexnet" and checksums["sha256"].startswith("977ab275")
     assert "weights" not in kth.scores.recipe
@@ -516,7 +516,7 @@ def test_the_work_of_planning_an_artefact_does_not_grow_with_their_number():
     ]  # fmt: skip
     assert artefacts[2] > 700
     assert each[1] < 1.05 * each[0]
-    assert each[1] < 160
+    assert each[1] < 200
 
 
 def strict(**case):

@@ -20,6 +20,7 @@ from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
+from stp.plan.column import by_name
 from stp.plan.dataset import Release
 from stp.plan.manifests import manifest
 from stp.plan.strict import in_order
@@ -530,10 +531,11 @@ def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan
         for made in paper.cells
         if made.cell.model == "ecmwf_ensemble"
     }
-    assert set(curves.values()) <= set(several)
+    conventions = {curve.convention for curve in curves}
+    assert conventions <= set(several)
     # Waves have a figure of their own.
     of_metrics, drawn = (
-        {name.partition(".")[0] for name in names} for names in (several, curves.values())
+        {name.partition(".")[0] for name in names} for names in (several, conventions)
     )
     assert of_metrics - drawn == {"spectral_coherence"}
     printed = {
@@ -541,17 +543,18 @@ def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan
         for one in read_published(plan.published)
         if one.metric.endswith("curve")
     }
-    assert len(printed) == 9 and printed == {name for name in curves if name.endswith("curve")}
-    columns = manifest(paper, "s2s_control").tables["s2s_control"].columns["chaosbench"]
+    assert len(printed) == 9 and printed == {
+        one.name for one in curves if one.name.endswith("curve")
+    }
+    columns = by_name(manifest(paper, "s2s_control").tables["s2s_control"].columns["chaosbench"])
     of_day_44 = {
         f"{one.variable} {one.metric}"
         for one in read_published(plan.published)
         if not one.metric.endswith("curve")
     }
     assert of_day_44 <= set(columns), "a printed value without a column is shown nowhere"
-    assert columns["t850 SpecDiv of 32 starts"].startswith(
-        "spectral_divergence.high_wavenumbers_batch32@"
-    )
+    of_starts = columns["t850 SpecDiv of 32 starts"]
+    assert of_starts.convention == "spectral_divergence.high_wavenumbers_batch32"
 
 
 def test_values_beside_printed_ones_of_another_definition_say_so(paper: Plan) -> None:

@@ -182,7 +182,7 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
     if kind == "netcdf":  # z500, z850 in m2 s-2, t2m in K: each is scored for itself
         assert written["metrics"][0]["convention"] == "wrmse.per_frame"
         rows = [r for r in scores if r["lead"] is None and r["statistic"] == "mean"]
-        assert {r["variable"] for r in rows} == {m.split()[0] for m in written["metrics"]}
+        assert {r["variable"] for r in rows} == {m["variable"] for m in written["metrics"]}
         prepared = Prepared(plan.store / plan.data("mine").folder)
         assert sorted(units_of(prepared)) == ["K", "m2 s-2", "m2 s-2"]
 

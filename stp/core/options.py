@@ -66,7 +66,8 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         hints = get_type_hints(kind, include_extras=True)
-        label = f"{where}.{name}" if where.isidentifier() else f"{where}: {name}"
+        is_path = all(word.isidentifier() for word in where.split("."))
+        label = f"{where}.{name}" if is_path else f"{where}: {name}"
         raise ConfigurationError(
             f"{label} is {shown(given[name])}", expected=description(hints[name])
         ) from None
@@ -79,7 +80,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def description(annotation: Any) -> str:
     """What values a type has, in words: ``a whole number from 1, or null``."""
-    kind, bounds = annotation, {}
+    kind, bounds, most = annotation, {}, ""
     if get_origin(annotation) is Annotated:
         kind, *about = get_args(annotation)
         about = [one for info in about for one in getattr(info, "metadata", [info])]
@@ -89,6 +90,9 @@ def description(annotation: Any) -> str:
             for name, sign in (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
             if hasattr(one, name)
         }
+        most = next(
+            (f" of at most {one.max_length}" for one in about if hasattr(one, "max_length")), ""
+        )
     parts = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         named = [description(part) for part in parts if part is not NoneType]
@@ -98,7 +102,7 @@ def description(annotation: Any) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     if kind not in words:
         return {dict: "keys with values", Mapping: "keys with values"}.get(
-            get_origin(kind) or kind, f"a list: {_items(parts)}" if parts else str(kind)
+            get_origin(kind) or kind, f"a list{most}: {_items(parts)}" if parts else str(kind)
         )
     if kind is int and (">" in bounds or ">=" in bounds):
         low = bounds[">="] if ">=" in bounds else bounds[">"] + 1

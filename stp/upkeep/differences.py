@@ -202,9 +202,18 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
     """Say which keys of the recipe changed."""
     now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
-    new, old = dict(_flat(now)), dict(_flat(then))
     of = artefact.recipe.get("cell", artefact.recipe)
     name = of.get("model") or of.get("dataset")
+    ours, theirs = now.get("conventions"), then.get("conventions")
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        if ours.keys() != theirs.keys():
+            values = _members(list(theirs), list(ours))
+            text = f"{artefact.stage} recipe of {name}: conventions: {values}"
+            yield Difference("recipe", text)
+        both = ours.keys() & theirs.keys()  # of those that came or went the names say enough
+        now = {**now, "conventions": {key: ours[key] for key in both}}
+        then = {**then, "conventions": {key: theirs[key] for key in both}}
+    new, old = dict(_flat(now)), dict(_flat(then))
     for key in sorted({*new, *old}):
         if key in new and key in old and new[key] == old[key]:
             continue

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_store import SmallStore
+from small_store import SmallStore, convention_facts
 
 from stp.collect import content_motion
 from stp.collect.content_motion import BEYOND, compare
@@ -32,7 +32,9 @@ def test_a_value_of_time_is_over_the_mean_of_those_of_space(
     ]
     monkeypatch.setattr(content_motion, "curves", lambda plan, resamples: curves)
     store = SmallStore(tmp_path)
-    store.add("local_swap", "moving_mnist", {FVD: {"mean": 3.0}})
+    values = {FVD: {"mean": 3.0}, content_motion.ERROR: {"mean": 20.0}}
+    store.add("local_swap", "moving_mnist", values)
+    store.manifest["conventions"][FVD] = convention_facts(False, compares_sets=True)
     swap, switching = compare(load_manifest(store.write()))
     assert swap[:4] == ("moving_mnist", FVD, "local_swap", 1)
     assert (swap.error, swap.value, swap.why) == (pytest.approx(0.01), 3.0, "")

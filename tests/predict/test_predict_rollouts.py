@@ -46,7 +46,7 @@ def both(tmp_path, make_data, make_trained, make_job) -> Both:
         }
         if job.recipe["predict"].get("samples", 1) > 1:
             recipe |= {"statistic": "mean_of_members"}
-            recipe["conventions"] = [*CONVENTIONS, "crps.fair"]
+            recipe["conventions"] = defined(*CONVENTIONS, "crps.fair")
         for name in ("stored", "rolled"):
             (tmp_path / name).mkdir()
         stored = {"data": data, "predictions": job.out}

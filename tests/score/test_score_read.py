@@ -324,7 +324,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Day]
             [2, 121, 240],
             samples=1 if name == "one" else MEMBERS,
         )
-        job.recipe["conventions"] = SINGLE if name == "one" else SINGLE + SEVERAL
+        names = SINGLE if name == "one" else SINGLE + SEVERAL
+        job.recipe["conventions"] = defined(*names)
         (folder / f"scores-of-{name}").mkdir()
         run(replace(job, out=folder / f"scores-of-{name}", state=folder / f"state-of-{name}"))
 

@@ -117,8 +117,8 @@ def test_a_training_that_lost_a_snapshot_starts_anew(tmp_path, data, monkeypatch
 @pytest.mark.parametrize(
     ("train", "message"),
     [
-        ({"snapshots": [0, 3]}, "from 1, ascending"),
-        ({"snapshots": [3, 2]}, "from 1, ascending"),
+        ({"snapshots": [0, 3]}, "a whole number from 1"),
+        ({"snapshots": [3, 2]}, "ascending"),
         ({"snapshots": list(range(1, 92))}, "at most 90"),
         ({"snapshots": [9], "iterations": 8}, "none after the last update, 8"),
         ({"snapshots": [9], "callbacks": {"early_stopping": {"patience": 1}}}, "early_stopping"),

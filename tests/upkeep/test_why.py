@@ -168,13 +168,13 @@ def test_the_nearest_of_several_older_ones_is_compared(plan):
 
 def test_metrics_that_come_and_go_are_named(plan, copy):
     artefact = pick(plan, "score", "convlstm", "moving_mnist")
-    recipe = {**artefact.recipe, "conventions": [*artefact.recipe["conventions"][1:], "new.one"]}
+    (first, _), *others = artefact.recipe["conventions"].items()
+    recipe = {**artefact.recipe, "conventions": {**dict(others), "new.one": {}}}
     shutil.rmtree(plan.store / artefact.folder)
     older = artefact.folder[:-16] + "0" * 16
     finish(plan, artefact, recipe=recipe)
     (plan.store / artefact.folder).rename(plan.store / older)
     (why,) = reasons(plan, "score", "convlstm", "moving_mnist")
-    first = artefact.recipe["conventions"][0]
     assert why == f"score recipe of convlstm: conventions: now without new.one and with {first}"
 
 

@@ -46,7 +46,7 @@ Standings = list[dict[str, Standing]]
 """For each row, the standing of each column that has a value."""
 
 
-def is_of_distortions(manifest: Manifest) -> bool:
+def are_distortions(manifest: Manifest) -> bool:
     """Whether all rows are distorted clips, which show what a metric sees and are no rivals."""
     cells = manifest.cells
     return bool(cells) and all("intensity" in setting_of(cell.key.setting) for cell in cells)
@@ -63,7 +63,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
         StpError: a file of the store is damaged.
     """
     found: Standings = [{} for _ in rows]
-    if is_of_distortions(manifest):
+    if are_distortions(manifest):
         return found
     rivals = []
     for league in leagues(manifest, rows):
