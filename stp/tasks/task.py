@@ -1,6 +1,7 @@
 """What all tasks have in common, and how one is found by its name (``kind:`` of a dataset)."""
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -65,7 +66,7 @@ class Cores:
     features_read: str | None = None
 
 
-class Task:
+class Task(ABC):
     """What is forecast: frames of a video or of fields, tracks of people, ratings of videos.
 
     Attributes:
@@ -134,9 +135,9 @@ class Task:
         known = {key: value for key, value in network.items() if key != "horizon"}
         return {**known, "context": context}
 
+    @abstractmethod
     def title_of(self, fit: str) -> str:
         """What lists of models call one that is fitted in a way."""
-        raise NotImplementedError
 
     def takes_class(self, fit: str) -> bool:
         """May ``class`` of a model name a class of another module?"""
