@@ -12,8 +12,8 @@ The others are about what breaks intervals and tests: one cluster that holds mos
 rare successes (`shares`), and two models that are equally good on average although one of them
 fails rarely and badly (`skewed`).
 
-The methods are those of `stp` (`stp.score.bootstrap`, `stp.collect.contest`) and the percentile
-bootstrap that it had before, of which this file keeps the only copy.
+The methods are those of `stp` (`stp.score.bootstrap`, `stp.collect.pairwise_tests`) and the
+percentile bootstrap that it had before, of which this file keeps the only copy.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from itertools import combinations
 import numpy as np
 
 from stp.collect.cluster_sums import Clusters
-from stp.collect.contest import Entrant, Pair, contest
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.left_out import LeftOut
+from stp.collect.leave_one_out import LeftOut
+from stp.collect.pairwise_tests import Entrant, Pair, contest
 from stp.collect.significance import holm
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import effective_clusters, left_out_means

@@ -8,7 +8,7 @@ d(t) = r d(t - 1) + e(t) with normal e, r known, and mean 0. The variance of its
 the mean, and whether one model is better:
 
 - ours: starts in blocks longer than the last lead time of the column (`stp.score.blocks`),
-  intervals and tests over blocks (`stp.score.bootstrap`, `stp.collect.contest`);
+  intervals and tests over blocks (`stp.score.bootstrap`, `stp.collect.pairwise_tests`);
 - HAC: Student's t with the variance of Newey and West (1987), with as many lags as the lead time
   less one, as Diebold and Mariano (1995) have it;
 - stationary bootstrap (Politis and Romano 1994): percentiles of the means of resamples made of
@@ -23,9 +23,9 @@ from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from stp.collect.cluster_sums import Clusters
-from stp.collect.contest import Entrant, contest
 from stp.collect.direction import Direction
-from stp.collect.left_out import LeftOut
+from stp.collect.leave_one_out import LeftOut
+from stp.collect.pairwise_tests import Entrant, contest
 from stp.score.blocks import Blocks, few, summed
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means

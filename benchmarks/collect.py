@@ -120,14 +120,14 @@ def process(folder: Path, name: str) -> tuple[float, float, float]:
 
 def build(folder: Path) -> None:
     """Build the database from collected rows."""
-    from stp.collect.everything import build_database
+    from stp.collect.refresh import build_database
 
     build_database(folder / "collected", folder / "results.duckdb")
 
 
 def collect(folder: Path) -> None:
     """Collect all score artefacts: read, check, sort, write."""
-    from stp.collect.everything import collect_dimension
+    from stp.collect.refresh import collect_dimension
 
     for dimension in DIMENSIONS:
         collect_dimension(

@@ -47,7 +47,7 @@ from stp.options.train import TrainOptions
 from stp.plan.cells import Plan
 from stp.profiling.measure import measure
 from stp.profiling.steps import training_step
-from stp.train.objects import loss_of
+from stp.train.factories import loss_of
 
 CONFIG = Path(__file__).parents[1] / "config"
 SCALES = ("paper", "chaosbench", "scv")

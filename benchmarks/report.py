@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.report.build import write_report
 
 TESTS = Path(__file__).parent.parent / "tests"

@@ -30,7 +30,7 @@ from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.output import write_coordinate
 from stp.score import conventions

@@ -28,7 +28,7 @@ import yaml
 from torch import Tensor, nn
 
 from stp.models.compute import settle
-from stp.train.objects import put_channels_last
+from stp.train.factories import put_channels_last
 
 MODELS = [
     *("convlstm", "predrnn", "predrnnpp", "predrnnv2", "e3dlstm", "mau", "phydnet"),

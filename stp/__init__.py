@@ -51,7 +51,7 @@ def load_data(
     Raises:
         StpError: it is not known, not prepared, damaged, or has no such split.
     """
-    from stp.inspect.as_array import clips
+    from stp.inspect.xarray_view import clips
 
     return clips(dataset, split, most, configfile)
 
@@ -75,7 +75,7 @@ def load_model(
     from pathlib import Path
 
     from stp.forecast.trained import load
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.checked_config import CONFIG_FOLDER
 
     return load(model, Path(configfile or CONFIG_FOLDER / "demo.yaml"))
 
@@ -124,7 +124,7 @@ def open_store(database: "str | Path | None" = None) -> "duckdb.DuckDBPyConnecti
 
     import duckdb
 
-    from stp.collect.opened import opened
+    from stp.collect.connection import opened
     from stp.run.results import RESULTS
 
     path = Path(database or RESULTS / "results.duckdb")

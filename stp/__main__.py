@@ -10,14 +10,14 @@ def main() -> None:
     status = handed_over()
     if status is not None:
         sys.exit(status)
-    from stp.core import exits
+    from stp.core import exit_codes
     from stp.core.errors import StpError
 
     try:
         from stp import cli
     except StpError as error:  # the project around this folder is that of somebody else
-        print(exits.told(error), file=sys.stderr)
-        sys.exit(exits.of(error))
+        print(exit_codes.told(error), file=sys.stderr)
+        sys.exit(exit_codes.of(error))
     cli.main()
 
 

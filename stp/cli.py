@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from stp.core import exits
+from stp.core import exit_codes
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
@@ -90,13 +90,13 @@ def _guarded(run: Callable[[], Any]) -> None:
         if told := failed_import(error):
             _complain(told)
         print(readable(error), file=sys.stderr, end="")
-        sys.exit(exits.ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
 def _complain(error: StpError) -> NoReturn:
-    told = visible(exits.told(error))  # names of files are those of others, too
+    told = visible(exit_codes.told(error))  # names of files are those of others, too
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         told = "\n".join(folded(line, width) for line in told.splitlines())
     print(told, file=sys.stderr)
-    sys.exit(exits.of(error))
+    sys.exit(exit_codes.of(error))

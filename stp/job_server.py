@@ -107,7 +107,7 @@ def serve(address: str, configfile: Path) -> None:
 
     from stp.core.fingerprint import SOURCE_FOLDER
     from stp.core.project import own_modules
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.checked_config import CONFIG_FOLDER
 
     places = (SOURCE_FOLDER / "stp", CONFIG_FOLDER, configfile, *own_modules())
     before = _state(places)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stp.core.lock import Checksum, header_of, lock_text
-from stp.plan import raw_bytes
+from stp.plan import data_origin
 from stp.plan.cells import Plan
 from stp.plan.manifest_types import Cell
 from stp.plan.manifests import manifest
@@ -33,7 +33,7 @@ def write_official(plan: Plan, datasets: Iterable[str]) -> None:
 
 def judged(plan: Plan, dimension: str) -> tuple[Cell, ...]:
     """The cells of a dimension, with what is known of their bytes."""
-    return raw_bytes.judged(manifest(plan, dimension))
+    return data_origin.judged(manifest(plan, dimension))
 
 
 def write(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from conventions import convention
 from scipy import ndimage
 
-from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.appearance import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario
 
 OF_RULES = {

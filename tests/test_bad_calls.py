@@ -11,9 +11,9 @@ import yaml
 from stp.core.errors import StpError, nearest
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, merge
+from stp.plan.checked_config import CONFIG_FOLDER, merge
 from stp.prepare.own.splits import check_splits
-from stp.run import called
+from stp.run import snakemake_cli
 from stp.run.cluster import resume
 from stp.run.readable_traceback import WHOLE, readable
 
@@ -25,7 +25,7 @@ RULES = [SimpleNamespace(name="all", is_producer=KNOWN.__contains__)]
 
 
 def call(*words):
-    return lambda folder: called.check_configfiles([word.format(folder) for word in words])
+    return lambda folder: snakemake_cli.check_configfiles([word.format(folder) for word in words])
 
 
 def plan(**changes):
@@ -38,7 +38,7 @@ def without(key):
 
 
 def target(name):
-    return lambda _: called.check_targets([name], RULES, KNOWN)
+    return lambda _: snakemake_cli.check_targets([name], RULES, KNOWN)
 
 
 BAD = {
@@ -98,7 +98,7 @@ BAD = {
         ["splits.train is 1.1", "a fraction between 0 and 1"],
     ),
     "a GPU that is not there": (
-        lambda _: called.check_device({"device": "cuda"}),
+        lambda _: snakemake_cli.check_device({"device": "cuda"}),
         ["torch finds no GPU", "set runtime.device to auto or cpu"],
     ),
 }  # fmt: skip
@@ -119,23 +119,23 @@ def test_a_bad_call_gets_one_clear_message(name, tmp_path, monkeypatch):
 
 
 def test_good_calls_pass():
-    called.check_configfiles(["--profile", "local", "--configfile", DEMO, "--", TABLE])
-    called.check_configfiles([TABLE, "-n"])
-    called.check_targets([TABLE, "all", __file__], RULES, KNOWN)
-    called.check_device({"device": "auto"})
+    snakemake_cli.check_configfiles(["--profile", "local", "--configfile", DEMO, "--", TABLE])
+    snakemake_cli.check_configfiles([TABLE, "-n"])
+    snakemake_cli.check_targets([TABLE, "all", __file__], RULES, KNOWN)
+    snakemake_cli.check_device({"device": "auto"})
     Plan(config.load(merge(TINY, {"models": {"convlstm": {"options": {"filter_size": 3}}}})))
 
 
 def test_frames_of_our_code_are_left_out_of_an_error_of_the_plan():
     with pytest.raises(StpError, match="dimensions is missing") as refused:
-        called.plainly(without("dimensions"), None)
+        snakemake_cli.plainly(without("dimensions"), None)
     assert [frame.name for frame in refused.traceback] == [refused.traceback[0].name, "plainly"]
-    assert called.plainly(int, "3") == 3
+    assert snakemake_cli.plainly(int, "3") == 3
 
 
 def test_a_plan_is_told_from_a_run():
-    assert called.is_dry_run(["-np", TABLE]) and called.is_dry_run(["--dry-run"])
-    assert not called.is_dry_run(["--profile", "local", TABLE])
+    assert snakemake_cli.is_dry_run(["-np", TABLE]) and snakemake_cli.is_dry_run(["--dry-run"])
+    assert not snakemake_cli.is_dry_run(["--profile", "local", TABLE])
 
 
 def test_a_disk_that_refuses_is_an_error_for_people(tmp_path):
@@ -143,7 +143,7 @@ def test_a_disk_that_refuses_is_an_error_for_people(tmp_path):
         (tmp_path / "none" / "file").write_text("")
 
     with pytest.raises(StpError, match=f"No such file.*{tmp_path}/none/file"):
-        called.plainly(write)
+        snakemake_cli.plainly(write)
 
 
 def test_initials_are_understood():

@@ -13,9 +13,9 @@ from package_copy import copy_package
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.checked_config import merge
 from stp.plan.column import Column
 from stp.plan.setting import setting_name, setting_of
-from stp.plan.strict import merge
 from stp.run import workflow_files
 
 ROOT = Path(__file__).parent.parent

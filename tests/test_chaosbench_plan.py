@@ -20,11 +20,11 @@ from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
+from stp.plan.checked_config import in_order
 from stp.plan.column import by_name
 from stp.plan.dataset import Release
 from stp.plan.manifests import manifest
-from stp.plan.strict import in_order
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 from stp.render.figures.planned import figures
 from stp.run import runner
 from stp.run.costs.estimate import Costs

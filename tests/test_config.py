@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp.core import fingerprint, leaves
+from stp.core import fingerprint, named_modules
 from stp.core.errors import ConfigurationError, StpError
-from stp.plan import config, removed, strict
+from stp.plan import checked_config, config, removed
+from stp.plan.checked_config import CONFIG_FOLDER, entries, merge, read_yaml
 from stp.plan.dataset import Counts, Release
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
-from stp.plan.strict import CONFIG_FOLDER, entries, merge, read_yaml
 from stp.plan.suite import Suite
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
@@ -336,12 +336,14 @@ def test_a_store_with_braces_is_refused(monkeypatch):
 
 def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch):
     """Of the project alone; an edit, also of the same length and time, is seen."""
-    monkeypatch.setattr(strict, "CONFIG_FOLDER", tmp_path / "config")
+    monkeypatch.setattr(checked_config, "CONFIG_FOLDER", tmp_path / "config")
     memory = fingerprint._Memory(tmp_path, "configuration")
-    monkeypatch.setattr(strict, "_memory", lambda: memory)
+    monkeypatch.setattr(checked_config, "_memory", lambda: memory)
     parsed = []
-    value = strict._value
-    monkeypatch.setattr(strict, "_value", lambda content: parsed.append(content) or value(content))
+    value = checked_config._value
+    monkeypatch.setattr(
+        checked_config, "_value", lambda content: parsed.append(content) or value(content)
+    )
     (tmp_path / "config").mkdir()
     inside, outside = tmp_path / "config" / "a.yaml", tmp_path / "b.yaml"
     for path in (inside, outside):
@@ -350,10 +352,10 @@ def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch
     def read_anew() -> list[str]:
         """As another process reads both."""
         nonlocal memory
-        strict._parsed.cache_clear()
+        checked_config._parsed.cache_clear()
         memory = fingerprint._Memory(tmp_path, "configuration")
-        found = [repr(strict.read_yaml(path)) for path in (inside, outside)]
-        strict.remember()
+        found = [repr(checked_config.read_yaml(path)) for path in (inside, outside)]
+        checked_config.remember()
         return found
 
     first = read_anew()
@@ -365,7 +367,7 @@ def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch
     inside.write_text(inside.read_text().replace("2024", "2025"))
     os.utime(inside, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "2025-01-01" in read_anew()[0]
-    strict._parsed.cache_clear()
+    checked_config._parsed.cache_clear()
 
 
 def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explained():
@@ -396,7 +398,7 @@ def test_files_that_nothing_reads_any_more_are_named(pattern: str, tmp_path: Pat
 def test_a_key_that_went_leads_to_what_replaces_it(kind: str, key: str) -> None:
     (checked,) = (one for one in (Suite,) if one.__name__ == kind)
     with pytest.raises(StpError, match=f"s.yaml: {key} is no more") as error:
-        strict.check(checked, {key: "x"}, "s.yaml")
+        checked_config.check(checked, {key: "x"}, "s.yaml")
     assert error.value.remedy == removed.KEYS[kind, key]
 
 
@@ -404,8 +406,10 @@ def test_a_key_that_went_leads_to_what_replaces_it(kind: str, key: str) -> None:
 def test_the_name_that_a_generator_had_leads_to_that_of_today(name: str) -> None:
     release = {"source": "synthetic", "generator": name}
     with pytest.raises(StpError, match=f"generator is '{name}'") as error:
-        strict.check(Release, release, "d.yaml")
+        checked_config.check(Release, release, "d.yaml")
     today = removed.GENERATORS[name]
     assert error.value.expected.startswith(today)
-    assert strict.check(Release, {**release, "generator": today}, "d.yaml").generator == today
-    assert leaves.generator(today) in leaves.generators()
+    assert (
+        checked_config.check(Release, {**release, "generator": today}, "d.yaml").generator == today
+    )
+    assert named_modules.generator(today) in named_modules.generators()

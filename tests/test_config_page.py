@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 
 PAGE = (CONFIG_FOLDER / "README.md").read_text()
 

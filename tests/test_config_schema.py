@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from stp.core.errors import StpError
 from stp.plan import config
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.upkeep import config_schema
 from stp.upkeep.config_schema import (
     KINDS,

@@ -22,10 +22,10 @@ from stp.metrics.networks.i3d import I3D
 from stp.plan import config
 from stp.plan import weights as network_weights
 from stp.plan.cells import Plan
+from stp.plan.checked_config import merge
 from stp.plan.column import Column
 from stp.plan.manifest import columns_of
 from stp.plan.manifests import manifest
-from stp.plan.strict import merge
 from stp.run import runner
 
 ROOT = Path(__file__).parent.parent

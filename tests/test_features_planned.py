@@ -8,7 +8,7 @@ import yaml
 from stp.plan import config
 from stp.plan import weights as network_weights
 from stp.plan.cells import Plan
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.run.costs import summary
 
 DEMO = Path(__file__).parent.parent / "config" / "demo.yaml"

@@ -15,7 +15,7 @@ from stp.core.errors import StpError
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.run import runner
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"

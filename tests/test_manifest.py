@@ -10,13 +10,13 @@ from official_store import judged, write_official
 from package_copy import copy_package
 
 from stp.core.errors import StpError
-from stp.plan import config, raw_bytes
+from stp.plan import config, data_origin
 from stp.plan.cells import Plan
+from stp.plan.checked_config import merge
 from stp.plan.column import by_name
 from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifest_types import Cell, RawFacts
 from stp.plan.manifests import Paper, manifest
-from stp.plan.strict import merge
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
@@ -96,7 +96,7 @@ def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on(tmp_p
 def known_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read locks, which name 100,000 files, once for a dataset instead of for each dimension."""
     found: dict[str, tuple[RawFacts, tuple[str | None, str]]] = {}
-    known = raw_bytes._known
+    known = data_origin._known
 
     def once(name: str, raw: RawFacts) -> tuple[str | None, str]:
         if name not in found:
@@ -104,7 +104,7 @@ def known_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found[name][0] == raw
         return found[name][1]
 
-    monkeypatch.setattr(raw_bytes, "_known", once)
+    monkeypatch.setattr(data_origin, "_known", once)
 
 
 @pytest.mark.long(part="kinds")

@@ -9,9 +9,9 @@ import yaml
 
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
-from stp.plan import config, strict
+from stp.plan import checked_config, config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.run import runner
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
@@ -64,7 +64,7 @@ def plan(monkeypatch, root: Path, name: str = "Network", options: str = "side: 5
     entry = root / "lab" / "config" / "models" / "beside.yaml"
     entry.parent.mkdir(parents=True, exist_ok=True)
     entry.write_text(ENTRY.format(name, options))
-    monkeypatch.setattr(strict, "extensions", lambda: (root / "lab",))
+    monkeypatch.setattr(checked_config, "extensions", lambda: (root / "lab",))
     short = {"short_term": {"models": ["beside"], "datasets": ["enso"]}}
     return Plan(config.load(merge(yaml.safe_load(TINY.read_text()), {"dimensions": short})))
 

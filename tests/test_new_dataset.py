@@ -31,9 +31,9 @@ from stp.inspect.new_dataset import (
 )
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER, in_order
 from stp.plan.manifests import manifest
 from stp.plan.model import Size
-from stp.plan.strict import CONFIG_FOLDER, in_order
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal
 from stp.profiling.size import size

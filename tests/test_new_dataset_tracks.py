@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from stp.core.errors import StpError
-from stp.inspect.about import Leakage
+from stp.inspect.descriptions import Leakage
 from stp.inspect.new_dataset import new_dataset
 from stp.inspect.track_columns import guess_columns
 from stp.inspect.tracks import lines
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.run import runner
 from stp.tracks import prepared
 

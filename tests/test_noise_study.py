@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import success
-from stp.collect.everything import build_database, collect_dimension
 from stp.collect.people_agreement import HEADER as AGREEMENTS
 from stp.collect.people_agreement import line
+from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
@@ -25,9 +25,9 @@ from stp.export.bundle import export
 from stp.features import table
 from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
+from stp.plan.checked_config import merge
 from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifests import manifest
-from stp.plan.strict import merge
 from stp.render.tables.noise_study import render_noise_study
 from stp.render.tables.paper_table import render_table
 from stp.run import runner

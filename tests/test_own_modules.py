@@ -15,10 +15,10 @@ from stp.core import fingerprint, project
 from stp.core.errors import StpError
 from stp.core.project import MARK
 from stp.models.create import create
-from stp.plan import named_class, strict
+from stp.plan import checked_config, named_class
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.model import Model
 from stp.plan.model_options import check_model_options
-from stp.plan.strict import CONFIG_FOLDER
 from stp.run import readable_traceback
 
 MODEL = '''\
@@ -64,7 +64,7 @@ from pathlib import Path
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.plan.metric import declared
 from stp.score.conventions import build
 from stp.train import given_weights  # imports packages before and after
@@ -203,16 +203,16 @@ def test_the_form_of_a_class_and_its_kind_are_checked_where_they_are_set():
     entry = {"title": "Outside", "reference": "a test"}
     for wrong in ({"fit": "sgd", "class": "nets.last"}, {"fit": "closed_form", "class": "a:B"}):
         with pytest.raises(StpError, match="class"):
-            strict.check(Model, {**entry, **wrong}, "outside.yaml")
+            checked_config.check(Model, {**entry, **wrong}, "outside.yaml")
 
 
 def test_names_are_unique(tmp_path, monkeypatch):
     for name in ("first", "second"):
         written(tmp_path / name, {"config/models/mine.yaml": "", "modules/models/mine.py": ""})
     roots = (tmp_path / "first", tmp_path / "second")
-    monkeypatch.setattr(strict, "extensions", lambda: roots)
+    monkeypatch.setattr(checked_config, "extensions", lambda: roots)
     with pytest.raises(StpError, match=r"second/config/models/mine.yaml has the name of"):
-        strict.entries("models")
+        checked_config.entries("models")
     monkeypatch.setattr(project, "own_modules", lambda: tuple(one / "modules" for one in roots))
     with pytest.raises(StpError, match=r"second/modules/models/mine.py has the name of"):
         project.check_own_modules()

@@ -10,7 +10,7 @@ import yaml
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.suite import OF_ALL, read_suites
 from stp.render.figures.kinds import KINDS
 from stp.render.tables import by_name

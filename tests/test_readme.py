@@ -8,7 +8,7 @@ import click
 import pytest
 
 from stp.cli import command
-from stp.run.snakemake_call import scale_file
+from stp.run.snakemake_command import scale_file
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,10 +14,10 @@ from stp.data.prepared import Prepared
 from stp.datasets.chaosbench.reader import ChaosbenchOptions
 from stp.datasets.weatherbench.reader import WeatherbenchOptions
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER, check, in_order, merge, read_yaml
 from stp.plan.dataset import Dataset
 from stp.plan.manifests import _protocol
 from stp.plan.recipes import Recipes
-from stp.plan.strict import CONFIG_FOLDER, check, in_order, merge, read_yaml
 from stp.run import runner, workflow_files
 from stp.score.checkpoint import Checkpoint as ScoreCheckpoint
 from stp.train.checkpoint import recipe_hash

@@ -22,9 +22,9 @@ from stp.core.imports import meaning
 from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, merge, read_yaml
 from stp.run import failures, runner
-from stp.run.restored import restore_receipts
+from stp.run.restored_receipts import restore_receipts
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"

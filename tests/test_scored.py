@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from stp.plan import config
-from stp.plan.scored import ScoredConventions
-from stp.plan.strict import merge, read_yaml
+from stp.plan.checked_config import merge, read_yaml
+from stp.plan.scored_conventions import ScoredConventions
 
 SCALE = Path(__file__).parent / "workflow" / "tiny_atlas.yaml"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import stp
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.plan.suite import read_suites
 
 PACKAGE = Path(stp.__file__).parent

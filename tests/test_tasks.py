@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.inspect.about import About
+from stp.inspect.descriptions import About
 from stp.tasks import task as tasks
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, merge
+from stp.plan.checked_config import CONFIG_FOLDER, merge
 from stp.run import runner
 from stp.run.costs import summary
 

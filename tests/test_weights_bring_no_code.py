@@ -14,7 +14,7 @@ from stp.forecast import trained
 from stp.metrics.networks import state
 from stp.models import weights
 from stp.tracks.predictors import social_gan, trajectory_cvae
-from stp.train import given_weights
+from stp.train import pretrained
 from stp.train.checkpoint import Checkpoint
 
 
@@ -40,7 +40,7 @@ def begin_with(path):
     entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     lock.write_text(json.dumps({"files": {path.name: entry}}))
     runtime = {"raw_roots": [path.parent]}
-    given_weights.read(Job({}, {"weights": lock}, path.parent, path.parent / "state", runtime))
+    pretrained.read(Job({}, {"weights": lock}, path.parent, path.parent / "state", runtime))
 
 
 READERS = {

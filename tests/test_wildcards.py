@@ -18,9 +18,9 @@ from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.artefacts import Raw
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER, merge
 from stp.plan.model import Submission
 from stp.plan.setting import WILDCARD, current_name, setting_of
-from stp.plan.strict import CONFIG_FOLDER, merge
 
 SCALES = sorted(
     path for path in CONFIG_FOLDER.glob("*.yaml") if "dimensions" in yaml.safe_load(path.open())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError
 
 ROOT = Path(__file__).parents[1]
@@ -182,10 +182,10 @@ def test_a_module_is_found_in_its_room_or_in_a_suite(tmp_path: Path):
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
-    assert leaves.module_of("stp.metrics", "mae", tmp_path) == "stp.metrics.mae"
-    assert leaves.module_of("stp.metrics", "fss", tmp_path) == "stp.suites.rain.metrics.fss"
-    assert leaves.module_of("stp.metrics", "none", tmp_path) == "stp.metrics.none"
-    assert leaves.reader("hail", tmp_path) == "stp.datasets.hail.reader"
+    assert named_modules.module_of("stp.metrics", "mae", tmp_path) == "stp.metrics.mae"
+    assert named_modules.module_of("stp.metrics", "fss", tmp_path) == "stp.suites.rain.metrics.fss"
+    assert named_modules.module_of("stp.metrics", "none", tmp_path) == "stp.metrics.none"
+    assert named_modules.reader("hail", tmp_path) == "stp.datasets.hail.reader"
 
 
 @pytest.mark.parametrize("other", ["stp/metrics/fss.py", "stp/suites/hail/metrics/fss.py"])
@@ -195,5 +195,5 @@ def test_a_name_in_two_places_is_an_error(tmp_path: Path, other: str):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
     with pytest.raises(StpError) as caught:
-        leaves.module_of("stp.metrics", "fss", tmp_path)
+        named_modules.module_of("stp.metrics", "fss", tmp_path)
     assert other in str(caught.value) and "suites/rain/metrics/fss.py" in str(caught.value)

@@ -21,7 +21,7 @@ from stp.collect.schema import (
     RawFileRow,
 )
 from stp.core.errors import StpError, nearest
-from stp.core.exits import NothingFoundError
+from stp.core.exit_codes import NothingFoundError
 from stp.options.score import CELL_KEYS
 from stp.plan.setting import current_name, parts_of_name
 

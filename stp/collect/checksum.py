@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 
 Sums = dict[str, str]
 

@@ -1,7 +1,7 @@
 """Sums over clusters of clips, read from files of score artefacts (``cluster_sums.parquet``).
 
 Means over clips, and so values, can be made again of these sums: of all clusters, or of any of them
-(`stp.collect.left_out`). Sums over some of the clips are added up from the scores of each
+(`stp.collect.leave_one_out`). Sums over some of the clips are added up from the scores of each
 (``sample_scores.parquet``). Where clusters are blocks of time, they are merged into blocks that are
 longer than the last lead time of a value.
 """

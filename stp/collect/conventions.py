@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from stp.core.receipts import read_receipt
+from stp.plan.checked_config import Json
 from stp.plan.manifest_types import StoredCell
 from stp.plan.metric import declared
-from stp.plan.strict import Json
 from stp.score.conventions import Convention, build
 
 

@@ -15,16 +15,16 @@ import duckdb
 import pyarrow as pa
 
 from stp.collect import schema, suite_rows
-from stp.collect.collected import check, claims, fill
+from stp.collect.artefact_views import KEPT_ROWS, KeptRows
+from stp.collect.artefact_views import files as kept_files
+from stp.collect.artefact_views import query as kept_query
+from stp.collect.connection import created
 from stp.collect.empty import Keys, commented, create, identifier, keyed_tables, write_empty
-from stp.collect.kept_rows import KEPT_ROWS, KeptRows
-from stp.collect.kept_rows import files as kept_files
-from stp.collect.kept_rows import query as kept_query
-from stp.collect.matched import Report, conventions_of_sets, matched_distances
-from stp.collect.opened import created
+from stp.collect.equal_sample_size import Report, conventions_of_sets, matched_distances
+from stp.collect.load_rows import check, claims, fill
 from stp.collect.paper import paper_columns
-from stp.collect.people import runtimes
 from stp.collect.people_agreement import read_agreements
+from stp.collect.ranking import standings
 from stp.collect.receipt_rows import (
     Tried,
     artefact_row,
@@ -43,9 +43,9 @@ from stp.collect.schema import (
     PublishedRow,
 )
 from stp.collect.settings import key_columns, setting_rows
-from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
 from stp.collect.table import Table
+from stp.collect.track_runtimes import runtimes
 from stp.collect.views import EVERY_SCORE
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -91,7 +91,7 @@ def build(
     Args:
         cache: Parquet file of distances at equal N that were computed before, see
             `matched_distances`; ranks and comparisons that were computed lie beside it, see
-            `stp.collect.standings`.
+            `stp.collect.ranking`.
         report: called with the progress.
         gaps: the cells that are planned and not collected; none unless given.
         people: the table of what raters say of pairs, see `stp.collect.people_agreement`.

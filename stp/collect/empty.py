@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect import opened, sample_files, schema, views
+from stp.collect import connection, sample_files, schema, views
 from stp.collect.settings import with_keys
 from stp.collect.table import Column, Table
 from stp.collect.views import View
@@ -35,7 +35,7 @@ def write_empty(path: Path, keys: Keys) -> None:
         keys: columns of `keyed_tables`, which the views follow.
     """
     tables, asked = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
-    modules = (__file__, opened.__file__, sample_files.__file__, views.__file__)
+    modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
     code = [Path(module).read_bytes() for module in modules]
     made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
     layouts = repr((made_by, tables, asked)).encode()
@@ -46,7 +46,7 @@ def write_empty(path: Path, keys: Keys) -> None:
         if content := gzip.decompress(kept.read_bytes()):
             path.write_bytes(content)
             return
-    with opened.created(path) as database:
+    with connection.created(path) as database:
         create(database, tables, asked)
     with contextlib.suppress(OSError, StpError):
         with beside(kept) as temporary:

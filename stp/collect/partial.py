@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from stp.collect import missing
 from stp.collect.database import build
-from stp.collect.matched import Report
+from stp.collect.equal_sample_size import Report
 from stp.collect.receipt_rows import STAGES, makings, note_makings
 from stp.collect.sample_files import sample_file
 from stp.collect.scores import collected_rows

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.text import Text
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.page.safe_text import csv_text

@@ -28,7 +28,7 @@ _OVERALL = {column.name: column for column in fields_of(OverallRow)}
 _ADDED = arrow_schema([_OVERALL[name] for name in ("leads", *ABOUT, "scores_fingerprint")])
 COLLECTED = pa.schema([*SCORES, *_ADDED])
 """Schema of the collected rows of one dimension: those of the scores, and those that columns of
-tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.shown`)."""
+tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.column_values`)."""
 
 _ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statistic")
 """What identifies a row within a cell; also the order of the rows."""
@@ -119,7 +119,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
     if not wanted:
         return scores
     # Metrics are imported here: most tables need none.
-    from stp.collect.shown import shown_rows
+    from stp.collect.column_values import shown_rows
 
     made = shown_rows(cell, scores, wanted, receipt.recipe.get("bootstrap", {}))
     return pa.concat_tables([scores, as_table(made, scores.schema)])

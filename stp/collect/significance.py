@@ -1,10 +1,11 @@
 """Is one value worse than another, or could it be the choice of test clips? A paired test.
 
 Both were scored on the same clusters of clips (videos, trajectories, months), and were made again
-without each of them (`stp.collect.left_out`). The differences of these values have a standard error
-(`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution. The
-tests of all pairs of the models that are ranked together are corrected for each other (Holm 1979).
-Beside it stands the sign test of each pair: how many of the clusters each of the two is better in.
+without each of them (`stp.collect.leave_one_out`). The differences of these values have a standard
+error (`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution.
+The tests of all pairs of the models that are ranked together are corrected for each other (Holm
+1979). Beside it stands the sign test of each pair: how many of the clusters each of the two is
+better in.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from stp.collect.direction import LEVEL, Direction
 from stp.score.jackknife import degrees_of_freedom, standard_error
 
 if TYPE_CHECKING:
-    from stp.collect.left_out import LeftOut
+    from stp.collect.leave_one_out import LeftOut
 
 POWER = 0.8
 """Share of tests that find a difference which is called detectable."""

@@ -10,7 +10,7 @@ from stp.collect.query import ask
 from stp.collect.schema import ALIKE, CellRow
 from stp.collect.table import SETTING_KEYS
 from stp.core.errors import StpError
-from stp.core.exits import NothingFoundError
+from stp.core.exit_codes import NothingFoundError
 from stp.options.score import CELL_KEYS
 from stp.plan.setting import JOINT
 

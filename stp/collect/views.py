@@ -13,7 +13,7 @@ from stp.collect.published import OWN
 from stp.collect.schema import EVALUATION
 from stp.collect.table import SETTING_KEYS, comments_of
 from stp.options.score import CELL_KEYS
-from stp.plan.raw_bytes import BYTES_TEXT
+from stp.plan.data_origin import BYTES_TEXT
 
 
 class View(NamedTuple):

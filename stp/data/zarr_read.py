@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import ArtefactError
-from stp.data.recorded import check_recorded
+from stp.data.receipt_checksums import check_recorded
 from stp.data.zarr_rows import MappedRows, is_mapped, read_metadata
 
 

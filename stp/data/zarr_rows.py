@@ -19,7 +19,7 @@ import numpy as np
 from stp.core.errors import ArtefactError, StpError
 from stp.core.json_files import read_json
 from stp.data import chunk_sums
-from stp.data.recorded import check_recorded
+from stp.data.receipt_checksums import check_recorded
 
 
 class MappedRows:

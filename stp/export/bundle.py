@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.collect.schema import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError

@@ -9,9 +9,9 @@ from stp.export.cite import Citation
 from stp.export.contents import Checkpoint, Contents, ResultRow, Training
 from stp.export.lineage import commits, environments
 from stp.export.references import text
+from stp.page.data_origin import shares
 from stp.page.digits import digits
-from stp.page.shares import shares
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 
 FITS = {
     "none": "nothing is learnt",

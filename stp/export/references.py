@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, entries, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, entries, read_yaml
 
 FILE = CONFIG_FOLDER / "references.yaml"
 _ACCENTS = {

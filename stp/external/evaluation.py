@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from stp.core.errors import StpError
 from stp.data.prepared import SPLITS
+from stp.plan.checked_config import check_known
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_name, setting_of
-from stp.plan.strict import check_known
 
 
 class Evaluation(NamedTuple):

@@ -19,7 +19,7 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
-from stp.external import plausible
+from stp.external import sanity_checks
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
 from stp.external.submitted import (
@@ -36,9 +36,9 @@ from stp.external.windows import DESCRIPTION, blocks, clips_of, prepared_data
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL
 from stp.plan.cells import Plan
+from stp.plan.checked_config import check
 from stp.plan.config import Config
 from stp.plan.model import Model, Submission
-from stp.plan.strict import check
 from stp.predict.agreement import Agreement, Copies
 from stp.predict.windows import shown
 
@@ -129,7 +129,7 @@ def import_predictions(
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
         copy = spool / "copy.npy"
-        tables = plausible.Tables(len(clips), windows.described)
+        tables = sanity_checks.Tables(len(clips), windows.described)
         agreement, copies = Agreement(), Copies(members)
         seen = _Seen(tables, agreement, copies)
         _copy(source, windows, data, clips, copy, seen, accept_values, report)
@@ -255,7 +255,7 @@ def _temporary(target: Path) -> Iterator[Path]:
 class _Seen(NamedTuple):
     """What is gathered of predictions while they are read."""
 
-    tables: plausible.Tables
+    tables: sanity_checks.Tables
     agreement: Agreement
     copies: Copies
 
@@ -376,14 +376,14 @@ def _judge(
     source: Source,
     windows: Windows,
     clips: Clips,
-    tables: plausible.Tables,
+    tables: sanity_checks.Tables,
     accept_values: bool,
     accept_order: bool,
     report: Callable[[str, int, int], None],
 ) -> list[str]:
     """Refuse what is most likely a mistake; say what is odd."""
     warnings = []
-    problem = plausible.units(tables, plausible.channel_names(windows.described))
+    problem = sanity_checks.units(tables, sanity_checks.channel_names(windows.described))
     if problem is not None:
         what = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
         if not accept_values:
@@ -395,11 +395,11 @@ def _judge(
         warnings.append(what)
     length = clips.prepared.context + windows.evaluation.horizon
     starts, strides = (clips.index[key].to_numpy(np.int64) for key in ("start", "stride"))
-    problem = plausible.order(tables, starts, starts + (length - 1) * strides + 1, report)
+    problem = sanity_checks.order(tables, starts, starts + (length - 1) * strides + 1, report)
     if problem is not None:
         what = f"the forecast of {windows.name(problem.sample)} {problem.what}"
         what += _more(problem.others)
-        if plausible.is_misplaced(problem, len(clips)) and not accept_order:
+        if sanity_checks.is_misplaced(problem, len(clips)) and not accept_order:
             raise StpError(
                 f"{source.path}: {what}",
                 expected="each forecast in the row of its own window",

@@ -36,7 +36,7 @@ from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.state import read_verified
 from stp.metrics.srocc import correlation
 from stp.models.compute import settle
-from stp.opinions import seen
+from stp.opinions import network_features
 from stp.opinions.new_videos import fit
 from stp.opinions.prepared import Database, open_database
 from stp.opinions.regression import AFFINE
@@ -277,7 +277,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
             )
     dataset = plan.config.datasets[cell.cell.tested_on]
     database = open_database(data, dataset.context)
-    given = seen.read(looked, database.names, options.parts)
+    given = network_features.read(looked, database.names, options.parts)
     return Measure(
         network,
         plan.weight_files[network],

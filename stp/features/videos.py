@@ -1,4 +1,4 @@
-"""What a network sees of single videos, and of the true future beside them (stp.opinions.seen)."""
+"""Features of single videos and of their true future (`stp.opinions.network_features`)."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from stp.metrics import frame_features
 from stp.metrics.networks.maps import NETWORKS, Looker, check_size, open_looker
 from stp.metrics.networks.state import read_verified
 from stp.models.compute import settle
-from stp.opinions import seen
+from stp.opinions import network_features
 from stp.opinions.dependence import (
     correlation_of_distances,
     dissimilarity,
@@ -75,7 +75,7 @@ def run(job: Job) -> Extras:
     state, _ = read_verified(Path(path), options.weights)
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
     check_size(options.network, min(sides), "take its measures out of the scale file")
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in seen.PARTS}
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in network_features.PARTS}
     seconds: dict[str, float] = {}
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
@@ -86,7 +86,7 @@ def run(job: Job) -> Extras:
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
     found = {name: np.stack(rows) for name, rows in parts.items()}
-    seen.write(job.out, database.names, found)
+    network_features.write(job.out, database.names, found)
     many = max(len(database), 1)
     return {
         **_dependence(found, looker.channels),
@@ -142,7 +142,7 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 def features_of(
     video: Video, looker: Looker, context: int, seconds: dict[str, float]
 ) -> dict[str, np.ndarray]:
-    """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`.
+    """What a network sees of one video: the parts of `stp.opinions.network_features.PARTS`.
 
     A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN. So is what
     needs a true future or a classifier that is not there.
@@ -151,7 +151,7 @@ def features_of(
         seconds: that all steps of `STEPS` have taken so far; this video's are added.
     """
     maps, nothing = looker.maps, np.array([np.nan])
-    found = dict.fromkeys(seen.PARTS, nothing)
+    found = dict.fromkeys(network_features.PARTS, nothing)
     with _timed(seconds, "frames"):
         of_frames = maps(video.predicted)
     if looker.is_of_clips:

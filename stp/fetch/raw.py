@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.disk import require_regular, write_text_once, writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
@@ -369,7 +369,7 @@ def run_generator(
     Raises:
         StpError: no such generator, wrong options, or the disk refuses.
     """
-    name, known = leaves.generator(generator), leaves.generators()
+    name, known = named_modules.generator(generator), named_modules.generators()
     if name not in known:
         raise StpError(
             f"there is no generator {generator!r}: no module {name}",

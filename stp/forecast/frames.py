@@ -14,7 +14,7 @@ from stp.inspect.new_dataset import LOOKS, Files, members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.plan.strict import in_order
+from stp.plan.checked_config import in_order
 from stp.prepare.frames import Decoded
 from stp.prepare.own.far_values import require_no_far_value
 from stp.prepare.own.options import RawContents

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from stp.inspect.about import Leakage, markdown_row
 from stp.inspect.counts import ClipCounts, Row, count_clips, rows
+from stp.inspect.descriptions import Leakage, markdown_row
 from stp.inspect.leakage import report
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from stp.core import leaves, store
+from stp.core import named_modules, store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.prepare.output import SPLITS, Clip
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def promise(plan: Plan, name: str) -> Planned:
         StpError: there is no reader, it cannot tell, or a list is missing or damaged.
     """
     recipe = plan.recipes.prepare(name)
-    module = leaves.reader(recipe["reader"])
+    module = named_modules.reader(recipe["reader"])
     try:
         reader = importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -13,7 +13,7 @@ from stp.core.options import build
 from stp.options.protocols import PROTOCOLS
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
-from stp.plan.strict import check_known
+from stp.plan.checked_config import check_known
 from stp.tracks import leak, predictors, prepared
 from stp.tracks.leak import Effect, Leak, Predict
 from stp.tracks.prepared import Place

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stp.core.errors import StpError
-from stp.plan.strict import in_order
+from stp.plan.checked_config import in_order
 from stp.prepare.output import SPLITS
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import build_options

@@ -23,9 +23,9 @@ from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks, more_clusters
 from stp.inspect import new_tracks as inspect_tracks
 from stp.plan import config
+from stp.plan.checked_config import CONFIG_FOLDER, in_order
 from stp.plan.model import Size
 from stp.plan.scale import Paths, folders
-from stp.plan.strict import CONFIG_FOLDER, in_order
 from stp.plan.suite import draft_for
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos

@@ -10,8 +10,8 @@ import numpy as np
 from stp.collect.published import read_published
 from stp.core import store
 from stp.core.receipts import require_receipt
-from stp.inspect.about import Leakage, markdown_row
 from stp.inspect.counts import Row
+from stp.inspect.descriptions import Leakage, markdown_row
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError
 from stp.core.fingerprint import SOURCE_FOLDER
 from stp.core.units import size_text
-from stp.inspect.about import markdown_row, of_kind
+from stp.inspect.descriptions import markdown_row, of_kind
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset, RawFile, Release
 
@@ -95,7 +95,8 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
     what = f"{dataset.context} -> {dataset.horizon} {about.protocol_text(dataset)}"
     yield (
         f"**Protocol.** {what}; units: {dataset.units}. "
-        f"{dataset.protocol_source}. Reader: `{_file_of(leaves.reader(dataset.reader or name))}`."
+        f"{dataset.protocol_source}. "
+        f"Reader: `{_file_of(named_modules.reader(dataset.reader or name))}`."
     )
     yield from about.section(dataset)
     for label, release in dataset.releases.items():
@@ -114,7 +115,7 @@ def _release(label: str, release: Release, is_default: bool) -> Iterator[str]:
     if release.leaky:
         about.append("training and test share videos, persons or periods")
     if release.generator:
-        about.append(f"made by `{_file_of(leaves.generator(release.generator))}`")
+        about.append(f"made by `{_file_of(named_modules.generator(release.generator))}`")
     else:
         about += [f"access: {_access(release)}", f"size: {_size(release)}"]
     yield from ("", f"{title}: {'; '.join(about)}.")
@@ -165,7 +166,7 @@ def _file_of(module: str) -> str:
 
 def _generator(name: str) -> list[str]:
     """What a generator says that it makes: its docstring."""
-    path = SOURCE_FOLDER / _file_of(leaves.generator(name))
+    path = SOURCE_FOLDER / _file_of(named_modules.generator(name))
     try:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

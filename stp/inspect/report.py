@@ -6,12 +6,12 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.core.units import size_text
-from stp.inspect.about import About, Leakage, of_kind
 from stp.inspect.counts import Row
+from stp.inspect.descriptions import About, Leakage, of_kind
 from stp.page.plain_table import number, table
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
-from stp.plan.strict import check_known
+from stp.plan.checked_config import check_known
 
 WIDTH = 120
 """Characters of a line in a file."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from stp.core import store
 from stp.core.receipts import require_receipt
-from stp.inspect.about import Leakage
 from stp.inspect.counts import Row
+from stp.inspect.descriptions import Leakage
 from stp.options.protocols import RELEASED
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan

@@ -15,7 +15,7 @@ import numpy as np
 
 Form = Literal["released", "written"]
 PARTS = ("ssa", "mcs", "mcs_written", "rfd", "rfd_written")
-"""What `features_of` makes; `stp.opinions.seen.PARTS` says what each is."""
+"""What `features_of` makes; `stp.opinions.network_features.PARTS` says what each is."""
 EPSILON = 1e-15
 """Added to the product of two lengths; a location or channel of zeros has the similarity 0."""
 

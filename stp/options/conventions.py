@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stp.core import leaves
+from stp.core import named_modules
 
 ROOM = "stp.metrics"
 
@@ -27,17 +27,19 @@ def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
     return module, function or module
 
 
-def module_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> str:
+def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER) -> str:
     """The module that has the function: of ``stp.metrics``, or of a suite.
 
     Args:
         definition: of a convention.
         folder: that holds the package.
     """
-    return leaves.module_of(ROOM, function_of(definition)[0], folder)
+    return named_modules.module_of(ROOM, function_of(definition)[0], folder)
 
 
-def modules_of(definition: Mapping[str, Any], folder: Path = leaves.SOURCE_FOLDER) -> list[str]:
+def modules_of(
+    definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
+) -> list[str]:
     """The modules that make a convention; see `module_of`."""
     composed = [module for option, module in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

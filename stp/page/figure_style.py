@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.core.disk import beside, writing
-from stp.page.shares import PAPERS_FILES, shares
+from stp.page.data_origin import PAPERS_FILES, shares
+from stp.plan.data_origin import bytes_text
 from stp.plan.manifest_types import StoredCell
-from stp.plan.raw_bytes import bytes_text
 
 TEXT_WIDTH = 6.9
 """Inches: the width of a page's text, of two columns."""

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from stp.core.errors import StpError
 from stp.core.receipts import read_receipt
-from stp.plan.strict import Strict
+from stp.plan.checked_config import Strict
 
 FOLDER = "accepted"
 

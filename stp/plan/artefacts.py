@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from stp.core.fingerprint import Code, digest
 from stp.core.receipts import RECEIPT
 from stp.plan.cell_key import CellKey
+from stp.plan.checked_config import Json
 from stp.plan.dataset import Release
-from stp.plan.strict import Json
 from stp.tasks.task import Task
 
 FOLDERS = {

@@ -12,16 +12,16 @@ from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, Code
 from stp.core.receipts import RECEIPT
 from stp.plan import config as configuration
-from stp.plan import raws, scale
+from stp.plan import raw_releases, scale
 from stp.plan import weights as network_weights
 from stp.plan.accepted import read_accepted
 from stp.plan.artefacts import Artefact, CellArtefacts, Raw
 from stp.plan.cell_key import CellKey
-from stp.plan.code import CodeOfPlan
+from stp.plan.code_fingerprint import CodeOfPlan
 from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.model import Submission
-from stp.plan.raws import Raws
+from stp.plan.raw_releases import Raws
 from stp.plan.recipes import Recipes
 from stp.plan.walk import Walk
 
@@ -88,7 +88,7 @@ class Plan:
 
     def registered(self, raw: Raw) -> Path | None:
         """Path of the registered lock of an official release; the file need not exist."""
-        return raws.registered(raw)
+        return raw_releases.registered(raw)
 
     def raw_roots(self, raw: Raw) -> list[Path]:
         """List the folders that are searched for a release's files, in order."""

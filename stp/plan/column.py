@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.plan.strict import Json, Strict
+from stp.plan.checked_config import Json, Strict
 
 
 class Part(NamedTuple):

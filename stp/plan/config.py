@@ -6,13 +6,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.project import check_own_modules
-from stp.plan.dataset import Dataset
-from stp.plan.grid import Case, Combinations, Grid
-from stp.plan.metric import Metric, with_definitions
-from stp.plan.model import Model
-from stp.plan.removed import refuse_files
-from stp.plan.scale import DimensionCells, Scale
-from stp.plan.strict import (
+from stp.plan.checked_config import (
     CONFIG_FOLDER,
     SUITE_FILE,
     Json,
@@ -26,6 +20,12 @@ from stp.plan.strict import (
     read_yaml,
     remember,
 )
+from stp.plan.dataset import Dataset
+from stp.plan.grid import Case, Combinations, Grid
+from stp.plan.metric import Metric, with_definitions
+from stp.plan.model import Model
+from stp.plan.removed import refuse_files
+from stp.plan.scale import DimensionCells, Scale
 from stp.plan.suite import Suite, read_suites, suite_for
 
 

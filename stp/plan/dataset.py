@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from stp.plan.checked_config import Json, Module, Strict
 from stp.plan.column import Columns, ConventionName
 from stp.plan.metric import Convention
 from stp.plan.removed import current_generator
-from stp.plan.strict import Json, Module, Strict
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
 

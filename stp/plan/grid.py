@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from stp.core.errors import StpError
+from stp.plan.checked_config import Strict
 from stp.plan.setting import setting_name
-from stp.plan.strict import Strict
 
 
 def _listed(value: Any) -> Any:

@@ -13,9 +13,9 @@ from stp.core.fingerprint import digest
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Column, Part, by_name
+from stp.plan.data_origin import judged
 from stp.plan.equal_seeds import counted_once
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
-from stp.plan.raw_bytes import judged
 from stp.plan.score_notes import noted
 from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 

@@ -33,7 +33,7 @@ class StoredCell:
         perceptual: folder of the scores that need a network; None if there are none.
         accepted: which of its artefacts are of older code, and who declared them current; None if
             none are.
-        bytes_known_by: how surely the bytes are the official ones, see `stp.plan.raw_bytes`. This
+        bytes_known_by: how surely the bytes are the official ones, see `stp.plan.data_origin`. This
             field and the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
         comparable: whether differences from published values are shown.

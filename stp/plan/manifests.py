@@ -13,7 +13,8 @@ from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Artefact, CellArtefacts
 from stp.plan.cell_key import CellKey
 from stp.plan.cells import Plan
-from stp.plan.code import COLLECT
+from stp.plan.checked_config import Json, config_file
+from stp.plan.code_fingerprint import COLLECT
 from stp.plan.dataset import Dataset
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.manifest_types import (
@@ -34,7 +35,6 @@ from stp.plan.manifest_types import (
 from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
-from stp.plan.strict import Json, config_file
 from stp.plan.suite import Suite, read_suite, suite_file
 from stp.tasks import task as tasks
 from stp.tasks.task import Task

@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, not_python, remembered
 from stp.options.conventions import COMPOSITIONS, function_of, module_of
-from stp.plan.strict import Json, Name, Strict, check, check_known, entries, read_yaml
+from stp.plan.checked_config import Json, Name, Strict, check, check_known, entries, read_yaml
 
 
 class Seen(Strict):

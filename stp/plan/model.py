@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from stp.core.errors import StpError
+from stp.plan.checked_config import Json, Module, Name, Strict
 from stp.plan.dataset import RawFile, Release
 from stp.plan.setting import current_name
-from stp.plan.strict import Json, Module, Name, Strict
 from stp.tasks import task as tasks
 
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.canonical import PACKAGE
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import not_python
@@ -32,7 +32,7 @@ def of_suite(room: str, name: str) -> str | None:
     Raises:
         StpError: two modules have this name.
     """
-    module = leaves.module_of(room, name)
+    module = named_modules.module_of(room, name)
     return None if module == f"{room}.{name}" else f"{module}:Model"
 
 

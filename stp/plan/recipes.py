@@ -11,13 +11,13 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.options.train import TrainOptions
 from stp.plan import named_class
+from stp.plan.checked_config import Json, check_known, in_order, merge
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.metric import Seen
 from stp.plan.model import Leads, Submission, Variant, Weights
-from stp.plan.scored import ScoredConventions
+from stp.plan.scored_conventions import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
-from stp.plan.strict import Json, check_known, in_order, merge
 from stp.tasks import task as tasks
 from stp.tasks.task import Options, Task
 

@@ -8,11 +8,11 @@ from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
+from stp.plan.checked_config import Json, Name, Strict
 from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
 from stp.plan.metric import Convention
 from stp.plan.model import ModelSettings, OwnForecasts
-from stp.plan.strict import Json, Name, Strict
 
 
 class DimensionCells(Strict):

@@ -7,9 +7,7 @@ from typing import Literal
 from pydantic import PrivateAttr
 
 from stp.core.errors import StpError, nearest
-from stp.plan.column import Columns, ConventionName, ReproducedColumn
-from stp.plan.metric import Convention
-from stp.plan.strict import (
+from stp.plan.checked_config import (
     CONFIG_FOLDER,
     SUITE_FILE,
     Json,
@@ -22,6 +20,8 @@ from stp.plan.strict import (
     entries,
     read_yaml,
 )
+from stp.plan.column import Columns, ConventionName, ReproducedColumn
+from stp.plan.metric import Convention
 
 PUBLISHED, FINDINGS = "published.csv", "findings"
 

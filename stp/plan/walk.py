@@ -5,7 +5,7 @@ Every path of an artefact is built here and nowhere else.
 
 from collections.abc import Mapping
 
-from stp.core import leaves, provenance
+from stp.core import named_modules, provenance
 from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
 from stp.options.conventions import modules_of
@@ -24,14 +24,14 @@ from stp.plan.artefacts import (
     fingerprint_of,
 )
 from stp.plan.cell_key import CellKey, seed_name
-from stp.plan.code import CodeOfPlan, entries_of
+from stp.plan.checked_config import Json
+from stp.plan.code_fingerprint import CodeOfPlan, entries_of
 from stp.plan.metric import Seen
 from stp.plan.model import Submission
 from stp.plan.model_options import check_model_options
-from stp.plan.raws import Raws
+from stp.plan.raw_releases import Raws
 from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import check_path, joined, setting_name, setting_of
-from stp.plan.strict import Json
 from stp.tasks.task import Task
 
 
@@ -123,7 +123,7 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core = leaves.reader(recipe["reader"], self.code.source)
+            core = named_modules.reader(recipe["reader"], self.code.source)
             inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
                 "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from stp.core.errors import StpError
 from stp.core.file_identity import KEYS, require
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 DECLARED = CONFIG_FOLDER / "weights.yaml"
 FOLDER = Path("results/weights")

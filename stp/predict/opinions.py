@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.data.raw_files import RawFiles
-from stp.opinions import logistic, regression, seen
+from stp.opinions import logistic, network_features, regression
 from stp.opinions.measures import Unavailable
 from stp.opinions.measures.own_values import read as read_own
 from stp.opinions.prepared import FAMILIES, Database, open_database
@@ -108,7 +108,7 @@ def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray
     measure = recipe.get("source", recipe["model"])
     module = import_module(f"stp.opinions.measures.{measure}")
     folder = job.inputs.get("features")
-    given = None if folder is None else seen.read(folder, database.names, options.parts)
+    given = None if folder is None else network_features.read(folder, database.names, options.parts)
     found: np.ndarray | Unavailable = module.values(database, given)
     return found
 

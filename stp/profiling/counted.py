@@ -4,7 +4,7 @@ from typing import Any
 
 from stp.core.job import Report, silent
 from stp.plan.config import Config
-from stp.plan.profiled import network
+from stp.plan.profiled_networks import network
 from stp.profiling import DATASET
 from stp.profiling.measure import describe_size
 from stp.profiling.published import published

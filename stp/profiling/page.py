@@ -7,9 +7,9 @@ from functools import cache
 from rich.text import Text
 
 from stp.page.text_table import Column
+from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
 from stp.plan.config import Config
-from stp.plan.profiled import network, networks
-from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
+from stp.plan.profiled_networks import network, networks
 from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size

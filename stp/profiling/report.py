@@ -10,7 +10,7 @@ from stp.core.job import Report, silent
 from stp.core.provenance import describe_machine
 from stp.core.units import size_text
 from stp.plan.config import Config
-from stp.plan.profiled import BUSY, network
+from stp.plan.profiled_networks import BUSY, network
 from stp.profiling import DATASET
 from stp.profiling.measure import measure
 from stp.profiling.published import published

@@ -19,7 +19,7 @@ from stp.profiling import memory
 from stp.profiling.measure import Json, measure
 from stp.profiling.timing import timed
 from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured
-from stp.train.objects import compile_parts, loss_of, optimizer_of, put_channels_last
+from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channels_last
 from stp.train.order import LeadDraws
 
 SECONDS = 4.0

@@ -12,7 +12,7 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.config import Config
-from stp.plan.profiled import BUSY
+from stp.plan.profiled_networks import BUSY
 from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
 

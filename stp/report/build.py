@@ -13,15 +13,15 @@ from types import ModuleType
 
 from plotly.offline import get_plotlyjs
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.core.disk import beside, writing
 from stp.core.job import Report, silent
 from stp.report import (
-    ask,
     conventions,
     core,
     cost,
     deltas,
+    example_queries,
     forecasts,
     leaderboards,
     leads,
@@ -46,7 +46,7 @@ DATA: tuple[ModuleType, ...] = (
     provenance,
     deltas,
     conventions,
-    ask,
+    example_queries,
     values,
     units,
     leads,

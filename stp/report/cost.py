@@ -7,8 +7,8 @@ import duckdb
 
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
+from stp.report.charted_cells import NUMBERED, SAME_CELL
 from stp.report.columns import asked, by_columns, columnar
-from stp.report.numbered import NUMBERED, SAME_CELL
 
 # Peaks are those of the attempt that made the artefact.
 CELLS = f"""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 
-from stp.collect.stored import stored_cells, titles
+from stp.collect.stored_cells import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.manifest import WHOSE, title_of
@@ -26,8 +26,7 @@ from stp.render.pictures.sheet import Scale
 from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
 from stp.report.columns import plain
-from stp.report.picture_sheets import GOOD, LOOKS, Coast, Look
-from stp.report.shown import (
+from stp.report.forecast_index import (
     PicturedEvaluation,
     SampleSheets,
     ShownEvaluation,
@@ -36,6 +35,7 @@ from stp.report.shown import (
     ShownVariable,
     VariableSheets,
 )
+from stp.report.picture_sheets import GOOD, LOOKS, Coast, Look
 from stp.score.tables import read_samples
 from stp.tasks import task as tasks
 

@@ -6,7 +6,7 @@ import duckdb
 
 from stp.collect.schema import EVALUATION
 from stp.report.columns import asked, by_columns
-from stp.report.places import ALIKE, PART, Numbers, evaluations
+from stp.report.row_keys import ALIKE, PART, Numbers, evaluations
 
 _PLACE = (*ALIKE, *PART)
 _MODEL = ("model", "variant")

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 
 from stp.render.figures.time_step import seconds_per_step
+from stp.report.charted_cells import IN_TABLES, NUMBERED, PART, SAME_CELL
 from stp.report.columns import Value, asked, columnar
-from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
 
 MOST = 400_000
 """Numbers in the page, about 12 bytes each; with more, only conventions of the tables are in."""

@@ -11,7 +11,7 @@ import duckdb
 
 from stp.options.score import CELL_KEYS
 from stp.report.columns import Rows, Value, Words, asked, by_columns, columnar
-from stp.report.places import PART, Numbers, cells
+from stp.report.row_keys import PART, Numbers, cells
 
 VALUES = f"""
 SELECT {", ".join(CELL_KEYS)}, {", ".join(PART)}, value, ci95_low, ci95_high, n, clusters, reason

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 
 from stp.collect.schema import ALIKE
+from stp.report.charted_cells import IN_TABLES, PART
 from stp.report.columns import Columnar, asked, by_columns
-from stp.report.numbered import IN_TABLES, PART
 
 MOST = 20_000
 """Pairs in the page, about 100 bytes each; with more, only conventions of the tables are in."""

@@ -10,8 +10,8 @@ from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.spectra import mean_spectra
+from stp.report.charted_cells import NUMBERED, SAME_CELL
 from stp.report.columns import asked
-from stp.report.numbered import NUMBERED, SAME_CELL
 
 DIGITS = 5
 

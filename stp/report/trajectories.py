@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import numpy as np
 
-from stp.collect.stored import stored_cells, titles
+from stp.collect.stored_cells import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.cell_key import CellKey

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import duckdb
 
+from stp.report.charted_cells import IN_TABLES, NUMBERED, PART, SAME_CELL
 from stp.report.columns import columnar
-from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
 
 VALUES = f"""
 WITH {NUMBERED}

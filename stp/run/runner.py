@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from stp.core import bytecode, leaves, provenance, store
+from stp.core import bytecode, named_modules, provenance, store
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
@@ -37,10 +37,10 @@ from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
-from stp.run.edited import refuse_if_changed
 from stp.run.freed_memory import keep_freed_memory
 from stp.run.read_audit import ReadAudit
 from stp.run.readable_traceback import failed_import
+from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -240,7 +240,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
     """What its generator may read, and where the files are that a generated release declares."""
     assert raw.declared.generator is not None
-    code = plan.code(leaves.generator(raw.declared.generator))
+    code = plan.code(named_modules.generator(raw.declared.generator))
     audit = ReadAudit(
         what=f"fetch of {raw.dataset} ({raw.release})",
         modules=list(code.modules),

@@ -13,7 +13,7 @@ from stp.core.disk import write_text_if_changed
 from stp.core.fingerprint import digest
 from stp.core.json_files import json_or_none
 from stp.plan import config as configuration
-from stp.plan import profiled as networks
+from stp.plan import profiled_networks as networks
 from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import Paper, manifest

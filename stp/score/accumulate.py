@@ -23,8 +23,8 @@ from stp.metrics.metric import Batches, Metric, Windows, batch_weights
 from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
-from stp.score.observed import Observed
 from stp.score.samples import Samples
+from stp.score.target_cache import Observed
 from stp.score.windows import Frames, WindowMeans
 
 BLOCK_BYTES = 1 << 24

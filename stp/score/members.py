@@ -24,7 +24,7 @@ from stp.core.errors import StpError
 from stp.data.ensembles import ensemble_mean
 from stp.metrics.metric import Metric, every_component, first_component
 from stp.options.score import STATISTICS
-from stp.score.observed import Observed
+from stp.score.target_cache import Observed
 
 
 @dataclass(frozen=True)

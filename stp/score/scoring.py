@@ -15,7 +15,7 @@ from stp.core.job import Job
 from stp.metrics.comparison import ComparedData, Comparison, on_data
 from stp.metrics.metric import Metric, Series
 from stp.options.score import ScoreOptions
-from stp.score import aggregate, conventions, learned, sets, tables
+from stp.score import aggregate, conventions, network_weights, sets, tables
 from stp.score.accumulate import Accumulated, accumulate
 from stp.score.members import Members
 from stp.score.samples import Samples
@@ -46,7 +46,7 @@ def score(
     """
     found = {name: conventions.build(name, of) for name, of in options.conventions.items()}
     in_channels = len(predictions.there.channels) < data.shape[0]
-    ready = learned.with_weights(job, options, found)
+    ready = network_weights.with_weights(job, options, found)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members, densities or {})

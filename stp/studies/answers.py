@@ -11,7 +11,7 @@ from pathlib import Path
 from stp.core.disk import require_regular
 from stp.core.errors import StpError
 from stp.opinions.raters import identical, identical_text
-from stp.studies.key import NONE, Key, kept_path
+from stp.studies.answer_key import NONE, Key, kept_path
 
 COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds",
            "answered_at")  # fmt: skip

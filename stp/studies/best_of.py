@@ -13,7 +13,7 @@ from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.plan.manifest import Cell, load_manifest
 from stp.score.predictions import Predictions
-from stp.studies.key import AskedClip, BestOfKey, Source
+from stp.studies.answer_key import AskedClip, BestOfKey, Source
 from stp.studies.options import LETTERS, BestOf, load_item
 from stp.studies.page import TRIAL, Draft, Opaque, Page, question
 from stp.studies.sampling import draw

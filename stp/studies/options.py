@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, field_validator, model_validator
 
 from stp.core.errors import StpError, nearest
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 LETTERS = "ABCDEFGHIJ"
 """What predictions are called on the page."""

@@ -23,7 +23,7 @@ from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.render.pictures import sprites
-from stp.studies.key import Key, kept_path
+from stp.studies.answer_key import Key, kept_path
 
 PARTS = Path(__file__).parent
 """The page's HTML, CSS and JavaScript are files of this package."""

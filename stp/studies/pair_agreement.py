@@ -9,8 +9,8 @@ import numpy as np
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS
 from stp.collect.published import PublishedValue
 from stp.collect.schema import AgreementRow
+from stp.studies.answer_key import AskedPair, PairKey, Scenario
 from stp.studies.answers import SIMULATED, Answer, Answers
-from stp.studies.key import AskedPair, PairKey, Scenario
 from stp.studies.shares import Share, share
 
 NOBODY = "nobody has answered"

@@ -21,8 +21,8 @@ from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, st
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
+from stp.studies.answer_key import PairKey, Scenario
 from stp.studies.answers import SIMULATED, Answers, read_answers
-from stp.studies.key import PairKey, Scenario
 from stp.studies.pair_agreement import (
     CHOSEN_EQUAL,
     agreements,

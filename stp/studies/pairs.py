@@ -18,8 +18,8 @@ from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.data.pixels import pixels
+from stp.studies.answer_key import REMEDY, AskedPair, PairKey, load_key
 from stp.studies.answers import read_answers
-from stp.studies.key import REMEDY, AskedPair, PairKey, load_key
 from stp.studies.options import LETTERS, Pairs
 from stp.studies.page import TRIAL, Draft, Opaque, Page, html, question, read_page
 from stp.studies.pair_agreement import asked_of, needs_rater

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.collect.query import of_answer
 from stp.collect.schema import CellRow
 from stp.collect.videos import place, predictions, video
@@ -17,7 +17,7 @@ from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
 from stp.score.predictions import Predictions
 from stp.score.video_folder import find_clips, read_clip
-from stp.studies.key import Rated
+from stp.studies.answer_key import Rated
 from stp.studies.options import Measure
 from stp.studies.sampling import draw
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from stp.plan.manifest import Manifest
 from stp.score.tables import read_samples
+from stp.studies.answer_key import BestOfKey, Source
 from stp.studies.answers import Answer, Answers
-from stp.studies.key import BestOfKey, Source
 from stp.studies.shares import Share, share
 
 FEWEST_RATERS = 5

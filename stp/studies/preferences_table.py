@@ -9,8 +9,8 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import load_manifest
+from stp.studies.answer_key import BestOfKey, Source, load_key
 from stp.studies.answers import Answers, read_answers
-from stp.studies.key import BestOfKey, Source, load_key
 from stp.studies.options import BEST_OF_FILE, LETTERS, BestOf, load_item
 from stp.studies.preferences import (
     CANNOT_TELL,

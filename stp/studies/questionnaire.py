@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from stp.core.job import Report, silent
+from stp.studies.answer_key import Key
 from stp.studies.best_of import best_of
-from stp.studies.key import Key
 from stp.studies.options import BestOf, Pairs, load_study
 from stp.studies.page import write_pages
 from stp.studies.pairs import pairs

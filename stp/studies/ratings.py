@@ -18,8 +18,8 @@ from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.prepare.opinions import PREDICTED, RATING_COLUMNS, TRUE, Source
+from stp.studies.answer_key import AskedVideo, RatingKey
 from stp.studies.answers import Answer, Answers, read_answers
-from stp.studies.key import AskedVideo, RatingKey
 from stp.studies.options import LETTERS, Ratings
 from stp.studies.page import Draft, Opaque, Page, question
 from stp.studies.sampling import assign, draw

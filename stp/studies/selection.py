@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from stp.studies.key import Kind, Rated, Scenario
+from stp.studies.answer_key import Kind, Rated, Scenario
 from stp.studies.options import Gaps, Pairs
 
 QUARTILE = 0.25

@@ -26,7 +26,7 @@ class Frames(Task):
     )
     fits: ClassVar[Mapping[str, Fit]] = {
         "closed_form": Fit("stp.train.run"),
-        "sgd": Fit("stp.train.run", TrainOptions, "stp.train.given_weights"),
+        "sgd": Fit("stp.train.run", TrainOptions, "stp.train.pretrained"),
     }
     predict_options = PredictOptions
     settings = ("interval", "update", "intensity")

@@ -86,7 +86,7 @@ class Task(ABC):
         pictures: how forecasts are drawn: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.
         prepared_pictures: the module whose ``draw_prepared`` draws prepared data.
-        inspect: the module that counts and describes a dataset (`stp.inspect.about.About`).
+        inspect: the module that counts and describes a dataset (`stp.inspect.descriptions.About`).
         own_reader: the reader of everybody's own files.
         has_scenarios: samples are scenarios that a protocol cuts out of recordings, so that
             ``stp leak`` can measure how much of the future it shows.

@@ -20,7 +20,7 @@ from stp.models.model import WholeBatch, try_forecast
 from stp.models.normalisation import Normalisation
 from stp.options.named import load
 from stp.options.train import TrainOptions
-from stp.train import objects
+from stp.train import factories
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, check_shared_norms, share_batch_norms
@@ -151,7 +151,7 @@ class GradientDescent:
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
         if options.channels_last:
-            objects.put_channels_last(self.model)
+            factories.put_channels_last(self.model)
         if initial is not None:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
@@ -160,12 +160,12 @@ class GradientDescent:
         self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
         # Without being told, a forecast of one frame would be that of the first lead time.
         self.told = {"lead_times": [lead]} if lead and self.leads else {}
-        self.loss = objects.loss_of(self.model, options, self.context, self.recipe["model"], data)
-        self.targets = objects.target_channels(options.targets, data)
-        self.micro_batch = objects.micro_batch(
+        self.loss = factories.loss_of(self.model, options, self.context, self.recipe["model"], data)
+        self.targets = factories.target_channels(options.targets, data)
+        self.micro_batch = factories.micro_batch(
             job.runtime.get("micro_batch"), self.batch, self.model
         )
-        self.optimizer = objects.optimizer_of(self.model, options)
+        self.optimizer = factories.optimizer_of(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
@@ -174,7 +174,7 @@ class GradientDescent:
         with compute.autocast():
             try_forecast(self.model, shown.to(compute.device), self.horizon, **self.told)
         if options.compiled:
-            objects.compile_parts(self.model)
+            factories.compile_parts(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()
             for name, chosen in options.callbacks.items()
@@ -296,7 +296,7 @@ class GradientDescent:
         mse = self._validate()
         if mse < self.progress.best_mse:
             self.progress.best_epoch, self.progress.best_mse = epoch, mse
-            self.best_weights = objects.copy_of(self.kept)
+            self.best_weights = factories.copy_of(self.kept)
         return mse
 
     def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
@@ -321,12 +321,12 @@ class GradientDescent:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         self.optimizer.step()
         if self.options.ema is not None:
-            objects.move_average(self.kept, self.model, self.options.ema)
+            factories.move_average(self.kept, self.model, self.options.ema)
         progress.step += 1
         progress.loss_sum += value
         if progress.step in self.options.snapshots and not self.ranks.rank:
             self._require_finite_weights()
-            self.snapshots.save(progress.step, objects.copy_of(self.kept))
+            self.snapshots.save(progress.step, factories.copy_of(self.kept))
         self._call("after_step", value)
         self._report(f"loss {value:.4g}")
         return stop
@@ -404,7 +404,7 @@ class GradientDescent:
 
     def _too_large(self, clips: int) -> StpError:
         recomputes = bool(self.job.runtime.get("recompute"))
-        return objects.too_large(self._label, min(clips, self.micro_batch), recomputes)
+        return factories.too_large(self._label, min(clips, self.micro_batch), recomputes)
 
     def _diverges(self, what: str) -> DivergenceError:
         rate = self.options.learning_rate(min(self.progress.step, self.steps - 1), self.steps)
@@ -415,7 +415,7 @@ class GradientDescent:
         return DivergenceError(
             f"{self._label}: {what} (learning rate {rate:.3g}); {kept}",
             expected="finite numbers, and losses that become smaller",
-            remedy=objects.against_divergence(self.model, self.options, self.progress.step, rate),
+            remedy=factories.against_divergence(self.model, self.options, self.progress.step, rate),
         )
 
     def _report(self, what: str) -> None:

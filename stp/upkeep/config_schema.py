@@ -15,12 +15,12 @@ from stp.core.disk import write_text, writing
 from stp.export.references import Reference
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
+from stp.plan.checked_config import Strict
 from stp.plan.dataset import Dataset
 from stp.plan.descriptions import descriptions
 from stp.plan.metric import Metric
 from stp.plan.model import Model
 from stp.plan.scale import Runtime, Scale
-from stp.plan.strict import Strict
 from stp.plan.suite import Suite
 from stp.plan.weights import Network
 from stp.run.cluster.site import Site

@@ -15,8 +15,8 @@ from stp.core.errors import StpError
 from stp.core.project import ORIGIN, project_folder
 from stp.core.units import size_text
 from stp.plan import weights
+from stp.plan.checked_config import check, read_yaml
 from stp.plan.scale import Scale, folders
-from stp.plan.strict import check, read_yaml
 from stp.run.cluster import slurm
 from stp.run.cluster.site import Site
 

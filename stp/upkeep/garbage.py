@@ -18,7 +18,7 @@ from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
 from stp.page.plain_table import folded
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.meter import CountMeter
 from stp.upkeep.claims import Claim, made_from, read_claims
 from stp.upkeep.inventory import artefacts, changed_at, leftovers, require, size_of, states

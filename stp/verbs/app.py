@@ -111,7 +111,7 @@ def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, given: 
     """The scale file that was named, or else the configuration of the last run."""
     if not is_default(context, parameter):
         return given
-    from stp.plan.strict import read_yaml
+    from stp.plan.checked_config import read_yaml
     from stp.run.cluster import driver
 
     noted = driver.noted()

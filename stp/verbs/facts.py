@@ -44,10 +44,10 @@ def check(
 
     Differences come first, each with its reason. The exit code is 3 if one has none.
     """
-    from stp.core import exits
+    from stp.core import exit_codes
     from stp.core.errors import StpError
     from stp.inspect.facts import table as facts
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.checked_config import CONFIG_FOLDER
     from stp.plan.suite import read_suite, suite_file
 
     declared = read_suite(suite_file(suite))
@@ -74,4 +74,4 @@ def check(
     else:
         output.put_rows(list(facts.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
     if any(fact.unexplained for compared in tables.values() for fact in compared.rows):
-        raise typer.Exit(exits.NOTHING)
+        raise typer.Exit(exit_codes.NOTHING)

@@ -105,7 +105,7 @@ def _options(name: str, configfile: Path) -> dict[str, Any]:
     """
     from stp.core.errors import StpError
     from stp.plan import config
-    from stp.plan.strict import check_known
+    from stp.plan.checked_config import check_known
     from stp.tasks import task as tasks
 
     datasets = config.load(configfile).datasets

@@ -61,7 +61,7 @@ def metrics(
     """
     from stp.core.disk import write_text, writing
     from stp.plan import config
-    from stp.plan.strict import check_known
+    from stp.plan.checked_config import check_known
     from stp.render.tables import metrics_page
 
     if page is not None:

@@ -246,10 +246,10 @@ def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
 
 def end_if_empty(rows: int, fail: bool) -> None:
     """Exit with the code for an empty answer if the caller asked for that."""
-    from stp.core import exits
+    from stp.core import exit_codes
 
     if fail and not rows:
-        raise typer.Exit(exits.NOTHING)
+        raise typer.Exit(exit_codes.NOTHING)
 
 
 class Ticker:

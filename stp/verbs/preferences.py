@@ -74,7 +74,7 @@ def questionnaire(
     of item: the best of several predictions, pairs of videos, and ratings.
     """
     from stp.run.meter import CountMeter
-    from stp.studies.key import PairKey
+    from stp.studies.answer_key import PairKey
     from stp.studies.options import BEST_OF_FILE, load_study
     from stp.studies.pairs import write_next_page
     from stp.studies.questionnaire import write_questionnaire
@@ -147,7 +147,7 @@ def preferences(
     """
     from stp.collect.people_agreement import TABLE
     from stp.plan.suite import suites_with
-    from stp.studies.key import BestOfKey, Key, PairKey, RatingKey, load_key
+    from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
     from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
     from stp.studies.pairs import nobody_asked

@@ -75,7 +75,7 @@ def run(
     Snakemake. A second run goes on where the first one ended.
     """
     from stp.run.cluster.resume import SNAKEMAKE
-    from stp.run.snakemake_call import arguments
+    from stp.run.snakemake_command import arguments
 
     passed = [*(["--dry-run"] if dry_run else []), *context.meta[PASSED]]
     given = arguments(targets, scale, cluster, passed)
@@ -234,7 +234,7 @@ def status(
 
 def _scale(noted: "Driver") -> str | None:
     """The scale of the last run; None if its configuration is gone."""
-    from stp.plan.strict import read_yaml
+    from stp.plan.checked_config import read_yaml
 
     configfile = Path(noted.configfile)
     return str(read_yaml(configfile)["scale"]) if configfile.is_file() else None

@@ -42,7 +42,7 @@ def report(
     log: Log = None,
 ) -> None:
     """Write the report: one HTML page that needs no network and no server."""
-    from stp.collect.everything import build_database
+    from stp.collect.refresh import build_database
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
     from stp.run.meter import CountMeter

@@ -83,7 +83,7 @@ def compare(
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
     with --fail-if-alike, also 3 if no difference is significant.
     """
-    from stp.core import exits
+    from stp.core import exit_codes
     from stp.render.tables import pairwise
 
     chosen = output.chosen(format, out)
@@ -94,7 +94,7 @@ def compare(
         columns = [{"a": a, "b": b}.get(name, name) for name in pairwise.COLUMNS]
         output.put_rows(columns, pairwise.rows(pairs), chosen, out, pairwise.TYPES)
     if fail_if_alike and not any(pair.better for pair in pairs):
-        raise typer.Exit(exits.NOTHING)
+        raise typer.Exit(exit_codes.NOTHING)
 
 
 # A number below 0 must not be taken for an option.

@@ -128,9 +128,9 @@ def _draw_scenario(
     Raises:
         StpError: there is no such cell or scenario, or the cell is not about people.
     """
-    from stp.collect.opened import opened
+    from stp.collect.connection import opened
     from stp.collect.schema import CellRow
-    from stp.collect.stored import kinds, stored_cell, titles
+    from stp.collect.stored_cells import kinds, stored_cell, titles
     from stp.core.errors import StpError
     from stp.render.pictures import trajectories
     from stp.render.pictures.people import write
@@ -153,7 +153,7 @@ def _draw_scenario(
 
 def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
     """Show why a cell has no scores. The exit code says that there are none."""
-    from stp.core import exits
+    from stp.core import exit_codes
     from stp.render.tables import cell_page
 
     if format == "json":
@@ -163,7 +163,7 @@ def _show_missing(found: "Missing", format: output.FormatName, out: Path | None)
         output.put_rows(list(row), [tuple(row.values())], format, out)
     else:
         output.put_grid(cell_page.of_missing(found), format, out)
-    raise typer.Exit(exits.NOTHING)
+    raise typer.Exit(exit_codes.NOTHING)
 
 
 def _show_artefact(
@@ -201,9 +201,9 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
     if "/" in what:
         return False
     from stp.core.errors import StpError, nearest
-    from stp.core.exits import NothingFoundError
+    from stp.core.exit_codes import NothingFoundError
     from stp.plan import config
-    from stp.plan.strict import entries
+    from stp.plan.checked_config import entries
 
     of_results = _meanings(what, database)
     datasets = set(entries("datasets"))
@@ -270,8 +270,8 @@ def _draw(
 
     What readers counted in it, such as people and scenarios, is written as well.
     """
-    from stp.inspect.about import of_kind
-    from stp.plan.strict import check_known
+    from stp.inspect.descriptions import of_kind
+    from stp.plan.checked_config import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)

@@ -227,8 +227,8 @@ def collect(
     Without a manifest and --database: all dimensions of the scale file, into
     results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.
     """
-    from stp.collect.everything import build_database, collect_dimension
-    from stp.collect.scales import combine
+    from stp.collect.merge_scales import combine
+    from stp.collect.refresh import build_database, collect_dimension
     from stp.run.results import RESULTS
 
     if manifest is None and out is None and database is None:
@@ -278,11 +278,11 @@ def render(
     log: Log = None,
 ) -> None:
     """Render a table from the results store."""
-    from stp.collect.everything import build_database
     from stp.collect.partial import remove
+    from stp.collect.refresh import build_database
     from stp.render.tables.paper_table import render_partial, render_table
-    from stp.run import failures, made, workflow_files
-    from stp.run.restored import restore_receipts
+    from stp.run import failures, input_digest, workflow_files
+    from stp.run.restored_receipts import restore_receipts
     from stp.workflow.tables import Tables
 
     if partial:
@@ -295,7 +295,7 @@ def render(
         for dimension in planned.dimensions:
             path = manifests[dimension]
             final = tables[dimension]
-            if made.is_current(Path(made.note_of(final.path)), final.digest):
+            if input_digest.is_current(Path(input_digest.note_of(final.path)), final.digest):
                 continue
             missing = render_partial(path, failures.of_plan(planned), folder)
             say(log, f"wrote a table to {folder}; missing cells: {len(missing)}")

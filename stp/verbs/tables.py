@@ -65,7 +65,7 @@ def table(
     Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --cell or
     --metric.
     """
-    from stp.render.tables import known as tables
+    from stp.render.tables import table_catalog as tables
 
     if name is None:
         chosen = output.chosen(format, out)
@@ -110,10 +110,10 @@ def _table_of_store(
 ) -> None:
     """Show a table that is made from the store, or write it as a run does."""
     from stp.collect.query import of_csv
-    from stp.render.tables import known as tables
+    from stp.render.tables import table_catalog as tables
 
     if out is not None and format is None and out.suffix == ".csv":
-        from stp.collect.everything import build_database
+        from stp.collect.refresh import build_database
 
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
@@ -160,7 +160,7 @@ def _show_finding(
 def _table_of_file(name: str, database: Path, format: output.FormatName, out: Path | None) -> None:
     """Show a table that a run has written: its page to people, its rows to programs."""
     from stp.collect.query import of_csv
-    from stp.render.tables import known as tables
+    from stp.render.tables import table_catalog as tables
 
     if format in ("table", "markdown"):
         text = tables.file_of(name, database, ".md").read_text(encoding="utf-8")

@@ -14,15 +14,15 @@ from stp.core.fingerprint import SOURCE_FOLDER, digest
 from stp.core.project import WORKFLOW
 from stp.core.receipts import checksum
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER, Json
 from stp.plan.manifest import manifest_digest
-from stp.plan.strict import CONFIG_FOLDER, Json
 from stp.plan.suite import read_suites
 from stp.render.figures.kinds import KINDS
-from stp.run import called, made, progress, workflow_files
-from stp.run.cluster import groups, resume, unbegun
-from stp.run.cluster.patience import be_patient
+from stp.run import input_digest, progress, snakemake_cli, workflow_files
+from stp.run.cluster import failed_starts, groups, resume
 from stp.run.cluster.site import Site
-from stp.run.restored import restore_receipts
+from stp.run.cluster.slurm_retry import be_patient
+from stp.run.restored_receipts import restore_receipts
 from stp.run.results import RESULTS
 from stp.studies.options import BEST_OF_FILE
 from stp.workflow.figures import Figures
@@ -82,29 +82,29 @@ class Run:
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
-        plan = called.plainly(Plan.load, config or CONFIG_FOLDER / "demo.yaml", where)
+        plan = snakemake_cli.plainly(Plan.load, config or CONFIG_FOLDER / "demo.yaml", where)
         site, is_main = Site.load(), workflow.is_main_process
         if is_main:
             be_patient()
-            unbegun.watch(plan)
+            failed_starts.watch(plan)
             groups.keep_small(site.group_jobs)
         run = cls(
             plan=plan,
             site=site,
             jobs=Jobs(plan, site, workflow.resource_settings.cores),
-            configfile=called.plainly(workflow_files.write_config, plan),
-            manifests=called.plainly(workflow_files.write_manifests, plan, is_main),
+            configfile=snakemake_cli.plainly(workflow_files.write_config, plan),
+            manifests=snakemake_cli.plainly(workflow_files.write_manifests, plan, is_main),
             is_main=is_main,
         )
         os.environ[CONFIGFILE] = str(run.configfile)
         if is_main:
-            if not called.is_dry_run():
-                called.plainly(workflow_files.write_last_run, plan)
+            if not snakemake_cli.is_dry_run():
+                snakemake_cli.plainly(workflow_files.write_last_run, plan)
             results = workflow_files.results_of(plan)
             folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
             restore_receipts(plan)
-            called.plainly(
-                made.write_outdated,
+            snakemake_cli.plainly(
+                input_digest.write_outdated,
                 *folders,
                 Path(COPIES),
                 *(RESULTS / name for name in ("plan", "profile")),
@@ -232,7 +232,7 @@ class Run:
                 dimension = name if name in suite.dimensions else suite.table_of(name)
                 if dimension is not None:
                     require_dimension(self.plan, dimension)
-            called.check_targets([f"{COPIES}/{name}.csv"], [], self.all_tables)
+            snakemake_cli.check_targets([f"{COPIES}/{name}.csv"], [], self.all_tables)
         return self.tables[name].path
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
@@ -244,8 +244,12 @@ class Run:
         """
 
         def outdated(wildcards: Any) -> list[str]:
-            note = Path(made.note_of(path).format(**wildcards))
-            return [] if made.is_current(note, digest_of(wildcards)) else [str(made.OUTDATED)]
+            note = Path(input_digest.note_of(path).format(**wildcards))
+            return (
+                []
+                if input_digest.is_current(note, digest_of(wildcards))
+                else [str(input_digest.OUTDATED)]
+            )
 
         return outdated
 
@@ -254,7 +258,9 @@ class Run:
         self.made_table(wildcards)
         copy = Path(f"{COPIES}/{wildcards.table}.csv")
         digest_now = self.tables[wildcards.table].digest
-        return [] if made.is_copy_current(copy, digest_now) else [str(made.OUTDATED)]
+        return (
+            [] if input_digest.is_copy_current(copy, digest_now) else [str(input_digest.OUTDATED)]
+        )
 
     def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
         """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
@@ -263,12 +269,12 @@ class Run:
             workflow: of Snakemake.
             targets: that all of the workflow makes.
         """
-        if called.is_dry_run():
-            called.count_once()
+        if snakemake_cli.is_dry_run():
+            snakemake_cli.count_once()
         # A workflow that includes this one, or uses it as a module, may make more.
         if Path(workflow.main_snakefile).resolve() == WORKFLOW.resolve():
             known = [*self.all_tables, *self.figures.paths, *targets]
-            called.check_targets(called.arguments().targets, workflow.rules, known)
+            snakemake_cli.check_targets(snakemake_cli.arguments().targets, workflow.rules, known)
 
     def start(self, workflow: Any) -> bool:
         """Begin to run jobs; Snakemake has set the targets.
@@ -277,7 +283,7 @@ class Run:
             whether jobs run on this machine, in the environment of this process.
         """
         if workflow.local_exec:
-            called.plainly(called.check_device, self.plan.config.scale.runtime)
+            snakemake_cli.plainly(snakemake_cli.check_device, self.plan.config.scale.runtime)
         workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
         progress.note_pages(workflow)
         return workflow.local_exec and not workflow.deployment_settings.deployment_method

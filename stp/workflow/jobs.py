@@ -10,7 +10,7 @@ from stp.plan.artefacts import PERCEPTUAL, Artefact
 from stp.plan.cells import Plan
 from stp.run.cluster.resources import SITE_RESOURCES, JobResources
 from stp.run.cluster.site import Site
-from stp.run.made import leave_future
+from stp.run.input_digest import leave_future
 from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 
 Ask = Callable[..., Any]

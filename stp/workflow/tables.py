@@ -16,9 +16,9 @@ from stp.core.receipts import checksum
 from stp.inspect.facts import table as facts
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER, SUITE_FILE, config_file
 from stp.plan.manifest import manifest_digest
 from stp.plan.manifests import published_names
-from stp.plan.strict import CONFIG_FOLDER, SUITE_FILE, config_file
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
 from stp.profiling.published import published

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from small_store import SmallStore, convention_facts, score_rows, write_receipt
 
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.core.errors import StpError
 
 Change = Callable[[pa.Table], pa.Table]

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import schema
+from stp.collect.artefact_views import KEPT_ROWS
 from stp.collect.checksum import checksums
-from stp.collect.everything import build_database, collect_dimension
-from stp.collect.kept_rows import KEPT_ROWS
+from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 

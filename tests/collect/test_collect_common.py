@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.cluster_sums import NOT_KEPT
-from stp.collect.contest import OTHER_CLIPS, OTHER_CLUSTERS
-from stp.collect.everything import build_database, collect_dimension
-from stp.collect.left_out import Asked, LeftOut, left_out
+from stp.collect.leave_one_out import Asked, LeftOut, left_out
+from stp.collect.pairwise_tests import OTHER_CLIPS, OTHER_CLUSTERS
+from stp.collect.refresh import build_database, collect_dimension
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
 from stp.prepare.output import write_coordinate

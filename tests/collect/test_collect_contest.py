@@ -7,9 +7,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from stp.collect.cluster_sums import Clusters
-from stp.collect.contest import OTHER_CLUSTERS, Entrant, contest
 from stp.collect.direction import Direction
-from stp.collect.left_out import LeftOut
+from stp.collect.leave_one_out import LeftOut
+from stp.collect.pairwise_tests import OTHER_CLUSTERS, Entrant, contest
 from stp.score.jackknife import left_out_means
 
 

@@ -12,8 +12,8 @@ import pytest
 from small_store import PUBLISHED, SmallStore, convention_facts, suite
 
 from stp.collect import schema
+from stp.collect.artefact_views import KEPT_ROWS
 from stp.collect.database import build
-from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.sample_files import stated_schema
 from stp.collect.scores import collect
 from stp.collect.settings import key_columns, values_of

@@ -12,7 +12,7 @@ import pytest
 from small_store import SmallStore, score_rows, write_receipt
 
 from stp.collect import database, scores
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest
 

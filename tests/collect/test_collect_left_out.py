@@ -13,7 +13,7 @@ from scored_rivals import CLIPS, CLUSTERS, cell_of, forecasts, scored, value_of
 from toy_scored import Scored, write_scored
 
 from stp.collect.cluster_sums import NO_SUMS
-from stp.collect.left_out import Asked, LeftOut, left_out
+from stp.collect.leave_one_out import Asked, LeftOut, left_out
 from stp.core.errors import StpError
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 
-from stp.collect import matched
+from stp.collect import equal_sample_size
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
@@ -239,7 +239,7 @@ def test_what_was_drawn_is_not_drawn_again(
     before = ask(cells.build(cache, tell), "generalization", "convlstm")
     assert len(told) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(matched, "at_n", None)  # whoever calls it fails
+        patch.setattr(equal_sample_size, "at_n", None)  # whoever calls it fails
         assert ask(cells.build(cache, tell), "generalization", "convlstm") == before
     assert len(told) == 1
     # Other code draws anew, and a damaged file is as good as none.

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 from small_store import SmallStore
 
-from stp.collect.everything import build_database, collect_dimension
 from stp.collect.partial import build_partial, remove
+from stp.collect.refresh import build_database, collect_dimension
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_store import SmallStore
 
-from stp.collect import scales
+from stp.collect import merge_scales
 from stp.collect.database import build
 from stp.collect.scores import collect
 
@@ -39,7 +39,7 @@ def stores(tmp_path: Path) -> list[Path]:
     manifest, rows = small.write(), tmp_path / "demo" / "short_term.parquet"
     collect(manifest, rows)
     build([manifest], [rows], tmp_path / "demo" / "results.duckdb")
-    return [tmp_path / "demo" / "results.duckdb", scales.combine(tmp_path, "demo")]
+    return [tmp_path / "demo" / "results.duckdb", merge_scales.combine(tmp_path, "demo")]
 
 
 def test_files_have_the_format_of_duckdb_1_0(stores: list[Path]) -> None:

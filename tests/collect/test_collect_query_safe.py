@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stp.cli import _complain, app
-from stp.collect.kept_rows import KEPT_ROWS
+from stp.collect.artefact_views import KEPT_ROWS
 from stp.collect.query import answer, query, save
 from stp.core.errors import StpError
 

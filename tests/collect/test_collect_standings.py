@@ -13,15 +13,15 @@ from scipy import stats
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 from statsmodels.stats.multitest import multipletests
 
-from stp.collect import left_out, standings
-from stp.collect.contest import ALONE, OTHER_CLUSTERS
+from stp.collect import leave_one_out, ranking
 from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
+from stp.collect.pairwise_tests import ALONE, OTHER_CLUSTERS
 from stp.collect.scores import collect, read_collected
 from stp.collect.significance import effect
+from stp.plan.checked_config import check, entries, read_yaml
 from stp.plan.manifest import load_manifest
 from stp.plan.metric import Metric
-from stp.plan.strict import check, entries, read_yaml
 from stp.score.jackknife import degrees_of_freedom
 from stp.score.tables import write_clusters
 
@@ -96,7 +96,7 @@ def computed(store: SmallStore, cache: Path | None = None) -> tuple[pa.Table, pa
     rows = store.folder / "rows.parquet"
     manifest = store.write()
     collect(manifest, rows)
-    return standings.standings([load_manifest(manifest)], lambda: read_collected(rows), cache)
+    return ranking.standings([load_manifest(manifest)], lambda: read_collected(rows), cache)
 
 
 @pytest.fixture(scope="module")
@@ -280,13 +280,13 @@ def test_copied_seeds_are_counted_once(tmp_path: Path) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values that each call makes again."""
     calls: list[int] = []
-    real: Callable[..., Any] = left_out.left_out
+    real: Callable[..., Any] = leave_one_out.left_out
 
     def count(asked: list[Any]) -> Any:
         calls.append(len(asked))
         return real(asked)
 
-    monkeypatch.setattr(left_out, "left_out", count)
+    monkeypatch.setattr(leave_one_out, "left_out", count)
     return calls
 
 
@@ -300,7 +300,7 @@ def test_what_is_known_is_not_computed_again(
     assert len(counted) == evaluations
     assert again[0].equals(first[0]) and again[1].equals(first[1])
     # A file that is damaged is worth nothing.
-    kept = tmp_path / standings.COMPARISONS_FILE
+    kept = tmp_path / ranking.COMPARISONS_FILE
     kept.write_bytes(kept.read_bytes()[:100])
     assert computed(store, tmp_path)[1].equals(first[1])
     assert len(counted) == 2 * evaluations
@@ -325,7 +325,7 @@ def test_other_scores_are_computed_anew(
     after = computed(copy, tmp_path)
     assert counted == [2] and after[0].equals(before[0])
     # Two files that were not written together are worth nothing.
-    ranks = tmp_path / standings.RANKS_FILE
+    ranks = tmp_path / ranking.RANKS_FILE
     later = ranks.read_bytes()
     computed(store, tmp_path)
     ranks.write_bytes(later)

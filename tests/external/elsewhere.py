@@ -13,7 +13,7 @@ from stp.external.importing import Imported, Statement, import_predictions, with
 from stp.external.windows import export
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.run import runner
 
 ROOT = Path(__file__).parents[2]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stp.external import plausible
-from stp.external.plausible import Tables, is_misplaced, order, units
+from stp.external import sanity_checks
+from stp.external.sanity_checks import Tables, is_misplaced, order, units
 from stp.external.windows import Values
 
 N, LEADS = 60, 3
@@ -49,7 +49,7 @@ def judged(weather, forecasts):
     for start in range(0, N, 7):  # in blocks, as they are read
         rows = slice(start, start + 7)
         tables.add(start, forecasts[rows, None], latest[rows], truth[rows, 0])
-    return units(tables, plausible.channel_names(about)), order(tables, starts, stops)
+    return units(tables, sanity_checks.channel_names(about)), order(tables, starts, stops)
 
 
 def blurred(frames):

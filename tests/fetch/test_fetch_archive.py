@@ -16,7 +16,7 @@ from stp.fetch import raw
 from stp.fetch.archive import read_listing, unpack
 from stp.fetch.download import Manners
 from stp.fetch.raw import check, fetch
-from stp.plan import strict
+from stp.plan import checked_config
 from stp.plan.dataset import Release
 
 PICTURES = {f"samples/CAM_FRONT/{i}.jpg": random.Random(i).randbytes(700 * i) for i in range(1, 6)}
@@ -402,15 +402,15 @@ def test_the_configuration_knows_archives() -> None:
         "files": [{"path": "toy/*.jpg", "many": True}],
         "archives": [{"path": "toy/blobs.tgz", "strip": 1, "access": "registration"}],
     }
-    found = strict.check(Release, release, "toy")
+    found = checked_config.check(Release, release, "toy")
     assert found.archives[0].strip == 1 and found.archives[0].into is None
     for strip, is_right in (("any", True), ("all", False), (-1, False)):
         release["archives"][0]["strip"] = strip
         if is_right:
-            assert strict.check(Release, release, "toy").archives[0].strip == "any"
+            assert checked_config.check(Release, release, "toy").archives[0].strip == "any"
         else:
             with pytest.raises(StpError, match="strip"):
-                strict.check(Release, release, "toy")
+                checked_config.check(Release, release, "toy")
     release["archives"][0]["path"] = "toy/blobs.rar"
     with pytest.raises(StpError, match="archives"):
-        strict.check(Release, release, "toy")
+        checked_config.check(Release, release, "toy")

@@ -16,7 +16,7 @@ from stp.fetch.raw import check, fetch
 from stp.fetch.table import FileState, is_complete, lines
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge, read_yaml
+from stp.plan.checked_config import merge, read_yaml
 from stp.run import runner
 
 ROOT = Path(__file__).parents[2]

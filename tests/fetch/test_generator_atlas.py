@@ -11,7 +11,7 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.fetch.raw import run_generator
 from stp.plan import config
-from stp.plan.strict import merge
+from stp.plan.checked_config import merge
 from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_survey import survey

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from stp.core.errors import StpError
-from stp.datasets.scv.look import DEPTH, GROUND, MEDIVAC, RADII
+from stp.datasets.scv.appearance import DEPTH, GROUND, MEDIVAC, RADII
 from stp.datasets.scv.scenarios import (
     LIMIT,
     MARINE_REACH,
@@ -190,7 +190,7 @@ def test_files_have_the_official_layout_and_one_state_at_both_sizes(tmp_path):
 
 
 def test_what_is_drawn_is_where_the_state_says():
-    from stp.datasets.scv.look import COLOURS, Thing, draw
+    from stp.datasets.scv.appearance import COLOURS, Thing, draw
 
     for size in (64, 128):
         for kind, radius in enumerate(RADII):

@@ -16,7 +16,7 @@ from stp.core.fingerprint import digest
 from stp.plan import config
 from stp.plan.artefacts import CellArtefacts, Raw
 from stp.plan.cells import Plan
-from stp.plan.code import COLLECT
+from stp.plan.code_fingerprint import COLLECT
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.model import Model, Submission

@@ -24,9 +24,9 @@ from reach import (
 from stp.core.fingerprint import digest
 from stp.plan import config, suite
 from stp.plan.cells import Plan
+from stp.plan.checked_config import merge
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import manifest
-from stp.plan.strict import merge
 
 FILE = read("config_edits.yaml")
 PATHS = ("data", "models", "predictions", "features", "scores")

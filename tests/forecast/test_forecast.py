@@ -21,7 +21,7 @@ from stp.forecast.frames import FrameModel
 from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.prepare.own import videos
 
 CONTEXT, HORIZON, SHAPE = 3, 2, (1, 8, 12)

@@ -47,8 +47,8 @@ from stp.fetch.archive import unpack
 from stp.fetch.checksum import Checksum
 from stp.metrics.networks.state import read_state
 from stp.plan import config
+from stp.plan.checked_config import CONFIG_FOLDER, check, read_yaml
 from stp.plan.scale import Scale
-from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
 from stp.prepare import hdf5, members, netcdf, pictures, tfrecord, track_maps, zip_index
 from stp.prepare.own import arrays, grids, videos
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp

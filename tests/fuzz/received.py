@@ -27,8 +27,8 @@ from stp.external import windows as exported
 from stp.external.submitted import open_source, read_windows
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import identity
+from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
 from stp.studies.answers import COLUMNS, read_answers
-from stp.studies.key import BestOfKey, Key, PairKey, RatingKey, load_key
 from stp.studies.options import Measure
 from stp.studies.pair_agreement import agreements
 from stp.studies.population import TablePopulation

@@ -10,7 +10,7 @@ from stp.inspect.counts import count_clips, promise, rows
 from stp.inspect.report import describe
 from stp.plan.cells import Plan
 from stp.prepare.output import Clip
-from stp.prepare.planned import Planned
+from stp.prepare.planned_counts import Planned
 
 PAPER = {"scale": "paper", "dimensions": {}}
 

@@ -10,7 +10,7 @@ from stp.core.errors import StpError
 from stp.inspect.report import as_json, describe, lines, prepared_text
 from stp.page.plain_table import number, share, table
 from stp.prepare.output import Clip
-from stp.prepare.planned import Planned
+from stp.prepare.planned_counts import Planned
 
 LEAKY = Planned(
     [

@@ -10,12 +10,12 @@ from latex import complaints, needs_latex
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.core import exits
+from stp.core import exit_codes
 from stp.core.errors import StpError
 from stp.inspect.facts import table, trainings
 from stp.inspect.facts.fact import Facts
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.suite import Suite, read_suites
 
 SUITES = CONFIG_FOLDER / "suites"
@@ -296,7 +296,7 @@ def checked(*words: str):
 
 def test_the_verb_counts_rows_and_differences():
     done = checked("chaosbench", "--configfile", str(CONFIG_FOLDER / "chaosbench-demo.yaml"))
-    assert done.exit_code == exits.FOUND
+    assert done.exit_code == exit_codes.FOUND
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["s2s_networks", "ChaosBench,", "Tables", "S3", "to", "S6", "41", "0", "0"] in lines
 
@@ -304,7 +304,7 @@ def test_the_verb_counts_rows_and_differences():
 def test_a_difference_that_nothing_explains_has_an_exit_code(edited):
     edited("chaosbench/benchmarks.csv", "ChaosBench,124,124,44", "ChaosBench,124,125,44")
     done = checked("chaosbench", "--format", "csv")
-    assert done.exit_code == exits.NOTHING
+    assert done.exit_code == exit_codes.NOTHING
     assert list(csv.reader(done.stdout.splitlines())) == [
         list(table.DIFFERENCE),
         ["s2s_benchmarks", "ChaosBench", "target_variables", "124", "125", table.UNEXPLAINED],
@@ -314,7 +314,7 @@ def test_a_difference_that_nothing_explains_has_an_exit_code(edited):
 def test_the_verb_writes_a_table(tmp_path: Path):
     out = tmp_path / "s2s_land_variables.csv"
     done = checked("chaosbench", "--table", str(out))
-    assert done.exit_code == exits.FOUND and "43 rows, 0 not as printed" in done.stderr
+    assert done.exit_code == exit_codes.FOUND and "43 rows, 0 not as printed" in done.stderr
     assert all(out.with_suffix(kind).is_file() for kind in (".csv", ".md", ".tex", ".html"))
 
 

@@ -6,9 +6,9 @@ from conventions import convention
 from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.options.conventions import modules_of
+from stp.plan.checked_config import check, entries, read_yaml
 from stp.plan.metric import Metric as Declared
 from stp.plan.metric import check_definition, declared
-from stp.plan.strict import check, entries, read_yaml
 from stp.score.conventions import Convention, build
 
 METRICS = {

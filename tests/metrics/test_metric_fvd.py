@@ -22,8 +22,8 @@ from stp.metrics import frechet, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
 from stp.metrics.perceptual import Embed, SetDistance, matched
 from stp.plan import weights
+from stp.plan.checked_config import CONFIG_FOLDER, check, read_yaml
 from stp.plan.metric import Metric
-from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
 from stp.score import video_folder
 from stp.score.unpaired import CONVENTIONS, Options, UnpairedDistances, compare
 from stp.score.video_folder import find_clips, read_clip

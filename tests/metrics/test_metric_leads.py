@@ -9,7 +9,7 @@ from conventions import convention
 
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
-from stp.plan.strict import entries, read_yaml
+from stp.plan.checked_config import entries, read_yaml
 from stp.score.members import Members
 from stp.score.motion import PeopleData
 

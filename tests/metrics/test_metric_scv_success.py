@@ -7,7 +7,7 @@ from conventions import convention
 from scipy import ndimage
 from scv_faults import OF_RULES, RULES, SIZES, change, empty, faults, faulty, film, games, without
 
-from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.appearance import Thing, draw
 from stp.suites.scv.blobs import alike, follow, see
 
 VIDEOS = 3

@@ -30,7 +30,7 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.models.recurrent import roll
 from stp.options.train import TrainOptions
-from stp.train.objects import loss_of
+from stp.train.factories import loss_of
 from stp.train.run import run
 
 SMALL = (1, SIDE, SIDE)

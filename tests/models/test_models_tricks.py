@@ -19,9 +19,9 @@ from stp.models.phydnet import Model as PhyDNet
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
 from stp.models.scheduled_sampling import ScheduledSampling
 from stp.options.train import TrainOptions
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.config import load
 from stp.plan.recipes import Recipes
-from stp.plan.strict import CONFIG_FOLDER
 from stp.train.run import run
 
 SMALL = (1, 8, 8)

@@ -21,11 +21,11 @@ from small_store import (
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.job import Job
-from stp.opinions import seen
+from stp.opinions import network_features
 from stp.opinions.prepared import open_database
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifests import manifest
-from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
 from stp.score import opinions as score
 
@@ -44,7 +44,7 @@ def measured(
     Args:
         data: prepared opinions.
         models: of config/pvqa-demo.yaml.
-        parts: what networks have seen of the videos (`stp.opinions.seen.PARTS`).
+        parts: what networks have seen of the videos (`stp.opinions.network_features.PARTS`).
         extras: of the receipts of that.
     """
     plan = Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml")
@@ -82,7 +82,7 @@ def measured(
         recipe |= {"source": measure.source} if measure.source else {}
         inputs = {"data": data}
         for looked in map(Path, cell["features"]):
-            seen.write(looked, open_database(data, 4).names, dict(parts or {}))
+            network_features.write(looked, open_database(data, 4).names, dict(parts or {}))
             write_receipt(looked, "features", extras=extras or {})
             inputs["features"] = looked
         told = predict.run(Job(recipe, inputs, predictions, predictions))

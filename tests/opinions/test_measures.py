@@ -16,7 +16,7 @@ from stp.opinions import prepared, quality
 from stp.opinions.measures import Unavailable, gradient_difference, resolution, video_mse
 from stp.opinions.prepared import Database, Video
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.predict import opinions as predict
 
 CONTEXT = 2

@@ -13,7 +13,7 @@ from latex import complaints, needs_latex
 from scipy.stats import ttest_ind
 
 from stp.core.errors import StpError
-from stp.inspect.about import Leakage
+from stp.inspect.descriptions import Leakage
 from stp.inspect.facts import table as fact_table
 from stp.inspect.opinions import (
     groups,
@@ -27,7 +27,7 @@ from stp.inspect.opinions import (
 from stp.opinions.prepared import open_database
 from stp.page.digits import digits
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from fake_store import finish
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.opinions.prepared import open_database
-from stp.plan import strict
+from stp.plan import checked_config
 from stp.plan.artefacts import Raw
 from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_text
@@ -45,7 +45,7 @@ def plan(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     models = tmp_path / "own" / "config" / "models"
     models.mkdir(parents=True)
     (models / "vmaf.yaml").write_text(EXAMPLE)
-    monkeypatch.setattr(strict, "extensions", lambda: (tmp_path / "own",))
+    monkeypatch.setattr(checked_config, "extensions", lambda: (tmp_path / "own",))
     for name in ("store", "raw"):
         monkeypatch.setenv(f"STP_{name.upper()}_DIR", str(tmp_path / name))
     made = Plan.load(SCALE)

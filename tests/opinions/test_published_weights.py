@@ -15,7 +15,7 @@ from stp.core.job import Job
 from stp.features import videos
 from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, read_trunk
-from stp.opinions import seen
+from stp.opinions import network_features
 from stp.opinions.prepared import open_database
 
 MANY, CONTEXT, FRAMES = 20, 4, 20
@@ -46,7 +46,7 @@ def test_what_networks_see_of_damaged_videos(
     assert told["videos"] == MANY and told["maps"] == channels
 
     database = open_database(few, CONTEXT)
-    found = seen.read(out, database.names, list(seen.PARTS)).parts
+    found = network_features.read(out, database.names, list(network_features.PARTS)).parts
     strength = np.array(database.table["strength"].to_pylist())
     natural = strength == 0
     assert natural.any()

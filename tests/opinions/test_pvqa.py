@@ -23,7 +23,7 @@ from stp.data.zarr_rows import seal_arrays
 from stp.datasets.pvqa.generator import COUNTS
 from stp.opinions import prepared, quality
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.predict import opinions as predict
 from stp.prepare import opinions as preparing
 from stp.score import opinions as score

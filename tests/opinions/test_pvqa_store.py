@@ -20,7 +20,7 @@ from stp.core.job import Job
 from stp.opinions import quality
 from stp.opinions.prepared import OPINION_COLUMNS
 from stp.options.score import CELL_KEYS
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.predict import opinions as predict
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.score import opinions as score

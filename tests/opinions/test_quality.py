@@ -19,12 +19,12 @@ from stp.features.videos import features_of
 from stp.metrics.fitted_quality import pooled
 from stp.metrics.frame_features import PARTS
 from stp.metrics.networks.maps import Looker
-from stp.opinions import regression, seen
+from stp.opinions import network_features, regression
 from stp.opinions.new_videos import fit
 from stp.opinions.prepared import Video, open_database
 from stp.options.score import CELL_KEYS
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.score.tables import write_samples
 
 DEMO = CONFIG_FOLDER / "pvqa-demo.yaml"
@@ -55,7 +55,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         database = open_database(data, 4)
         rows = [features_of(Video(one.predicted, None), looker, 4, {}) for one in database.videos()]
         parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in PARTS}
-        seen.write(finish(made, cell.features[0]), database.names, parts)
+        network_features.write(finish(made, cell.features[0]), database.names, parts)
         yield made
 
 

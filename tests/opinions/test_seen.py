@@ -24,13 +24,14 @@ from stp.metrics.networks import c3d
 from stp.metrics.networks.maps import NETWORKS, open_looker
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
-from stp.opinions import quality, seen
+from stp.opinions import network_features as seen
+from stp.opinions import quality
 from stp.opinions.measures import Unavailable, network_features
 from stp.opinions.prepared import Video, open_database
 from stp.options.quality import COMPONENTS, QualityOptions
 from stp.plan.cells import Plan
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifests import manifest
-from stp.plan.strict import CONFIG_FOLDER
 from stp.predict import opinions as predict
 from stp.render.tables.people import absent_methods
 

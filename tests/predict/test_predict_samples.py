@@ -12,7 +12,7 @@ from conventions import defined
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.models.create import create
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.predict.run import run
 from stp.score.run import run as score
 

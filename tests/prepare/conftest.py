@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stp.core.job import Job
-from stp.plan.strict import in_order
+from stp.plan.checked_config import in_order
 
 
 def write_lock(path: Path, root: Path, names: list[str]) -> Path:

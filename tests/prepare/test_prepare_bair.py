@@ -13,8 +13,8 @@ from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.datasets.bair.reader import BairOptions, count, decode_trajectory, run, trajectories_of
 from stp.fetch.tfrecord_write import sequence_example, write_records
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.planned import Lists
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
+from stp.prepare.planned_counts import Lists
 from stp.prepare.trajectories import centre
 
 SIZE, FRAMES = 4, 7

@@ -23,8 +23,8 @@ from stp.datasets.bridge.reader import (
     views,
 )
 from stp.fetch.tfrecord_write import example, write_records
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.planned import Lists
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 8, 8]
 OPTIONS = {"spans": {"extrapolation": 5, "robustness": 6}}

@@ -15,7 +15,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.caltech.reader import count, run
 from stp.fetch.raw import run_generator
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 4, 5]
 # 16 x 8 pixels keep their aspect as 8 x 4

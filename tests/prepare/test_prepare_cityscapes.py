@@ -15,7 +15,7 @@ from stp.data.prepared import Prepared
 from stp.datasets.cityscapes.reader import count, find_snippets, run
 from stp.fetch.raw import run_generator
 from stp.prepare.members import Member
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 ANY = {"snippets": None}
 

@@ -22,7 +22,7 @@ from stp.datasets.enso.reader import (
     fold,
     run,
 )
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 from stp.prepare.regrid import box_mean
 
 SHAPE = [1, 24, 48]

@@ -22,7 +22,7 @@ from stp.datasets.human36m.reader import (
     read_lists,
     run,
 )
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 6, 5]
 WALK, SIT, EAT = "S1_Walking.54138969", "S8_Sitting_1.60457274", "S9_Eating.55011271"

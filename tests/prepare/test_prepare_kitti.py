@@ -17,7 +17,7 @@ from stp.data.prepared import Prepared
 from stp.datasets.kitti.reader import count, read_timestamps, run
 from stp.fetch.raw import run_generator
 from stp.prepare import driving
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 DRIVES = {"train": "2011_09_26_drive_0002", "val": "2011_09_30_drive_0016"}
 DRIVES["test"] = "2011_09_26_drive_0018"

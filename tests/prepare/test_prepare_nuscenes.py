@@ -17,7 +17,7 @@ from stp.data.raw_files import RawFiles
 from stp.datasets.nuscenes.reader import NuscenesOptions, count, decode_pictures, read_table, run
 from stp.fetch.raw import run_generator
 from stp.prepare.members import Member
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 LOGS = {
     "train": "n008-2018-05-21-11-06-59-0400",

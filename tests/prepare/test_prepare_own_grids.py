@@ -13,7 +13,7 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.plan.strict import in_order
+from stp.plan.checked_config import in_order
 from stp.prepare.netcdf import as_stated, require_whole
 from stp.prepare.own import grids, reader
 from stp.prepare.own.calendar import read_times

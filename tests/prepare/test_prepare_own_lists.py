@@ -10,7 +10,7 @@ from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.fetch.raw import run_generator
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.own.options import Recording
 from stp.prepare.own.published_lists import draw
 from stp.prepare.own.reader import run

@@ -3,7 +3,7 @@
 import pytest
 
 from stp.core.errors import StpError
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 
 def test_a_list_is_found_in_the_first_folder_that_has_it(tmp_path):

@@ -17,9 +17,9 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.datasets.robonet.reader import FILES, LISTS, count, run, trajectory_of
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.members import find
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 16, 24]
 RED, GREEN, BLUE = (200, 40, 30), (40, 190, 60), (30, 50, 210)

@@ -12,8 +12,8 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.scv.reader import ScvOptions, count, run
 from stp.fetch.tfrecord_write import sequence_example, write_records
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.planned import Lists
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
+from stp.prepare.planned_counts import Lists
 
 SIZE = 4
 OPTIONS = {

@@ -21,7 +21,7 @@ from stp.datasets.sevir.reader import (
     run,
 )
 from stp.fetch.raw import run_generator
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [1, 6, 6]
 OFFSETS = ":".join(str(m) for m in range(-120, 121, 5))

@@ -14,7 +14,7 @@ from damage import check_damage
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.taxibj.reader import SLOTS, Stretch, TaxiBJOptions, count, cut, run, unbroken
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 SHAPE = [2, 2, 3]
 OPTIONS = {"years": [13, 14], "clips": {"val": 40, "test": 60}}

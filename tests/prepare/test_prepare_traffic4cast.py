@@ -24,7 +24,7 @@ from stp.datasets.traffic4cast.reader import (
     run,
 )
 from stp.datasets.traffic4cast.reader import shared as in_common
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 GRID = (9, 7)
 SHAPE = [8, 4, 4]

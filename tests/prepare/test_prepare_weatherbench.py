@@ -18,9 +18,9 @@ from stp.data.prepared import Prepared
 from stp.datasets.weatherbench import reader as weatherbench
 from stp.datasets.weatherbench.reader import WeatherbenchOptions, count, cut, run, seasons_of
 from stp.fetch.raw import run_generator
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.prepare.climatology import Means, write_climatology
-from stp.prepare.planned import Lists
+from stp.prepare.planned_counts import Lists
 
 LAT, LON = np.array([-67.5, -22.5, 22.5, 67.5]), np.arange(0.0, 360.0, 45.0)
 LEVELS = [500, 850, 1000]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.plan import config
-from stp.plan.profiled import network
+from stp.plan.profiled_networks import network
 from stp.profiling import memory, report, timing
 from stp.profiling.measure import _least, measure
 from stp.profiling.size import size

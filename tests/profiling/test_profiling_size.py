@@ -9,7 +9,7 @@ from torch import nn
 
 from stp.models.create import create
 from stp.plan import config
-from stp.plan.profiled import network, networks
+from stp.plan.profiled_networks import network, networks
 from stp.profiling import DATASET, forecasts, memory
 from stp.profiling.measure import measure
 from stp.profiling.published import published

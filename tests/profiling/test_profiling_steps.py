@@ -9,7 +9,7 @@ from stp.models.compute import settle
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.profiling.steps import training_step
-from stp.train.objects import put_channels_last
+from stp.train.factories import put_channels_last
 
 CLIMAX = {
     "model": "climax",

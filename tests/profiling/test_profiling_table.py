@@ -17,7 +17,7 @@ from stp.collect.published import COLUMNS
 from stp.core.errors import StpError
 from stp.page.formats import markdown
 from stp.plan import config
-from stp.plan.profiled import made_from, networks
+from stp.plan.profiled_networks import made_from, networks
 from stp.profiling import page, table
 from stp.profiling.published import published
 from stp.run import workflow_files

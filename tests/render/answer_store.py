@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from small_store import SmallStore, write_receipt
 
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20

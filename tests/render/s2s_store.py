@@ -11,7 +11,7 @@ from small_store import SmallStore, suite, table_column, write_receipt
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.plan import config
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.score.tables import write_samples
 
 LEADS = 44

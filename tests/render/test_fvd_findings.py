@@ -12,7 +12,7 @@ from small_store import SmallStore, convention_facts, suite, table_column
 from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.report import core
 from stp.report.columns import Columnar

@@ -30,8 +30,8 @@ from typer.testing import CliRunner, Result
 
 from stp.cli import app, main
 from stp.collect import schema
-from stp.render.tables.known import tables
 from stp.render.tables.paper_table import render_table
+from stp.render.tables.table_catalog import tables
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

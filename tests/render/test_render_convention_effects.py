@@ -12,7 +12,7 @@ from small_store import SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.core.errors import StpError
 from stp.render.tables.convention_effects import grid, read, render_convention_effects
 from stp.score.tables import write_clusters

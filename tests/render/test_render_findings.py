@@ -21,7 +21,7 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables import findings
 from stp.render.tables.findings import judge, pick, read_questions, render_findings
 from stp.render.tables.findings_page import page

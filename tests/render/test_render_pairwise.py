@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import trace
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.core.errors import StpError
 from stp.render.tables.pairwise import compare
 from stp.score.tables import write_clusters

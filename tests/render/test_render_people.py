@@ -15,7 +15,7 @@ from official_store import judged, write_official
 from stp.collect.database import build
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
-from stp.plan import raw_bytes
+from stp.plan import data_origin
 from stp.plan.artefacts import Raw
 from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_text
@@ -40,7 +40,7 @@ def published() -> tuple[PublishedValue, ...]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of a table before anything was computed."""
     described = manifest(plan, dimension)
-    described = replace(described, cells=raw_bytes.judged(described))
+    described = replace(described, cells=data_origin.judged(described))
     absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(), absent)
 

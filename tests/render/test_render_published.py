@@ -11,8 +11,8 @@ import pytest
 from stp.collect.published import PublishedValue, read_published
 from stp.inspect.facts import table as facts
 from stp.plan.cells import Plan
+from stp.plan.data_origin import judged
 from stp.plan.manifests import manifest
-from stp.plan.raw_bytes import judged
 from stp.render.tables.rows import Row, make_rows
 
 ROOT = Path(__file__).parents[2]

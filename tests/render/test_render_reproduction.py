@@ -15,10 +15,10 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cell_key import CellKey
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.column import by_name
 from stp.plan.manifests import published_names
 from stp.plan.recipes import Recipes
-from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
 from stp.render.tables.reproduction import render_reproduction
 from stp.run.results import rows_of

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from stp.page.data_origin import shares
 from stp.page.figure_style import whose
-from stp.page.shares import shares
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import StoredCell
 

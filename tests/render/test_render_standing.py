@@ -10,11 +10,11 @@ from scored_rivals import cell_of, forecasts, scored, value_of
 from small_store import bare_manifest, convention_facts
 from toy_scored import Scored
 
-from stp.collect.contest import OTHER_CLUSTERS, Pair
+from stp.collect.pairwise_tests import OTHER_CLUSTERS, Pair
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell, Manifest
+from stp.render.tables.best_rows import Standing, _tested, standings
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, _tested, standings
 
 
 @pytest.fixture(scope="module")

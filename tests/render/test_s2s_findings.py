@@ -9,7 +9,7 @@ import pytest
 from s2s_store import KEY, ONE_START, built, replace_view, s2s_store, write_starts
 
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (
     NOTHING,
     OURS,
@@ -20,7 +20,7 @@ from stp.render.tables.findings import (
     pick,
     read_questions,
 )
-from stp.render.tables.known import check_name, of_findings, tables
+from stp.render.tables.table_catalog import check_name, of_findings, tables
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "chaosbench" / "findings")
 EMPTY = "CREATE TABLE {0} AS FROM {1} LIMIT 0; ALTER TABLE {0} ALTER train_subset SET DEFAULT 'all'"

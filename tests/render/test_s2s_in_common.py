@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from s2s_store import LEADS, add, built, replace_view, s2s_store, write_starts
 
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (
     OURS,
     Comparison,

@@ -15,8 +15,8 @@ from stp.collect.scores import collect
 from stp.collect.sensitivity import clips_of
 from stp.collect.success import rankings
 from stp.core.errors import StpError
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifest import load_manifest
-from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, judge, read_questions
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "scv" / "findings")

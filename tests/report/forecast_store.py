@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from small_store import SmallStore, table_column, write_receipt
 
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.data.zarr_write import create_array, create_group
 from stp.prepare.output import write_coordinate
 

@@ -8,7 +8,7 @@ import numpy as np
 from hostile import HOSTILE
 from small_store import SmallStore, dataset_facts, model_facts
 
-from stp.collect.everything import build_database, collect_dimension
+from stp.collect.refresh import build_database, collect_dimension
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20

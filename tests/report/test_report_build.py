@@ -12,10 +12,10 @@ from report_store import PUBLISHED_SSIM, SSIM
 
 from stp.core.errors import StpError
 from stp.render.tables import schema_page
-from stp.report import ask, leaderboards, provenance
+from stp.report import example_queries, leaderboards, provenance
 from stp.report.build import page, write_report
 from stp.report.columns import Columnar, as_json, by_columns, columnar, plain
-from stp.report.places import Numbers
+from stp.report.row_keys import Numbers
 
 
 def rows(answer: Columnar) -> list[dict[str, object]]:
@@ -135,7 +135,7 @@ def test_a_cell_leads_to_its_artefacts_and_their_raw_files(database: Path) -> No
 def test_questions_are_those_of_the_documentation(database: Path) -> None:
     text = schema_page.page()
     with duckdb.connect(str(database), read_only=True) as store:
-        answered = ask.data(store, database.parent)
+        answered = example_queries.data(store, database.parent)
     assert len(answered) == 10
     for one in answered:
         assert f"**{one['question']}**" in text and one["sql"] in text
@@ -145,12 +145,14 @@ def test_questions_are_those_of_the_documentation(database: Path) -> None:
 
 def test_what_is_the_same_in_all_rows_of_an_answer_is_said_once() -> None:
     rows = [("kth", "all", model) for model in "abcd"]
-    assert ask._same(["tested_on", "subset", "model"], rows) == {
+    assert example_queries._same(["tested_on", "subset", "model"], rows) == {
         "tested_on": "kth",
         "subset": "all",
     }
-    assert ask._same(["tested_on", "subset", "model"], rows[:3]) == {}, "few rows stay as they are"
-    assert ask._same(["tested_on"], [("kth",)] * 5) == {}, "something is left to show"
+    assert example_queries._same(["tested_on", "subset", "model"], rows[:3]) == {}, (
+        "few rows stay as they are"
+    )
+    assert example_queries._same(["tested_on"], [("kth",)] * 5) == {}, "something is left to show"
 
 
 def test_a_page_is_small_because_its_charts_are_compressed(database: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, merge, read_yaml
 from stp.profiling.steps import measure_plan
 from stp.run import runner
 from stp.run.costs.brief import wall_seconds

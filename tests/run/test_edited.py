@@ -7,7 +7,7 @@ from package_copy import copy_package
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.run.edited import refuse_if_changed
+from stp.run.source_changes import refuse_if_changed
 
 
 @pytest.fixture

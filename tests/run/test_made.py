@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.run import made
+from stp.run import input_digest
 
 NAME = "short_term"
 
@@ -22,8 +22,8 @@ def note(tmp_path: Path) -> Path:
     files = [folder / f"{NAME}.csv", folder / f"{NAME}_tidy.csv"]
     for path in files:
         path.write_text("numbers")
-    path = Path(made.note_of(files[0]))
-    made.write_note("planned", path, files)
+    path = Path(input_digest.note_of(files[0]))
+    input_digest.write_note("planned", path, files)
     return path
 
 
@@ -32,7 +32,7 @@ def copy(note: Path, tmp_path: Path) -> Path:
     """A copy of the table."""
     copied = tmp_path / "tables" / f"{NAME}.csv"
     copied.parent.mkdir()
-    made.copy_table(note.with_name(f"{NAME}.csv"), copied)
+    input_digest.copy_table(note.with_name(f"{NAME}.csv"), copied)
     return copied
 
 
@@ -45,40 +45,40 @@ def copy(note: Path, tmp_path: Path) -> Path:
     ],
 )
 def test_a_note_lies_beside_its_result(path: str, note: str) -> None:
-    assert made.note_of(path) == note
+    assert input_digest.note_of(path) == note
 
 
 def test_a_table_is_current_as_long_as_its_plan_and_its_files_are(note: Path) -> None:
     for moment in (0, 2_000_000_000_000):
         for path in note.parent.iterdir():
             os.utime(path, ns=(moment, moment))
-        assert made.is_current(note, "planned")
-    assert not made.is_current(note, "another plan")
+        assert input_digest.is_current(note, "planned")
+    assert not input_digest.is_current(note, "another plan")
     (note.parent / f"{NAME}_tidy.csv").write_text("numbers from elsewhere")
-    assert not made.is_current(note, "planned")
+    assert not input_digest.is_current(note, "planned")
     (note.parent / f"{NAME}_tidy.csv").unlink()
-    assert not made.is_current(note, "planned")
+    assert not input_digest.is_current(note, "planned")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"digest": "planned", "files": 3}'])
 def test_a_damaged_note_is_not_current(note: Path, text: str) -> None:
     note.write_text(text)
-    assert not made.is_current(note, "planned")
+    assert not input_digest.is_current(note, "planned")
     note.unlink()
-    assert not made.is_current(note, "planned")
+    assert not input_digest.is_current(note, "planned")
 
 
 def test_a_copy_has_the_files_of_its_table_and_no_others(note: Path, copy: Path) -> None:
-    assert made.is_copy_current(copy, "planned")
-    assert not made.is_copy_current(copy, "another scale")
+    assert input_digest.is_copy_current(copy, "planned")
+    assert not input_digest.is_copy_current(copy, "another scale")
     (copy.parent / f"{NAME}_tidy.csv").write_text("numbers of before")
-    assert not made.is_copy_current(copy, "planned")
+    assert not input_digest.is_copy_current(copy, "planned")
     (copy.parent / f"{NAME}_tidy.csv").write_text("numbers")
     (copy.parent / f"{NAME}_leads.csv").write_text("which the table no longer has")
     (copy.parent / "short_term_of_mine.csv").write_text("another table")
-    assert not made.is_copy_current(copy, "planned")
-    made.copy_table(note.with_name(f"{NAME}.csv"), copy)
-    assert made.is_copy_current(copy, "planned")
+    assert not input_digest.is_copy_current(copy, "planned")
+    input_digest.copy_table(note.with_name(f"{NAME}.csv"), copy)
+    assert input_digest.is_copy_current(copy, "planned")
     names = {path.name for path in copy.parent.iterdir()}
     assert names == {f"{NAME}.csv", f"{NAME}_tidy.csv", note.name, "short_term_of_mine.csv"}
 
@@ -88,10 +88,10 @@ def test_rules_write_notes_and_copies_by_a_module(note: Path, tmp_path: Path, py
     copied.parent.mkdir()
     shutil.copy(note.parent / f"{NAME}.csv", note.with_name("other.csv"))
     python("note", "a digest", str(written), str(note.with_name("other.csv")))
-    assert made.is_current(written, "a digest")
+    assert input_digest.is_current(written, "a digest")
     assert set(json.loads(written.read_text())["files"]) == {"other.csv"}
     python("copy", str(note.with_name(f"{NAME}.csv")), str(copied))
-    assert made.is_copy_current(copied, "planned")
+    assert input_digest.is_copy_current(copied, "planned")
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def python(monkeypatch: pytest.MonkeyPatch):
 
     def run(*words: str) -> None:
         monkeypatch.setattr("sys.argv", ["made", *words])
-        monkeypatch.delitem(sys.modules, "stp.run.made", raising=False)
-        runpy.run_module("stp.run.made", run_name="__main__")
+        monkeypatch.delitem(sys.modules, "stp.run.input_digest", raising=False)
+        runpy.run_module("stp.run.input_digest", run_name="__main__")
 
     return run
 
@@ -110,11 +110,11 @@ def python(monkeypatch: pytest.MonkeyPatch):
 def test_what_is_outdated_has_an_input_newer_than_results_of_any_clock(
     note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(made, "OUTDATED", tmp_path / "plan" / "outdated")
+    monkeypatch.setattr(input_digest, "OUTDATED", tmp_path / "plan" / "outdated")
     for moment in (0, time.time() - 10, time.time() + 3600):
         for path in note.parent.iterdir():
             os.utime(path, (moment, moment))
-        made.write_outdated(note.parent)
+        input_digest.write_outdated(note.parent)
         times = {path.stat().st_mtime for path in note.parent.iterdir()}
         assert len(times) == 1, "none is newer than another"
-        assert made.OUTDATED.stat().st_mtime > max(times)
+        assert input_digest.OUTDATED.stat().st_mtime > max(times)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.run.snakemake_call import DEFAULTS, arguments
+from stp.run.snakemake_command import DEFAULTS, arguments
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,9 +13,9 @@ from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
 from stp.run import failures
 from stp.run.cluster import attempts
+from stp.run.cluster.failed_starts import Ended, Member, record
 from stp.run.cluster.resources import JobResources
 from stp.run.cluster.site import Site
-from stp.run.cluster.unbegun import Ended, Member, record
 from stp.run.status import FAILED, MISSING, artefact_states
 from stp.run.status_text import lines
 from stp.upkeep.differences import Past

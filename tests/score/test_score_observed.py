@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stp.score import observed
-from stp.score.observed import Observed
+from stp.score import target_cache
+from stp.score.target_cache import Observed
 
 SAMPLES, LEADS = 4, 5
 FRAMES = np.arange(SAMPLES)[:, None] + np.arange(LEADS)  # daily starts
@@ -26,7 +26,7 @@ def test_days_are_transformed_once_and_few_are_kept(monkeypatch: pytest.MonkeyPa
     assert len(seen) == len(set(seen)) == SAMPLES + LEADS - 1
 
     seen.clear()
-    monkeypatch.setattr(observed, "KEPT_BYTES", 2 * 2 * 3 * 8)  # two of the days
+    monkeypatch.setattr(target_cache, "KEPT_BYTES", 2 * 2 * 3 * 8)  # two of the days
     truth = Observed(FRAMES)
     for n in (0, 0):
         truth.of(transform, DAYS[FRAMES[n : n + 1]], np.array([n]), leads)

@@ -25,7 +25,7 @@ from stp.datasets.chaosbench import centres as chaosbench_centres
 from stp.datasets.chaosbench import generator as chaosbench
 from stp.datasets.chaosbench import reader
 from stp.datasets.chaosbench.generator import Field
-from stp.plan.strict import in_order
+from stp.plan.checked_config import in_order
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
 from stp.score.read import kept_of, run

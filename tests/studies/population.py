@@ -12,7 +12,7 @@ from toy_scored import write, write_scored
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.data.zarr_write import create_group
-from stp.plan.strict import read_yaml
+from stp.plan.checked_config import read_yaml
 
 MODELS, CLIPS, CONTEXT, LEADS, SIDE = 40, 6, 2, 3, 8
 FVD, PSNR, KVD = "fvd.predicted_only", "psnr.pooled", "kvd.predicted_only"

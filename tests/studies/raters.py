@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from stp.studies.answer_key import NONE, Asked, AskedPair, BestOfKey, Key, PairKey
 from stp.studies.answers import COLUMNS, SIMULATED
-from stp.studies.key import NONE, Asked, AskedPair, BestOfKey, Key, PairKey
 
 Chooser = Callable[[np.random.Generator, Asked], str]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stp.datasets.pvqa.generator import write_video
-from stp.studies.key import RatingKey, load_key
+from stp.studies.answer_key import RatingKey, load_key
 from stp.studies.questionnaire import write_questionnaire
 
 VIDEOS = 12

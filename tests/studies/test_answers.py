@@ -9,8 +9,8 @@ from raters import crowd, line, of_shares, write
 from small_study import MODELS, Paths
 
 from stp.core.errors import StpError
+from stp.studies.answer_key import NONE, BestOfKey, kept_path, load_key
 from stp.studies.answers import read_answers
-from stp.studies.key import NONE, BestOfKey, kept_path, load_key
 
 RATER = f"{1:016x}"
 

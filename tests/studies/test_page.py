@@ -20,10 +20,10 @@ from small_study import CONTEXT, LEADS, SIZES, STUDY, Paths
 
 from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
-from stp.plan.strict import read_yaml
+from stp.plan.checked_config import read_yaml
 from stp.prepare.video import decode_film
+from stp.studies.answer_key import NONE, BestOfKey, PairKey, load_key
 from stp.studies.answers import COLUMNS, read_answers
-from stp.studies.key import NONE, BestOfKey, PairKey, load_key
 from stp.studies.pairs import write_next_page
 from stp.studies.preferences_table import render_preferences
 from stp.studies.questionnaire import write_questionnaire

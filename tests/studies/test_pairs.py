@@ -30,10 +30,10 @@ from stp.cli import app
 from stp.collect.database import build
 from stp.collect.people_agreement import read_agreements, with_people
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.studies import selection
+from stp.studies.answer_key import NONE, AskedPair, PairKey, Rated, Scenario, load_key
 from stp.studies.answers import SIMULATED, Answer, Answers, read_answers
-from stp.studies.key import NONE, AskedPair, PairKey, Rated, Scenario, load_key
 from stp.studies.options import Pairs, load_item
 from stp.studies.page import read_page
 from stp.studies.pair_agreement import agreements

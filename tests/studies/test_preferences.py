@@ -18,8 +18,8 @@ from small_study import MODELS, NOISE, Paths
 from stp.core.errors import StpError
 from stp.score.tables import read_samples, write_samples
 from stp.studies import shares
+from stp.studies.answer_key import BestOfKey, load_key
 from stp.studies.answers import Answer, Answers, Rater, read_answers
-from stp.studies.key import BestOfKey, load_key
 from stp.studies.preferences import FEWEST_RATERS, counts, groups, places
 from stp.studies.preferences_table import _is_papers, render_preferences
 

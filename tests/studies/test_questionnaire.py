@@ -22,7 +22,7 @@ from stp.core.errors import StpError
 from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.render.pictures import sprites
-from stp.studies.key import BestOfKey, Key, PairKey, load_key
+from stp.studies.answer_key import BestOfKey, Key, PairKey, load_key
 from stp.studies.options import BEST_OF_FILE, BestOf, Pairs, load_item
 from stp.studies.page import read_page
 from stp.studies.questionnaire import write_questionnaire

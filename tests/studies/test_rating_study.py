@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.opinions import prepared
-from stp.plan.strict import CONFIG_FOLDER
-from stp.studies.key import RatingKey
+from stp.plan.checked_config import CONFIG_FOLDER
+from stp.studies.answer_key import RatingKey
 from stp.studies.options import Ratings, load_item
 from stp.studies.page import read_page
 from stp.studies.questionnaire import write_questionnaire

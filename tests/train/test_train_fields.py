@@ -15,9 +15,9 @@ from stp.models import climax
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
+from stp.train.factories import loss_of
 from stp.train.gradient_descent import GradientDescent
 from stp.train.losses import crps, spectral, wrmse
-from stp.train.objects import loss_of
 from stp.train.order import LeadDraws
 from stp.train.run import run
 

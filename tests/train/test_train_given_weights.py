@@ -12,7 +12,7 @@ from moving_bar import job, recipe, write_data
 from stp.core.errors import StpError
 from stp.models.climax import VARIABLES
 from stp.models.create import create
-from stp.train.given_weights import run
+from stp.train.pretrained import run
 from stp.train.run import run as train
 
 

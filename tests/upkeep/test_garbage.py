@@ -15,7 +15,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge, read_yaml
+from stp.plan.checked_config import merge, read_yaml
 from stp.run import runner
 from stp.upkeep import garbage
 from stp.upkeep.claims import claim, read_claims

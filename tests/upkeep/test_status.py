@@ -18,7 +18,7 @@ from stp.cli import app
 from stp.core.disk import write_text
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import merge, read_yaml
+from stp.plan.checked_config import merge, read_yaml
 from stp.run import progress, runner, status_text
 from stp.run.cluster import driver
 from stp.run.cluster.driver import Driver

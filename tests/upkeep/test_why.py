@@ -16,7 +16,7 @@ from stp.core.provenance import versions
 from stp.plan import config, manifests
 from stp.plan.accepted import entry_path
 from stp.plan.cells import Plan
-from stp.plan.strict import merge, read_yaml
+from stp.plan.checked_config import merge, read_yaml
 from stp.run import runner
 from stp.run.status import artefact_states
 from stp.upkeep.accept import accept, undo

@@ -7,7 +7,7 @@ import pytest
 from checkout import TABLE, Checkout
 from raters import crowd, of_shares
 
-from stp.studies.key import BestOfKey, load_key
+from stp.studies.answer_key import BestOfKey, load_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"

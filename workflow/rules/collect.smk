@@ -1,7 +1,7 @@
 # scores of all cells -> one Parquet file per dimension, and results.duckdb
 #
 # The manifest names every receipt that is needed. Rows whose note has another digest than that of its
-# text are collected again (stp/run/made.py); receipts are immutable, hence ancient.
+# text are collected again (stp/run/input_digest.py); receipts are immutable, hence ancient.
 #
 # The database of a scale holds all dimensions that have been collected, so no table waits for
 # another: each collection, once its own rows are there, builds it anew from the rows of all.
@@ -32,7 +32,7 @@ for dimension in RUN.dimensions:
             note=note_of(rows),
         shell:
             "stp collect {input.manifest:q} --out {output.rows:q} --database {params.database:q} --log {log:q}"
-            " && python -m stp.run.made note {params.digest:q} {params.note:q} {output.rows:q}"
+            " && python -m stp.run.input_digest note {params.digest:q} {params.note:q} {output.rows:q}"
 
 
 # Only on demand, where somebody deleted it.

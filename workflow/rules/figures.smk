@@ -43,7 +43,7 @@ for figure in RUN.figures.rules:
             words=RUN.figures.words_of(figure),
         shell:
             "stp draw {params.words:q} --log {log:q}"
-            " && python -m stp.run.made note {params.digest:q} {params.note:q}"
+            " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"
 
 
 rule all_figures:

@@ -35,4 +35,4 @@ rule data:
         note=note_of(f"{RESULTS}/data/all"),
     shell:
         "stp list datasets --prepared --out {output:q} 2> {log:q}"
-        " && python -m stp.run.made note {params.digest:q} {params.note:q}"
+        " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"

@@ -28,7 +28,7 @@ rule report:
         note=note_of(f"{RESULTS}/report/index.html"),
     shell:
         "stp report --database {params.database:q} --out {output.page:q} --log {log:q}"
-        " && python -m stp.run.made note {params.digest:q} {params.note:q}"
+        " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"
 
 
 rule cite:
@@ -58,7 +58,7 @@ rule cite:
         note=note_of(f"{RESULTS}/CITATION.md"),
     shell:
         "stp list works --database {params.database:q} --out {output.bibtex:q} --out {output.markdown:q}"
-        " --log {log:q} && python -m stp.run.made note {params.digest:q} {params.note:q}"
+        " --log {log:q} && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"
 
 
 rule questionnaire:
@@ -85,4 +85,4 @@ rule questionnaire:
         note=note_of(f"{RESULTS}/human_study/questionnaire.html"),
     shell:
         "stp questionnaire {params.manifest:q} --out {output.page:q} --study {params.study:q} --log {log:q}"
-        " && python -m stp.run.made note {params.digest:q} {params.note:q}"
+        " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"

@@ -31,7 +31,7 @@ for table in RUN.tables.values():
             whose=table.whose,
         shell:
             "stp {params.words:q} {params.configfile:q} --log {log:q}"
-            " && python -m stp.run.made note {params.digest:q} {params.note:q} {params.files:q}"
+            " && python -m stp.run.input_digest note {params.digest:q} {params.note:q} {params.files:q}"
             " && {params.afterwards:q}"
 
 
@@ -49,7 +49,7 @@ rule table:
     conda:
         "../../envs/stp.yaml"
     shell:
-        "python -m stp.run.made copy {input.table:q} {output:q} 2> {log:q}"
+        "python -m stp.run.input_digest copy {input.table:q} {output:q} 2> {log:q}"
 
 
 rule all_tables:

@@ -23,7 +23,7 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import PIXELS, attributes, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Record, read_record, records, sequence_example, want
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
@@ -163,7 +163,7 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The numbers of clips that follow from the rule; see stp.prepare.planned.
+    """The numbers of clips that follow from the rule; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -29,7 +29,7 @@ from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, read
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import decode_picture
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Features, Record, example, read_record, records, want
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
@@ -132,7 +132,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned.
+    """The clips that the lists promise; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or it is missing.

@@ -29,7 +29,7 @@ from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import PIXELS, attributes, write_index
 from stp.prepare.pictures import decode_picture, resize_and_crop
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 VIDEO = r"(set\d\d)/(V\d{3})\.seq"
 FPS = 30
@@ -113,7 +113,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """No list says how many frames the videos have; see stp.prepare.planned.
+    """No list says how many frames the videos have; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -37,7 +37,7 @@ from stp.datasets.chaosbench.surface import (
 from stp.prepare.climatology import Means, Window, write_climatology
 from stp.prepare.frames import STORE, Piece, Statistics, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.terciles import write_terciles
 
 LEVELS = [10, 50, 100, 200, 300, 500, 700, 850, 925, 1000]
@@ -324,7 +324,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the calendar promises; see stp.prepare.planned.
+    """The clips that the calendar promises; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

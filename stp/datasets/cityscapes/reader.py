@@ -29,7 +29,7 @@ from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import centre_crop, lanczos, read_pictures
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 PICTURE = r"leftImg8bit_sequence/(train|val|test)/([a-z]+)/\2_(\d{6})_(\d{6})_leftImg8bit\.png"
 LENGTH = 30  # frames in a snippet
@@ -164,7 +164,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Clips that follow from the number of snippets; see stp.prepare.planned.
+    """Clips that follow from the number of snippets; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

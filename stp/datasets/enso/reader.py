@@ -26,7 +26,7 @@ from stp.data.windows import blocks, starts
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.netcdf import load, open_field
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.regrid import box_mean
 
 FILES = {"cmip": "enso/CMIP_train.nc", "ersst": "climate/ersst_sst.mnmean.nc"}
@@ -214,7 +214,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the options promise; see stp.prepare.planned.
+    """The clips that the options promise; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -30,7 +30,7 @@ from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, read, where
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import decode_picture
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 
 LISTS = {split: f"predbench_annotations/human/human_{split}.txt" for split in SPLITS}
@@ -234,7 +234,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips of the lists; see stp.prepare.planned.
+    """The clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong or missing.

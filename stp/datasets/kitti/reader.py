@@ -42,7 +42,7 @@ from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, read, where
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 LIST = "predbench_annotations/KITTI/kitti_{}.json"
 LISTED = "a JSON object {drive: number of frames}"
@@ -160,7 +160,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned.
+    """The clips that the lists promise; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.

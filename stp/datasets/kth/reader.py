@@ -20,7 +20,7 @@ from stp.data.windows import starts_from_the_end
 from stp.prepare.frames import Decoded, Piece, write_frames
 from stp.prepare.members import Member, find, read, where
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
 
@@ -230,7 +230,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the annotation promises; see stp.prepare.planned.
+    """The clips that the annotation promises; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or the annotation is wrong, or it is missing.

@@ -19,7 +19,7 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.datasets.moving_mnist.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
 
@@ -177,7 +177,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Numbers of clips, which the options set; see stp.prepare.planned.
+    """Numbers of clips, which the options set; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or the published test clips are damaged.

@@ -44,7 +44,7 @@ from stp.prepare.frames import write_frames
 from stp.prepare.members import Member
 from stp.prepare.output import PIXELS, SPLITS, attributes, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 LIST = "predbench_annotations/nuscenes/nuscenes_{}.json"
 LISTED = ("val", "test")
@@ -246,7 +246,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that lists and official table promise; see stp.prepare.planned.
+    """The clips that lists and official table promise; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.

@@ -31,7 +31,7 @@ from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, read, where
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import decode_picture
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, number_by_name
 from stp.prepare.video import open_film, upright, video_stream
@@ -180,7 +180,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned.
+    """The clips that the lists promise; see stp.prepare.planned_counts.
 
     Whether a trajectory is too short is known only when its file is read.
 

@@ -2,7 +2,7 @@
 
 As in the official data: folders and names of files, the TFRecord framing, the SequenceExample with
 four numbers and a PNG for each frame, which frames are recorded, lengths of videos. Not as there:
-what is to be seen (stp/datasets/scv/look.py), who wins, and the number of videos, which is an
+what is to be seen (stp/datasets/scv/appearance.py), who wins, and the number of videos, which is an
 option. Beside each TFRecord file is what was on the map, ``<name>.state.parquet``: a row for each
 thing in each frame, the same at every size.
 """
@@ -20,7 +20,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require
-from stp.datasets.scv.look import Thing, draw
+from stp.datasets.scv.appearance import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario, play
 from stp.fetch.tfrecord_write import sequence_example, write_records
 

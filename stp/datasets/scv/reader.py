@@ -23,7 +23,7 @@ from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import find, where
 from stp.prepare.output import PIXELS, Clip, attributes, write_index
 from stp.prepare.pictures import decode_picture
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import (
     Feature,
@@ -245,7 +245,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The numbers of clips that follow from the rule; see stp.prepare.planned.
+    """The numbers of clips that follow from the rule; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from stp.core.options import require, whole
-from stp.datasets.scv.look import DEPTH, MEDIVAC, RADII, SHARD, TEAMS, TYPES, Thing
+from stp.datasets.scv.appearance import DEPTH, MEDIVAC, RADII, SHARD, TEAMS, TYPES, Thing
 
 LIMIT = 398
 """Frames of the game in "two minutes": 99 of every fourth, behind the first two."""

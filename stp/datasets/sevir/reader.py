@@ -23,7 +23,7 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded, Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 CATALOG = "sevir/CATALOG.csv"
 DATA = "sevir/data"
@@ -237,7 +237,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the catalogue promises; see stp.prepare.planned.
+    """The clips that the catalogue promises; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or the catalogue is wrong.

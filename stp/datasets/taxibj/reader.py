@@ -27,7 +27,7 @@ from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 FILE = "taxibj/BJ{:02d}_M32x32_T30_InOut.h5"
 DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})")
@@ -148,7 +148,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips to expect; see stp.prepare.planned.
+    """The clips to expect; see stp.prepare.planned_counts.
 
     All of them are known where the raw files are; otherwise only those that a rule fixes.
 

@@ -25,7 +25,7 @@ from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 FOLDER = "traffic4cast2021"
 LISTS = {
@@ -212,7 +212,7 @@ def _size(raw: RawFiles, name: str) -> int:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips of the lists; see stp.prepare.planned.
+    """The clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong or missing.

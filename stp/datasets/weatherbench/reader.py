@@ -32,7 +32,7 @@ from stp.datasets.weatherbench.files import (
 from stp.prepare.climatology import HOURS, Means, write_climatology
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
-from stp.prepare.planned import Lists, Planned
+from stp.prepare.planned_counts import Lists, Planned
 
 PIECE_BYTES = 128 << 20
 LEVELS = [50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 850, 925, 1000]
@@ -302,7 +302,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the calendar promises; see stp.prepare.planned.
+    """The clips that the calendar promises; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

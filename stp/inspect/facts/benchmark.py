@@ -3,9 +3,9 @@
 import importlib
 from math import prod
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
-from stp.plan.strict import Strict, check
+from stp.plan.checked_config import Strict, check
 from stp.plan.suite import Suite
 
 
@@ -35,7 +35,7 @@ def facts(asked: Asked) -> Facts:
         StpError: the file of printed values is damaged.
     """
     options = check(BenchmarkOptions, asked.source.options, asked.source.file)
-    reader = importlib.import_module(leaves.reader(options.reader))
+    reader = importlib.import_module(named_modules.reader(options.reader))
     dataset = asked.config.datasets[next(iter(asked.suite.datasets))]
     scored = _metrics(asked.suite)
     ours = {

@@ -6,9 +6,9 @@ from typing import Any
 from stp.inspect import counts
 from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
 from stp.plan import config as configuration
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
-from stp.plan.strict import CONFIG_FOLDER, Strict, check
 from stp.prepare.output import SPLITS
 
 

@@ -10,7 +10,7 @@ from stp.models.create import create
 from stp.models.fno import SpectralConvolution
 from stp.models.halving import halve
 from stp.models.resnet import Bottleneck
-from stp.plan.strict import Json
+from stp.plan.checked_config import Json
 
 Kind = TypeVar("Kind", bound=nn.Module)
 

@@ -2,7 +2,7 @@
 
 from stp.inspect.facts.fact import Asked, Fact, Facts
 from stp.plan import config as configuration
-from stp.plan.strict import CONFIG_FOLDER, Strict, check
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check
 from stp.profiling.counted import count
 from stp.profiling.table import COUNTED, ProfileRow, rows
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError, nearest
 from stp.inspect.facts.fact import Asked, Fact, Facts
 from stp.page.commands import table_command
@@ -36,7 +36,7 @@ def modules(plan: "Plan", table: str) -> list[str]:
     models = [name for name, model in plan.config.models.items() if model.fit == "sgd"]
     return [
         *(__name__, f"stp.inspect.facts.{source.source}"),
-        *([leaves.reader(reader)] if reader else []),
+        *([named_modules.reader(reader)] if reader else []),
         *([f"stp.models.{name}" for name in models] if source.networks else []),
     ]
 

@@ -9,10 +9,10 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
 from stp.plan import config as configuration
+from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check
 from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
-from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check
 from stp.plan.suite import FactSource, Suite
 
 MODULE = __name__.rpartition(".")[2]

@@ -2,10 +2,10 @@
 
 import importlib
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError
 from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
-from stp.plan.strict import Strict, check
+from stp.plan.checked_config import Strict, check
 
 
 class VariableOptions(Strict):
@@ -35,7 +35,7 @@ def facts(asked: Asked) -> Facts:
     """
     options = check(VariableOptions, asked.source.options, asked.source.file)
     units: dict[str, str] = getattr(
-        importlib.import_module(leaves.reader(options.reader)), options.constant
+        importlib.import_module(named_modules.reader(options.reader)), options.constant
     )
     rows = printed_rows(asked.file, COLUMNS)
     printed = {row["name"]: row for row in rows if row["table"] == options.table}

@@ -1,8 +1,9 @@
 """Measures of quality: one module for each, what it says of videos.
 
 A module has ``values(database, seen)``, where ``seen`` is what a network has seen of the videos
-(`stp.opinions.seen.Seen`; None of measures without network), and returns float64 (V, D): a row of
-numbers for each video, from which opinions are predicted; or `Unavailable`, where there are none.
+(`stp.opinions.network_features.Seen`; None of measures without network), and returns float64 (V,
+D): a row of numbers for each video, from which opinions are predicted; or `Unavailable`, where
+there are none.
 """
 
 from dataclasses import dataclass

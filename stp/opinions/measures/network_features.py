@@ -1,10 +1,10 @@
-"""What a network sees of videos: any of the parts that `stp.opinions.seen` names, side by side."""
+"""Features of videos: any of the parts that `stp.opinions.network_features` names, side by side."""
 
 import numpy as np
 
 from stp.opinions.measures import Unavailable
+from stp.opinions.network_features import Seen
 from stp.opinions.prepared import Database
-from stp.opinions.seen import Seen
 
 NEEDS = {
     **dict.fromkeys(("mse", "cosine", "lpips"), "the true futures"),

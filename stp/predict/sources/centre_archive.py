@@ -28,7 +28,7 @@ from stp.data.daily_fields import (
 )
 from stp.data.tar_stream import Folder, folders
 from stp.metrics.latitude import coordinate
-from stp.predict.corrected import Corrected
+from stp.predict.bias_correction import Corrected
 from stp.predict.source import Given, Source
 
 OPTIONS = ("ensemble", "gravity", "corrected_on")
@@ -237,7 +237,7 @@ def open_source(
         given: what forecasts are read for.
         ensemble: whether groups have members.
         gravity: m s-2, by which the archive divided geopotential.
-        corrected_on: split whose mean error is taken off, see `stp.predict.corrected`.
+        corrected_on: split whose mean error is taken off, see `stp.predict.bias_correction`.
     """
     source = CentreArchive(given, ensemble, gravity)
     if corrected_on is None:

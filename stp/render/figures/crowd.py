@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.collect.kept_rows import ERRORS, file_of
+from stp.collect.artefact_views import ERRORS, file_of
 from stp.core.errors import StpError, nearest
 from stp.core.parquet import read_table
 from stp.options.score import Bootstrap

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError, nearest
 from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
@@ -50,9 +50,9 @@ def _kinds() -> dict[str, Kind]:
         StpError: two modules have one name, or one says of itself what is no literal.
     """
     found = {}
-    for name in leaves.names_in(ROOM):
-        module = leaves.module_of(ROOM, name)
-        path = leaves.file_of(module)
+    for name in named_modules.names_in(ROOM):
+        module = named_modules.module_of(ROOM, name)
+        path = named_modules.file_of(module)
         said = _FIGURE.search(path.read_text(encoding="utf-8"))
         if said is not None:
             try:

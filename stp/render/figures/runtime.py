@@ -5,8 +5,8 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from stp.collect.people import runtimes
 from stp.collect.schema import RuntimeRow
+from stp.collect.track_runtimes import runtimes
 from stp.plan.setting import setting_of
 from stp.render.figures import crowd
 from stp.render.figures.panels import curve, in_words, panels, plain_ticks, write

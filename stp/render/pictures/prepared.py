@@ -11,7 +11,7 @@ from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import has_array, read_array, read_decoded
-from stp.plan.strict import check_known
+from stp.plan.checked_config import check_known
 from stp.render.pictures.sheet import Group, Panel, Sheet
 
 if TYPE_CHECKING:

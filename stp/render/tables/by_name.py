@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError, nearest
 
 ROOM = "stp.render.tables"
@@ -16,14 +16,14 @@ def module_of(table: str) -> str:
     Raises:
         StpError: there is no such module, or there are two.
     """
-    names = leaves.names_in(ROOM)
+    names = named_modules.names_in(ROOM)
     if table not in names:
         raise StpError(
             f"the table {table} has no module",
             expected=f"{table}.py in stp/render/tables, or in the folder tables of its suite",
             remedy=nearest(table, names),
         )
-    return leaves.module_of(ROOM, table)
+    return named_modules.module_of(ROOM, table)
 
 
 def imported(table: str) -> ModuleType:

@@ -19,10 +19,10 @@ from stp.collect.cell import (
 from stp.collect.schema import AttemptRow, CellRow
 from stp.core.lock import COUNTS
 from stp.core.units import duration, size_text
+from stp.page.data_origin import PAPERS_FILES
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
-from stp.page.shares import PAPERS_FILES
-from stp.plan.raw_bytes import bytes_text
+from stp.plan.data_origin import bytes_text
 from stp.render.direction import Direction
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.collect.schema import EVALUATION
 from stp.page.digits import number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.render.tables.bytes_used import BytesUsed, bytes_used
+from stp.render.tables.data_origin import BytesUsed, bytes_used
 
 NAME = "convention_effects"
 

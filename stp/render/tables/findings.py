@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.collect.suite_views import head_of
 from stp.core.errors import StpError
 from stp.page.files import write_all

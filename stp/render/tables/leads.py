@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Manifest, columns_of, over_leads
+from stp.render.tables.best_rows import Standings, standings
 from stp.render.tables.rows import Row, make_rows, overall
-from stp.render.tables.standing import Standings, standings
 
 
 @dataclass(frozen=True)

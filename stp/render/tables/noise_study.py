@@ -10,7 +10,7 @@ from stp.page.commands import table_command
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.of_study import WHERE, cells_of, of_whom, warnings, where, write
+from stp.render.tables.distortion_study import WHERE, cells_of, of_whom, warnings, where, write
 from stp.render.tables.sample_size import too_few
 
 HEADER = (

@@ -1,9 +1,9 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
 The tests are those of the tables and of table ``comparisons``: paired, and corrected for all pairs
-of the models that are ranked together (`stp.collect.contest`). A difference that could hardly have
-been found, because there are few clips, is told by the smallest one that would be found in four of
-five such tests.
+of the models that are ranked together (`stp.collect.pairwise_tests`). A difference that could
+hardly have been found, because there are few clips, is told by the smallest one that would be found
+in four of five such tests.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from stp.collect.contest import Pair as Tested
 from stp.collect.direction import LEVEL
+from stp.collect.pairwise_tests import Pair as Tested
 from stp.core.errors import StpError, nearest
-from stp.core.exits import NothingFoundError
+from stp.core.exit_codes import NothingFoundError
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.render.direction import Direction, heading
 from stp.render.figures.reading import Line, Scores, read
+from stp.render.tables.best_rows import contests, leagues
 from stp.render.tables.rows import Row
-from stp.render.tables.standing import contests, leagues
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from stp.page.files import write_all
 from stp.page.safe_text import csv_text
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest
+from stp.render.tables.best_rows import Standings, standings
 from stp.render.tables.leads import Leads, read_leads
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
-from stp.render.tables.sheet import grid
-from stp.render.tables.standing import Standings, standings
+from stp.render.tables.table_layout import grid
 from stp.render.tables.tidy import Field, leads_csv, tidy_csv
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.page.commands import table_command
+from stp.page.data_origin import shares
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.page.shares import shares
 from stp.plan.column import Columns, ReproducedColumn
 from stp.plan.manifest import Cell, Manifest, load_manifest
 from stp.plan.manifest_types import ReproductionFacts, TableColumns

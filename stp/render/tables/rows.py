@@ -12,17 +12,17 @@ from stp.collect.published import PublishedValue, beside, of_cell
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
+from stp.page.data_origin import PAPERS_FILES
 from stp.page.digits import DIGITS
-from stp.page.shares import PAPERS_FILES
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Column, Part
+from stp.plan.data_origin import bytes_text
 from stp.plan.manifest import (
     Cell,
     Manifest,
     columns_of,
     describe,
 )
-from stp.plan.raw_bytes import bytes_text
 from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 from stp.render.tables import people
 

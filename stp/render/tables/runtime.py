@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown

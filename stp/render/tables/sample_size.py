@@ -14,7 +14,7 @@ from stp.page.commands import table_command
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest
-from stp.render.tables.of_study import (
+from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
     conventions_of,

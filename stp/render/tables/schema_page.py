@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import duckdb
 
 from stp.collect import schema
-from stp.collect.kept_rows import KEPT_ROWS
+from stp.collect.artefact_views import KEPT_ROWS
 from stp.collect.questions import QUESTIONS
 from stp.collect.suite_views import views_of
 from stp.collect.views import VIEWS, View, comment_of

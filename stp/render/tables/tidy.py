@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from stp.options.score import CELL_KEYS
 from stp.page.digits import number
 from stp.page.safe_text import csv_text
+from stp.render.tables.best_rows import Standing, Standings
 from stp.render.tables.leads import Leads
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, Standings
 
 Field = str | int | float | None
 """What a line of CSV has in a column."""

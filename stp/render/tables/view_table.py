@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.core.errors import StpError
 from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
-from stp.render.tables.bytes_used import BytesUsed, bytes_used
+from stp.render.tables.data_origin import BytesUsed, bytes_used
 
 
 class Layout(NamedTuple):

@@ -146,7 +146,7 @@ const stp = (() => {
   // Of data that are comparable with published values, and not official.
   const papersFiles = "the very files that the paper's numbers were made from";
 
-  /** Whose data, and how surely; as stp/collect/raw_bytes.py says it. */
+  /** Whose data, and how surely; as stp/plan/data_origin.py says it. */
   function bytes(cell, word = " data") {
     return `${cell.bytes_known_by === "stated" ? "unverified " : ""}${cell.source}${word}${
       cell.bytes_known_by === "counts" ? ", known by counts" : ""}`;

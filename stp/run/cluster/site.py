@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, entries, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, entries, read_yaml
 from stp.run.cluster import slurm
 
 

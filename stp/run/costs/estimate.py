@@ -11,7 +11,7 @@ from functools import cached_property
 
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown
 from stp.run.costs.steps import Steps

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from stp.core.receipts import read_receipt
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
+from stp.plan.checked_config import Strict
 from stp.plan.dataset import Dataset
 from stp.plan.model import Size
-from stp.plan.strict import Strict
 
 SPLITS = ("train", "val", "test")
 MB = 1e6

@@ -1,8 +1,8 @@
 """Units of drawn StarCraft videos as blobs: their colours, areas and places, and where they go.
 
-For videos drawn as stp.datasets.scv.look draws them. Colours are taken apart by what they are mixed
-of; a blob is a connected area of one colour. Units are told by colour and area, and followed from
-frame to frame: no unit goes farther than its largest step.
+For videos drawn as stp.datasets.scv.appearance draws them. Colours are taken apart by what they are
+mixed of; a blob is a connected area of one colour. Units are told by colour and area, and followed
+from frame to frame: no unit goes farther than its largest step.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
 
-from stp.datasets.scv.look import COLOURS, GROUND, SHARD
+from stp.datasets.scv.appearance import COLOURS, GROUND, SHARD
 
 UNLIKE = 0.12
 """Distance of a pixel from all mixtures of ground and a colour, from which it is none; 0..1."""

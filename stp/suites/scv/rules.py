@@ -1,11 +1,11 @@
 """The rules of simple StarCraft games, and how far a video keeps them: by its frames alone.
 
-For videos drawn as stp.datasets.scv.look draws them; units are blobs that stp.suites.scv.blobs
-follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
-transportation, and drop-off phase, and the same number and type of units that were picked up must
-be dropped off again". The first observed frame says what there is, and where. A video in which
-nothing happens breaks rules: at least half of what is collected, lost or picked up in the observed
-video has to be, and units have to come half as far.
+For videos drawn as stp.datasets.scv.appearance draws them; units are blobs that
+stp.suites.scv.blobs follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must
+consist of a pick-up, transportation, and drop-off phase, and the same number and type of units that
+were picked up must be dropped off again". The first observed frame says what there is, and where. A
+video in which nothing happens breaks rules: at least half of what is collected, lost or picked up
+in the observed video has to be, and units have to come half as far.
 
 Some rules are about what stays as it is, in each frame, others about what has to happen. How much
 of the rules a video keeps is the product of both means: what happens to the wrong things does not
@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stp.datasets.scv.look import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
+from stp.datasets.scv.appearance import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
 from stp.suites.scv.blobs import Seen, alike, area_of, assign, follow, see
 
 SURE = 0.5
@@ -58,7 +58,7 @@ class Game(NamedTuple):
     """A game.
 
     Attributes:
-        colours: that there may be, keys of `stp.datasets.scv.look.COLOURS`.
+        colours: that there may be, keys of `stp.datasets.scv.appearance.COLOURS`.
         judge: its rules: (predicted, observed) as they are seen.
     """
 

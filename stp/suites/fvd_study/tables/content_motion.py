@@ -8,7 +8,7 @@ from stp.collect.content_motion import Compared, compare
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.of_study import WHERE, cells_of, of_whom, warnings, where, write
+from stp.render.tables.distortion_study import WHERE, cells_of, of_whom, warnings, where, write
 
 HEADER = (
     *WHERE,

@@ -12,7 +12,7 @@ from stp.collect.sensitivity import Curve, curves
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.of_study import of_whom, warnings, write
+from stp.render.tables.distortion_study import of_whom, warnings, write
 
 PAIRS = {"FVD": "fvd.predicted_only", "SSIM": "ssim.range1", "PSNR": "psnr.pooled"}
 """What section 4.5 of the paper correlates."""

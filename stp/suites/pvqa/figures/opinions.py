@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.collect.kept_rows import QUALITY, RATINGS, files, query
+from stp.collect.artefact_views import QUALITY, RATINGS, files, query
 from stp.core.receipts import require_receipt
 from stp.plan.manifest import Manifest
 from stp.render.figures.panels import panels, write

@@ -6,7 +6,7 @@ from stp.collect.success import ALL, Interval, Ranking, rankings
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.of_study import cells_of, of_whom, warnings, where, write
+from stp.render.tables.distortion_study import cells_of, of_whom, warnings, where, write
 
 HEADER = (
     *("source", "scale", "protocol", "dataset", "subset", "setting"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from stp.collect.scores import read_collected
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import load_manifest
-from stp.render.tables.of_study import write
+from stp.render.tables.distortion_study import write
 
 HEADER = ("model", "dataset", "convention", "rate", "value", "n", "why")
 """Columns of the CSV file."""

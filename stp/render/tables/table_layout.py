@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 
 from stp.collect.direction import LEVEL
 from stp.page.commands import trust_command
+from stp.page.data_origin import shares
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
-from stp.page.shares import shares
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
+from stp.render.tables.best_rows import Standing, Standings, are_distortions
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
-from stp.render.tables.standing import Standing, Standings, are_distortions
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALIKE = "†"

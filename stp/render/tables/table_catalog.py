@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from stp.collect.opened import opened
+from stp.collect.connection import opened
 from stp.core.errors import StpError, nearest
-from stp.core.exits import NothingFoundError
+from stp.core.exit_codes import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.column import Column
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
-from stp.plan.strict import CONFIG_FOLDER
 from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.by_name import imported, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
-from stp.render.tables.sheet import grid
+from stp.render.tables.table_layout import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
 from stp.run.results import last_results
 

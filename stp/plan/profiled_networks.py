@@ -6,9 +6,9 @@ from typing import Any
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
 from stp.plan import named_class
+from stp.plan.checked_config import Json, check_known
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
-from stp.plan.strict import Json, check_known
 from stp.tasks import task as tasks
 
 NETWORK_KEYS = ("model", "class", "options", "shape", "context", "horizon")

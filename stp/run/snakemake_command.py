@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stp.core.errors import StpError, nearest
-from stp.plan.strict import CONFIG_FOLDER, read_yaml
+from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.results import RESULTS
 
 DEFAULTS = {"local": "demo", "slurm": "paper"}

@@ -16,7 +16,7 @@ from stp.collect.significance import effect, holm, tested
 
 if TYPE_CHECKING:
     from stp.collect.cluster_sums import Clusters
-    from stp.collect.left_out import Common, LeftOut
+    from stp.collect.leave_one_out import Common, LeftOut
 
 ALONE = "there is no other model to rank it with"
 OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import ValidationError
 
 from stp.core.errors import StpError
-from stp.plan.strict import Strict
+from stp.plan.checked_config import Strict
 from stp.studies.options import BestOf, Item, Pairs, Ratings
 
 NONE = "none"

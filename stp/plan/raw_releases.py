@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from stp.core import leaves
+from stp.core import named_modules
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.lock import WEIGHTS
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Raw
-from stp.plan.code import CodeOfPlan
+from stp.plan.code_fingerprint import CodeOfPlan
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes
@@ -53,7 +53,7 @@ class Raws:
         """
         reads: dict[str, str] = {}
         if release.generator:
-            code = self.code.of(leaves.generator(release.generator))
+            code = self.code.of(named_modules.generator(release.generator))
             reads = self.code.checksums(release.reads, f"{where}.reads")
             made_by = [name, title, code.fingerprint, release.options]
             given = {file.path: file.sha256 for file in release.files}

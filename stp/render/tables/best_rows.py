@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stp.collect.contest import Entrant, Pair, Rank, contest, ranks_of
+from stp.collect.pairwise_tests import Entrant, Pair, Rank, contest, ranks_of
 from stp.collect.schema import ALIKE, EVALUATION
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
@@ -95,13 +95,13 @@ def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
 def contests(
     manifest: Manifest, rows: Sequence[Row], wanted: Sequence[League]
 ) -> Iterable[tuple[League, tuple[list[Rank], list[Pair]]]]:
-    """Compare all values of some leagues; see `stp.collect.contest`.
+    """Compare all values of some leagues; see `stp.collect.pairwise_tests`.
 
     Raises:
         StpError: a file of the store is damaged.
     """
     # Metrics are imported here, since not every table needs them.
-    from stp.collect.left_out import Asked, in_common, left_out
+    from stp.collect.leave_one_out import Asked, in_common, left_out
 
     asked = {}
     for i, column in (place for league in wanted for place in league):

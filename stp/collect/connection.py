@@ -12,7 +12,7 @@ from stp.collect.table import columns_of
 from stp.core.errors import StpError
 
 _FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality|ratings)\.parquet)'")
-"""Files of `stp.collect.kept_rows`, which takes long to import, and of sample scores."""
+"""Files of `stp.collect.artefact_views`, which takes long to import, and of sample scores."""
 
 STORAGE = "v1.0.0"
 """The version of DuckDB's format that stores are written in, which older releases read as well:

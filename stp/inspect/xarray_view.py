@@ -12,7 +12,7 @@ from stp.data.prepared import Prepared
 from stp.data.zarr_read import array_dims, has_array, read_array
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.strict import CONFIG_FOLDER, check_known
+from stp.plan.checked_config import CONFIG_FOLDER, check_known
 
 KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
 """Attributes that an array gets; fps is that of its steps."""

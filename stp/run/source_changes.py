@@ -3,7 +3,7 @@
 from stp.core.errors import StpError
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
-from stp.plan.code import CodeOfPlan
+from stp.plan.code_fingerprint import CodeOfPlan
 
 
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:

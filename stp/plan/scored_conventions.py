@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from stp.core.errors import StpError
+from stp.plan.checked_config import check_known, merge
 from stp.plan.column import Column, variables_in
 from stp.plan.config import Config
 from stp.plan.metric import Convention, Metric, Seen, check_definition, find
-from stp.plan.strict import check_known, merge
 
 
 class ScoredConventions:

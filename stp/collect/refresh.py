@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stp.collect import missing
 from stp.collect.database import build
-from stp.collect.matched import Report
+from stp.collect.equal_sample_size import Report
 from stp.collect.people_agreement import TABLE
 from stp.collect.receipt_rows import STAGES, made_again, note_makings
 from stp.collect.scores import collect

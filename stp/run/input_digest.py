@@ -5,7 +5,7 @@ files. A result whose note has another digest than is planned now has one more i
 which is newer than any result. So Snakemake makes it again, whatever the times of other files are,
 and whatever Snakemake remembers of earlier runs.
 
-Rules write notes by ``python -m stp.run.made note DIGEST NOTE FILE...``.
+Rules write notes by ``python -m stp.run.input_digest note DIGEST NOTE FILE...``.
 """
 
 import contextlib

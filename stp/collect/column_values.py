@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from stp.collect.cluster_sums import Place, Sums, read_sums, series_of
 from stp.collect.conventions import convention_of
-from stp.collect.left_out import LeftOut, without_each
+from stp.collect.leave_one_out import LeftOut, without_each
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.metrics.metric import every_component, first_component
 from stp.options.score import Bootstrap

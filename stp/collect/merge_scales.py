@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.opened import created
+from stp.collect.connection import created
 from stp.core.disk import beside
 from stp.core.errors import StpError
 

@@ -16,10 +16,10 @@ from snakemake.cli import get_argument_parser
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from stp.core import exits
+from stp.core import exit_codes
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
-from stp.plan.strict import read_yaml
+from stp.plan.checked_config import read_yaml
 
 T = TypeVar("T")
 CONFIGURATION = (".yaml", ".yml", ".json")
@@ -87,8 +87,8 @@ def refuse_bad_configfiles() -> None:
     try:
         check_configfiles()
     except StpError as error:
-        print(exits.told(error), file=sys.stderr)
-        sys.exit(exits.USAGE)
+        print(exit_codes.told(error), file=sys.stderr)
+        sys.exit(exit_codes.USAGE)
 
 
 def plainly(function: Callable[..., T], *arguments: Any) -> T:

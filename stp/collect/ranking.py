@@ -1,8 +1,8 @@
 """Ranks, and which models can be told apart: tables ``ranks`` and ``comparisons``.
 
-Models that are evaluated alike enter a contest (`stp.collect.contest`). Nothing but score artefacts
-enters, so what was computed for an evaluation is kept beside the collected rows until one of its
-artefacts is another.
+Models that are evaluated alike enter a contest (`stp.collect.pairwise_tests`). Nothing but score
+artefacts enters, so what was computed for an evaluation is kept beside the collected rows until one
+of its artefacts is another.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import schema
-from stp.collect.contest import Entrant, contest
 from stp.collect.direction import Direction
+from stp.collect.pairwise_tests import Entrant, contest
 from stp.collect.schema import ALIKE, EVALUATION, ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.table import arrow_schema
@@ -31,7 +31,7 @@ from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
 
 if TYPE_CHECKING:
-    from stp.collect.left_out import Asked, Common, LeftOut
+    from stp.collect.leave_one_out import Asked, Common, LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
@@ -222,7 +222,7 @@ Contestants = dict[tuple[str, str], Entrant]
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
     """All that may be compared with each other, models by name."""
     # Metrics are imported here: a store of which all is known needs none.
-    from stp.collect.left_out import Asked
+    from stp.collect.leave_one_out import Asked
 
     found: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
     sizes: dict[tuple[Group, tuple[str, str]], int] = {}
@@ -270,7 +270,7 @@ def _answers(
     asked: "dict[_Value, Asked]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
     """What `left_out` and `in_common` say of values; those of a group are compared."""
-    from stp.collect.left_out import in_common, left_out
+    from stp.collect.leave_one_out import in_common, left_out
 
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
     groups: dict[Group, list[_Value]] = {}
