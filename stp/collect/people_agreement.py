@@ -1,6 +1,6 @@
 """How often metrics agree with people: rows of a table of answers about pairs of videos.
 
-`stp preferences` writes them; the results store and trust cards read them.
+`stp study preferences` writes them; the results store and trust cards read them.
 """
 
 import csv
@@ -39,7 +39,7 @@ def read_agreements(path: Path) -> list[AgreementRow]:
     """
     if not path.is_file():
         return []
-    remedy = "make it again: stp preferences"
+    remedy = "make it again: stp study preferences"
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, strict=True)

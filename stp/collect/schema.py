@@ -712,7 +712,7 @@ class RuntimeRow(KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
     """How often metrics agree with people on which of two videos is better: one row per scenario,
-    metric and way to count, of the table that `stp preferences` made of answers about pairs
+    metric and way to count, of the table that `stp study preferences` made of answers about pairs
     (docs/human_study.md). Empty if nobody was asked.
     """
 

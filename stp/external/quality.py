@@ -1,4 +1,4 @@
-"""`stp quality`: what people would think of anybody's videos, as a measure of PVQA says.
+"""`stp videos quality`: what people would think of anybody's videos, as a measure of PVQA says.
 
 A measure that was made in a plan of opinions (docs/pvqa.md) has learnt from rated videos. Saved,
 it is what the metric `stp.metrics.predicted_quality` needs.

@@ -1,4 +1,4 @@
-"""What `stp leak` prints: the future that protocols show to predictors of people."""
+"""What `stp check leak` prints: the future that protocols show to predictors of people."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def measure(
         StpError: there is no such dataset, it has no tracks, is not prepared or damaged, or no
             protocol finds a scenario.
     """
-    check_known(name, plan.config.datasets, "dataset", "stp leak")
+    check_known(name, plan.config.datasets, "dataset", "stp check leak")
     if not plan.recipes.samples(name).has_scenarios:
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",

@@ -1,4 +1,4 @@
-"""What `stp leak` prints of ocean data: how much of a month its mean shows on the first days of it.
+"""What `stp check leak` prints of ocean data: how much a monthly mean reveals early in its month.
 
 ORAS5 has means of months, which ChaosBench repeats on each of their days. So on the 1st the ocean
 of the whole month is known. A persistence forecast, which repeats what a day shows, profits from

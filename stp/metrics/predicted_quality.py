@@ -1,7 +1,7 @@
 """What people would think of predicted videos, in points from 0 to 100.
 
-A measure of quality has learnt it from rated videos (`stp quality --save`, docs/pvqa.md). It needs
-no true future: it looks at the observed frames and at the predicted ones. Where data have no
+A measure of quality has learnt it from rated videos (`stp videos quality --save`, docs/pvqa.md).
+It needs no true future: it looks at the observed and at the predicted frames. Where data have no
 context, as those of distortions, the first frames of the real clip count as observed. The value is
 the mean over clips that are not far from all rated videos, if these are more than half of all.
 """

@@ -76,7 +76,7 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
         yield f"  run: {driver}: stopped; the same command goes on from here"
     elif driver is not None and waiting:
         alive = driver.is_alive()
-        ended = "has ended; `stp resume` goes on after a crash"
+        ended = "has ended; `stp run --resume` goes on after a crash"
         says = {True: "runs", False: ended, None: "cannot be seen from this machine"}
         yield f"  run: {driver}: {says[alive]}"
         durations = Durations(plan.store / "state" / "durations.jsonl")

@@ -304,6 +304,6 @@ def load_key(path: Path, kind: type[K]) -> K:
     item = next((f"of the item {name} " for name, own in KINDS.items() if own is kind), "")
     raise StpError(
         f"{path}: {problem}",
-        expected=f"a key {item}that `stp questionnaire` wrote",
+        expected=f"a key {item}that `stp study questionnaire` wrote",
         remedy=REMEDY,
     )

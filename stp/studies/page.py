@@ -221,7 +221,7 @@ def read_page(path: Path) -> Json:
     except (OSError, ValueError, RecursionError) as error:
         raise StpError(
             f"{path} is no page of a questionnaire ({error})",
-            expected="a page that `stp questionnaire` wrote",
+            expected="a page that `stp study questionnaire` wrote",
             remedy="name it with --page, or write it again: the same videos give the same page",
         ) from None
     return payload

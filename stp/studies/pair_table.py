@@ -106,7 +106,7 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
         warnings.append(
             f"Not all answers are there: {second} pairs of videos have fewer than two, and the "
             f"first two raters disagree on {third}, which a third one is to be asked about "
-            "(`stp questionnaire --after`)."
+            "(`stp study questionnaire --after`)."
         )
     random = sorted(
         {one.convention for one in key.about.metrics.values() if ".random_" in one.convention}
@@ -155,9 +155,9 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
             *(f"{heading}: `{one.convention}`" for heading, one in key.about.metrics.items()),
         ],
         made_from=(
-            f"Made from answers to the questionnaire of study `{key.study}` by `stp preferences`."
+            f"Made from answers to study `{key.study}` by `stp study preferences`."
             if key.study
-            else "Made from printed values by `stp preferences`."
+            else "Made from printed values by `stp study preferences`."
         ),
     )
 

@@ -172,7 +172,7 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     if payload["study"] != key.study or listed != [pair.id for pair in key.questions]:
         raise StpError(
             f"{key_path} is not the key of {first_page}",
-            expected="the page and the key that `stp questionnaire` wrote together",
+            expected="the page and the key that `stp study questionnaire` wrote together",
             remedy=REMEDY,
         )
     given = asked_of(key, read_answers(answers, key, key_path)).values()
@@ -185,7 +185,7 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     if not questions:
         raise StpError(
             "no pair needs another rater: each has two answers that agree, or three",
-            remedy="make the table: stp preferences",
+            remedy="make the table: stp study preferences",
         )
     shown = {name for asked in questions for name in asked["choices"]}
     payload["pictures"] = {name: payload["pictures"][name] for name in sorted(shown)}

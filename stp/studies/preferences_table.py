@@ -183,7 +183,7 @@ def _grid(
             _place_section(key, read),
         ],
         legend=_legend(key),
-        made_from=f"answers to the questionnaire of study `{key.study}` by `stp preferences`",
+        made_from=f"answers to the questionnaire of study `{key.study}` by `stp study preferences`",
     )
 
 

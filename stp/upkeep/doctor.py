@@ -164,7 +164,7 @@ def _disk(what: str, folder: Path, variable: str) -> Check:
             what,
             WRONG,
             f"{folder}: {size_text(free)} free",
-            f"free some space (`stp gc`), or choose a larger disk with {variable}",
+            f"free some space (`stp store gc`), or choose a larger disk with {variable}",
         )
     return Check(what, OK, f"{folder}: {size_text(free)} free")
 

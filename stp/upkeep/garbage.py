@@ -132,7 +132,7 @@ def _candidates(root: Path, wanted: Needed, kept: list[str]) -> list[tuple[str, 
 _LEFT = {
     "partial": "left by a process that was killed",
     "damaged": "was damaged and has been made again",
-    "garbage": "left by a `stp gc` that was killed",
+    "garbage": "left by a `stp store gc` that was killed",
 }
 
 
@@ -200,7 +200,7 @@ def delete(
             continue
         say(item)
         if item.kind == "predictions":
-            store.drop(path, "stp gc --predictions")
+            store.drop(path, "stp store gc --predictions")
             continue
         aside = path.with_name(f".{path.name.lstrip('.')}.{uuid.uuid4().hex[:8]}.garbage")
         try:
@@ -262,7 +262,7 @@ def collect(
     forget_after: float | None,
     yes: bool,
 ) -> None:
-    """Be ``stp gc``: list, and with ``yes`` delete."""
+    """Be ``stp store gc``: list, and with ``yes`` delete."""
     plans = [Plan.load(path) for path in configfiles or scale_files()]
     stores = {plan.store for plan in plans}
     if len(stores) > 1:

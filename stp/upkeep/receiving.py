@@ -61,7 +61,7 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
 
     Args:
         plan: names the store.
-        source: written by `stp export`; or another store.
+        source: written by `stp store export`; or another store.
         report: progress, in artefacts.
 
     Raises:
@@ -70,9 +70,9 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
     if source.suffix == ".zip" or (source / "MANIFEST.json").is_file():
         raise StpError(
             f"{source} is no store",
-            expected="artefacts: a folder or tar file of `stp export OUT`, or a store",
-            remedy="a submission bundle is for reading: `stp export --check` says what it holds, "
-            "docs/export.md what can be done with it",
+            expected="artefacts: a folder or tar file of `stp store export OUT`, or a store",
+            remedy="a submission bundle is for reading: see `stp store export --check` and "
+            "docs/export.md",
         )
     scratch = plan.store / "state" / f".import.{uuid.uuid4().hex[:8]}.partial"
     with writing(plan.store), store.lease(scratch):
@@ -82,7 +82,7 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
             if not folders:
                 raise StpError(
                     f"{source} holds no artefacts",
-                    expected="a folder or tar file of `stp export`, or a store",
+                    expected="a folder or tar file of `stp store export`, or a store",
                     remedy="name the folder that has data, models, predictions or scores in it",
                 )
             _compare_locks(folder, plan.store)
@@ -126,7 +126,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
     except tarfile.TarError as error:
         raise StpError(
             f"{source} cannot be unpacked: {error}",
-            expected="a tar file that `stp export` wrote",
+            expected="a tar file that `stp store export` wrote",
             remedy="copy it again",
         ) from None
     inner = list((scratch / "tar").iterdir())
@@ -134,7 +134,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
 
 
 def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
-    """Yield all members; links and devices, which `stp export` never writes, are refused."""
+    """Yield all members; links and devices, which `stp store export` never writes, are refused."""
     packed, unpacked = source.stat().st_size, 0
     for members, info in enumerate(tar, start=1):
         below(Path(), info.name, source)

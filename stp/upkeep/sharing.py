@@ -1,6 +1,6 @@
 """Pack artefacts for others: a folder or a tar file with receipts and a list of checksums.
 
-The paths inside are those of a store, so `stp import` takes it, and so would `cp`.
+The paths inside are those of a store, so `stp store import` takes it, and so would `cp`.
 """
 
 import contextlib

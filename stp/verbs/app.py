@@ -1,6 +1,7 @@
 """What all verbs share: the application, common options, small helpers."""
 
 import sys
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,16 +12,15 @@ from typer.exceptions import TyperException
 
 from stp.verbs.removed import refuse_option, refuse_verb
 
-PANELS = (
-    "Project",
-    "Stages",
-    "Plan and progress",
-    "Results",
-    "Your own data and models",
-    "Costs and leaks",
-    "Store",
-)
-"""Groups of verbs, in the order of `stp --help`."""
+
+class Panel(StrEnum):
+    """Headings of `stp --help`, in its order."""
+
+    PROJECT = "Project"
+    PROGRESS = "Plan and progress"
+    RESULTS = "Results"
+    OWN = "Your own data and models"
+    STAGES = "Stages, which Snakemake calls"
 
 
 class Verbs(TyperGroup):
@@ -28,11 +28,12 @@ class Verbs(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Typer would list groups such as `stp list` before all verbs."""
+        panels = list(Panel)
 
-        def place(name: str) -> int:
-            return PANELS.index(str(getattr(self.commands[name], "rich_help_panel", "")))
+        def position(name: str) -> int:
+            return panels.index(getattr(self.commands[name], "rich_help_panel"))  # noqa: B009
 
-        return sorted(super().list_commands(ctx), key=place)
+        return sorted(super().list_commands(ctx), key=position)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a verb.
@@ -60,26 +61,34 @@ class Verbs(TyperGroup):
 app = typer.Typer(
     name="stp",
     cls=Verbs,
-    help="Raw bytes to paper tables, one verb per stage. Snakemake calls the same verbs: "
-    "[bold]snakemake --profile local results/tables/short_term.csv[/bold]",
+    help="Compare models of spatio-temporal prediction, from raw files to the tables of papers. "
+    "[bold]stp run short_term[/bold] runs the demo.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 
 
-def _group(name: str, about: str, panel: str) -> typer.Typer:
+def _group(name: str, about: str, panel: Panel) -> typer.Typer:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=about)
     app.add_typer(group, name=name, rich_help_panel=panel)
     return group
 
 
-listing = _group(
-    "list", "List models, datasets, metrics, ..., or all about one of them.", PANELS[3]
+stores = _group("store", "Clean up, verify, export and import artefacts.", Panel.PROJECT)
+checks = _group("check", "Check a suite against its paper, or a dataset for leaks.", Panel.RESULTS)
+draws = _group(
+    "draw", "Draw figures of scores, predictions beside the truth, or paths.", Panel.RESULTS
 )
-drawn = _group("draw", "Draw figures of scores, predictions beside the truth, paths.", PANELS[3])
+studies = _group("study", "Write questionnaires for raters, and read their answers.", Panel.RESULTS)
+listing = _group(
+    "list", "List models, datasets, metrics, ..., or describe one of them.", Panel.RESULTS
+)
+videos = _group(
+    "videos", "Score videos without a plan: metrics, FVD and KVD, predicted opinions.", Panel.OWN
+)
 external = _group(
-    "external", "Export the windows of a test, and import predictions of them.", PANELS[4]
+    "external", "Export the clips of a test, and import predictions of them.", Panel.OWN
 )
 
 

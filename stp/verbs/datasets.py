@@ -9,7 +9,18 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, load_plan, say
+from stp.verbs.app import (
+    DEMO,
+    ConfigFile,
+    Log,
+    Panel,
+    app,
+    checks,
+    examples,
+    listing,
+    load_plan,
+    say,
+)
 from stp.verbs.output import print_lines
 
 
@@ -91,12 +102,11 @@ def data(
     print_lines(report.lines(planned, counts, leaks, width))
 
 
-@app.command(
-    rich_help_panel=PANELS[5],
+@checks.command(
     epilog=examples(
-        "stp leak atlas_eth --configfile config/atlas-sample.yaml",
-        "stp leak atlas_eth --observe 3 --predict 12 --format json",
-        "stp leak chaosbench --configfile config/mine.yaml",
+        "stp check leak atlas_eth --configfile config/atlas-sample.yaml",
+        "stp check leak atlas_eth --observe 3 --predict 12 --format json",
+        "stp check leak chaosbench --configfile config/mine.yaml",
     ),
 )
 def leak(
@@ -145,7 +155,7 @@ def leak(
 
 @app.command(
     "new-dataset",
-    rich_help_panel=PANELS[0],
+    rich_help_panel=Panel.OWN,
     epilog=examples(
         "stp new-dataset ../videos",
         "stp new-dataset era5.nc --name heat",

@@ -1,6 +1,5 @@
 """Verbs for what leaves the project: artefacts, submission bundles, citations."""
 
-import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,16 +8,16 @@ import typer
 from stp.page.safe_text import visible
 from stp.run.results import RESULTS
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, say
+from stp.verbs.app import DEMO, ConfigFile, examples, listing, say, stores
 
 
-@functools.partial(app.command, rich_help_panel="Store")(
+@stores.command(
     epilog=examples(
-        "stp export --model simvpv2 --out simvpv2.zip",
-        "stp export --model simvpv2 --samples --with-checkpoints",
-        "stp export --check simvpv2.zip",
-        "stp export ../simvpv2-kth simvpv2 kth",
-        "stp export ../scores.tar --scores-only",
+        "stp store export --model simvpv2 --out simvpv2.zip",
+        "stp store export --model simvpv2 --samples --with-checkpoints",
+        "stp store export --check simvpv2.zip",
+        "stp store export ../simvpv2-kth simvpv2 kth",
+        "stp store export ../scores.tar --scores-only",
     )
 )
 def export(
@@ -67,8 +66,8 @@ def export(
 ) -> None:
     """Pack artefacts for another store, or all scores of a model for other people.
 
-    OUT packs artefacts with everything they are made from, for `stp import`. `--model` makes a
-    self-contained bundle: scores, receipts, checksums of raw files, versions, a model card,
+    OUT packs artefacts with everything they are made from, for `stp store import`. `--model` makes
+    a self-contained bundle: scores, receipts, checksums of raw files, versions, a model card,
     citations. The same store gives the same bytes. `--check` refuses a damaged bundle.
     """
     from stp.core.errors import StpError

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, say
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, say
 
-command = functools.partial(app.command, rich_help_panel=PANELS[4])
+command = functools.partial(app.command, rich_help_panel=Panel.OWN)
 
 
 @command(

@@ -40,7 +40,7 @@ def metrics(
     people: Annotated[
         Path | None,
         typer.Option(
-            help="Of a trust card: the table of a study with people (`stp preferences`).",
+            help="Of a trust card: the table of a study with people (`stp study preferences`).",
             show_default="results/SCALE/tables/agreement_with_people.csv of the same scale",
         ),
     ] = None,

@@ -8,7 +8,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, say
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, listing, say
 from stp.verbs.output import Ticker, print_lines, put
 
 
@@ -72,7 +72,7 @@ def models(
 
 
 @app.command(
-    rich_help_panel=PANELS[5],
+    rich_help_panel=Panel.PROGRESS,
     epilog=examples(
         "stp profile convlstm moving_mnist",
         "stp profile mcvd moving_mnist --seconds 30",

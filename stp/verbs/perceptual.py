@@ -12,7 +12,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, listing
+from stp.verbs.app import DEMO, ConfigFile, examples, listing, videos
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
@@ -113,13 +113,12 @@ def weights(
         raise typer.Exit(1)
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp fvd real/ generated/",
-        "stp fvd real/ generated/ --frames 16 --n 256",
-        "stp fvd real/ generated/ --layer pooled --extrapolate",
-        "stp fvd real/ generated/ --frames 16 --context 2 --convention with_context --format json",
+        "stp videos fvd real/ generated/",
+        "stp videos fvd real/ generated/ --frames 16 --n 256",
+        "stp videos fvd real/ generated/ --layer pooled --extrapolate",
+        "stp videos fvd real/ generated/ --frames 16 --context 2 --convention with_context -f json",
     ),
 )
 def fvd(
@@ -201,12 +200,11 @@ def fvd(
         print(f"    {file.note}")
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp evaluate predicted/ true/",
-        "stp evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
-        "stp evaluate predicted.npy true.npy --format json",
+        "stp videos evaluate predicted/ true/",
+        "stp videos evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
+        "stp videos evaluate predicted.npy true.npy --format json",
     ),
 )
 def evaluate(
@@ -262,14 +260,13 @@ def evaluate(
         print(note)
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp quality predicted/",
-        "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
-        "stp quality --cell simvpv2/kth --n 100",
-        "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
-        "stp quality --save results/weights/quality_squeezenet.npz",
+        "stp videos quality predicted/",
+        "stp videos quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
+        "stp videos quality --cell simvpv2/kth --n 100",
+        "stp videos quality predicted/ --configfile config/pvqa-demo.yaml --format json",
+        "stp videos quality --save results/weights/quality_squeezenet.npz",
     ),
 )
 def quality(

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import Log, drawn, examples, say_wrote
+from stp.verbs.app import Log, draws, examples, say_wrote
 
 
-@drawn.command(
+@draws.command(
     epilog=examples(
         "stp draw pictures results/demo/plan/short_term.json",
         "stp draw pictures results/demo/plan/short_term.json --cell kth --out kth.png",
@@ -68,7 +68,7 @@ def pictures(
         say_wrote(log, Path(path))
 
 
-@drawn.command(
+@draws.command(
     epilog=examples(
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json --out differing.png",
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json "

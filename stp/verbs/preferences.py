@@ -1,15 +1,12 @@
 """Verbs of studies with people."""
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stp.run.results import last_results
-from stp.verbs.app import Log, app, examples, say
-
-command = functools.partial(app.command, rich_help_panel="Results")
+from stp.verbs.app import Log, examples, say, studies
 
 HERE = last_results()
 TABLES = HERE / "tables"
@@ -17,15 +14,15 @@ PAGE = HERE / "human_study" / "questionnaire.html"
 KEY = PAGE.with_name("key.json")
 
 
-@command(
+@studies.command(
     epilog=examples(
         "snakemake --profile local results/demo/human_study/questionnaire.html",
-        "stp questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
-        "stp questionnaire results/paper/results.duckdb --study config/human_pairs.yaml "
+        "stp study questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
+        "stp study questionnaire results/paper/results.duckdb --study config/human_pairs.yaml "
         "--where \"tested_on = 'bair'\"",
-        "stp questionnaire models.csv --study config/human_pairs.yaml",
-        "stp questionnaire --after trial/answers --page trial/questionnaire.html",
-        "stp questionnaire results/raw/pvqa --study config/human_ratings.yaml --out pages",
+        "stp study questionnaire models.csv --study config/human_pairs.yaml",
+        "stp study questionnaire --after trial/answers --page trial/questionnaire.html",
+        "stp study questionnaire results/raw/pvqa --study config/human_ratings.yaml --out pages",
     )
 )
 def questionnaire(
@@ -105,10 +102,11 @@ def questionnaire(
     say(log, f"wrote {beside}: keep it from raters")
 
 
-@command(
+@studies.command(
     epilog=examples(
         "snakemake --profile local results/tables/human_preferences.csv",
-        "stp preferences results/demo/human_study/answers --key results/demo/human_study/key.json",
+        "stp study preferences results/demo/human_study/answers "
+        "--key results/demo/human_study/key.json",
     )
 )
 def preferences(

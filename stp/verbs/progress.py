@@ -14,14 +14,14 @@ from typer.core import TyperCommand
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, load_plan, say
+from stp.verbs.app import DEMO, ConfigFile, Panel, app, examples, listing, load_plan, say
 from stp.verbs.output import Ticker, print_lines
 
 if TYPE_CHECKING:
     from stp.plan.cells import Plan
     from stp.run.cluster.driver import Driver
 
-command = functools.partial(app.command, rich_help_panel="Plan and progress")
+command = functools.partial(app.command, rich_help_panel=Panel.PROGRESS)
 PASSED = "stp.passed"
 
 
@@ -43,18 +43,19 @@ class PassesOn(TyperCommand):
         "stp run short_term long_term --cluster slurm",
         "stp run short_term --scale sample --dry-run",
         "stp run figures --scale demo -- --cores 4 --rerun-incomplete",
+        "stp run --resume",
     ),
 )
 def run(
     context: typer.Context,
     targets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="What to make: tables by their names, such as [cyan]short_term[/cyan]; "
             "[cyan]tables[/cyan], [cyan]figures[/cyan], [cyan]report[/cyan] or "
             "[cyan]data[/cyan] for all of a kind; [cyan]all[/cyan] for tables, figures and report."
         ),
-    ],
+    ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
@@ -68,20 +69,46 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Count the jobs, and run none.")
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue the last run after Snakemake was killed: remove its lock."
+        ),
+    ] = False,
+    owner_is_dead: Annotated[
+        bool,
+        typer.Option(
+            "--owner-is-dead",
+            help="With --resume: the Snakemake ran on another machine, and you know that it ended.",
+        ),
+    ] = False,
 ) -> None:
     """Run the workflow: from raw files to tables, figures or the report.
 
-    Prints the command of Snakemake that it runs. Words after [cyan]--[/cyan] are passed to
-    Snakemake. A second run goes on where the first one ended.
+    Prints the Snakemake command that it runs. Words after [cyan]--[/cyan] are passed to Snakemake.
+    A second run continues where the first one ended.
+
+    --resume repeats the command of the last run, or takes the arguments after [cyan]--[/cyan]
+    instead. It refuses while Snakemake is still running. Its jobs on a cluster are not cancelled:
+    new jobs wait for them and take over their results.
     """
-    from stp.run.cluster.resume import SNAKEMAKE
+    from stp.run.cluster import resume as resuming
     from stp.run.snakemake_command import arguments
 
-    passed = [*(["--dry-run"] if dry_run else []), *context.meta[PASSED]]
-    given = arguments(targets, scale, cluster, passed)
+    passed = context.meta[PASSED]
+    if resume:
+        if targets or scale or cluster or dry_run:
+            raise typer.BadParameter(
+                "it repeats a command: no targets, --scale, --cluster or --dry-run",
+                param_hint="--resume",
+            )
+        resuming.resume(passed, owner_is_dead)
+    if not targets:
+        raise typer.BadParameter("name what to make, such as short_term", param_hint="TARGETS")
+    given = arguments(targets, scale, cluster, [*(["--dry-run"] if dry_run else []), *passed])
     print(shlex.join(["snakemake", *given]), file=sys.stderr, flush=True)
     sys.stdout.flush()
-    os.execv(sys.executable, [*SNAKEMAKE, *given])
+    os.execv(sys.executable, [*resuming.SNAKEMAKE, *given])
 
 
 @command(epilog=examples("stp doctor", "stp doctor --configfile config/paper.yaml"))
@@ -291,40 +318,6 @@ def accept(
         done = "accepted"
     for entry in entries:
         print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
-
-
-@command(
-    # Options that this verb does not know are Snakemake's.
-    context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "stp resume", "stp resume --profile slurm --jobs 50 results/tables/short_term.csv"
-    ),
-)
-def resume(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(help="Arguments for Snakemake, instead of those of the crashed run."),
-    ] = None,
-    owner_is_dead: Annotated[
-        bool,
-        typer.Option(
-            "--owner-is-dead",
-            help="Continue although the Snakemake ran on another machine, because you know "
-            "that it has ended.",
-        ),
-    ] = False,
-) -> None:
-    """Continue after Snakemake was killed: unlock, and run the same command again.
-
-    Arguments are passed to Snakemake; without any, those of the crashed run are used. A living
-    Snakemake is left alone. Its jobs on a cluster are not cancelled: new jobs wait for them and
-    take over their results.
-    """
-    from stp.run.cluster.resume import resume as go_on
-
-    # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
-    given = sys.argv[sys.argv.index("resume") + 1 :]
-    go_on([word for word in given if word != "--owner-is-dead"], owner_is_dead)
 
 
 @listing.command()

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PANELS, app, examples
+from stp.verbs.app import Panel, app, examples
 
-command = functools.partial(app.command, rich_help_panel=PANELS[3])
+command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
 
 # SQL that begins with a comment (--) must not be taken for an option.

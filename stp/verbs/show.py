@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, load_plan
+from stp.verbs.app import DEMO, ConfigFile, Panel, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
     from stp.collect.schema import CellRow
 
-command = functools.partial(app.command, rich_help_panel=PANELS[3])
+command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
 OF_DATASET = ("split", "clips", "variable", "level")
 OF_CELL = ("format", "sample")

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say, say_wrote
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, load_plan, say, say_wrote
 
-command = functools.partial(app.command, rich_help_panel="Stages")
+command = functools.partial(app.command, rich_help_panel=Panel.STAGES)
 Targets = Annotated[
     list[str],
     typer.Argument(
@@ -182,7 +182,7 @@ def features(
     """Compute the features of a network for observed or predicted clips: features.parquet.
 
     Only features that a distance between sets of clips (FVD, KVD) needs are made; see `stp
-    weights`.
+    list weights`.
     """
     _make("features", targets, configfile, log, **({"device": device} if device else {}))
 

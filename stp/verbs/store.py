@@ -1,6 +1,5 @@
 """Verbs that clear, pack and fill the store of artefacts."""
 
-import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +7,15 @@ from typing import Annotated
 import typer
 
 from stp.page.safe_text import visible
-from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+from stp.verbs.app import DEMO, ConfigFile, examples, load_plan, stores
 from stp.verbs.output import print_lines
 
-command = functools.partial(app.command, rich_help_panel="Store")
 
-
-@command(epilog=examples("stp gc", "stp gc --older-than 30 --yes", "stp gc --predictions --yes"))
+@stores.command(
+    epilog=examples(
+        "stp store gc", "stp store gc --older-than 30 --yes", "stp store gc --predictions --yes"
+    )
+)
 def gc(
     configfile: Annotated[
         list[Path] | None,
@@ -49,7 +50,9 @@ def gc(
     garbage.collect(configfile, predictions, older_than, forget_after, yes)
 
 
-@command(epilog=examples("stp verify --all", "stp verify", "stp verify simvpv2 kth"))
+@stores.command(
+    epilog=examples("stp store verify --all", "stp store verify", "stp store verify simvpv2 kth")
+)
 def verify(
     words: Annotated[
         list[str] | None,
@@ -100,10 +103,12 @@ def verify(
         raise typer.Exit(1)
 
 
-@command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
+@stores.command(
+    "import", epilog=examples("stp store import ../simvpv2-kth", "stp store import scores.tar")
+)
 def import_(
     source: Annotated[
-        Path, typer.Argument(help="The output of stp export, or another store.", exists=True)
+        Path, typer.Argument(help="The output of stp store export, or another store.", exists=True)
     ],
     configfile: ConfigFile = DEMO,
 ) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PANELS, Log, app, examples, say, say_wrote
+from stp.verbs.app import Log, Panel, app, examples, say, say_wrote
 
 if TYPE_CHECKING:
     from stp.render.tables.findings import Question
 
 
 @app.command(
-    rich_help_panel=PANELS[3],
+    rich_help_panel=Panel.RESULTS,
     epilog=examples(
         "stp table",
         "stp table short_term --cell kth",

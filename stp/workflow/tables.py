@@ -259,7 +259,15 @@ class Tables:
         of_pairs = load_study(study).item == "pair"
         module = "stp.studies.pair_table" if of_pairs else "stp.studies.preferences_table"
         printed = [self.suite.published_file] if self.suite.published_file else []
-        words = ["preferences", *answers, "--key", key, "--out", f"{self.folder}/{name}.csv"]
+        words = [
+            "study",
+            "preferences",
+            *answers,
+            "--key",
+            key,
+            "--out",
+            f"{self.folder}/{name}.csv",
+        ]
         endings = [f".{page}" for page in (*PAGES, *(PICTURES if about.drawn else ()))]
         return self._further(
             name,
@@ -295,7 +303,7 @@ class Tables:
                 scale,
                 receipts,
             ],
-            words=["check", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
+            words=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
             ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
             whose=self.whose["all"] if source.prepared else NO_DATA,

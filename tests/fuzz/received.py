@@ -35,7 +35,7 @@ from stp.studies.population import TablePopulation
 from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS
 
-# Artefacts, for `stp import`
+# Artefacts, for `stp store import`
 
 CONTENT = b"frames"
 CODE: dict[str, Any] = {"fingerprint": "0" * 16, "modules": {}}
@@ -108,7 +108,7 @@ def take(source: Path, path: Path) -> None:
         raise StpError(f"{path}: {next(iter(received.refused.values()))}")
 
 
-# Bundles, for `stp export --check`
+# Bundles, for `stp store export --check`
 
 
 def bundle(root: Path) -> Path:

@@ -110,7 +110,7 @@ def test_a_list_of_jobs_cuts_no_name(plan):
 def test_status_after_success_speaks_of_no_crash(plan):
     states = artefact_states(plan)
     ended = "\n".join(lines(plan, states, RUN, 80))
-    assert "`stp resume` goes on after a crash" in ended or "cannot be seen" in ended
+    assert "`stp run --resume` goes on after a crash" in ended or "cannot be seen" in ended
     done = replace(RUN, succeeded=True)
     text = "\n".join(lines(plan, states, done, 80))
     assert "made all that it was asked for" in text and "crash" not in text

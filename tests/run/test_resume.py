@@ -107,7 +107,7 @@ def test_where_nobody_can_tell_a_person_has_to(checkout):
     with pytest.raises(StpError, match="by a run that noted no owner"):
         resume.refuse_if_alive(checkout, owner_is_dead=False)
     note(checkout, host="login2", pid=55)
-    with pytest.raises(StpError, match=r"process 55 on login2(.|\n)*stp resume. on login2"):
+    with pytest.raises(StpError, match=r"process 55 on login2(.|\n)*stp run --resume. on login2"):
         resume.refuse_if_alive(checkout, owner_is_dead=False)
     resume.refuse_if_alive(checkout, owner_is_dead=True)
     # a later run took the lock and was killed before it noted itself: the note says nothing of it

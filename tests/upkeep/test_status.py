@@ -162,7 +162,7 @@ def test_the_run_is_named_and_whether_it_lives(plan):
     assert "process 12 on elsewhere" in line and "cannot be seen from this machine" in line
     here = Driver(os.uname().nodename, "another boot", 12, 34, None, 0.0, ["all"], {}, "x.json")
     (line,) = [line for line in shown(plan, driver=here) if line.startswith("  run: ")]
-    assert "`stp resume`" in line
+    assert "`stp run --resume`" in line
 
 
 def test_what_is_left_is_told_of_a_living_run_only(plan):

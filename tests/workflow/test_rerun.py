@@ -298,7 +298,7 @@ def test_a_finished_store_on_a_read_only_disk_serves(private):
             ("status", *config),
             ("table", "short_term"),
             ("query", "SELECT count(*) FROM sample_scores"),
-            ("verify", *config),
+            ("store", "verify", *config),
             ("why", *config),
         ):
             done = private.run("stp", *words)

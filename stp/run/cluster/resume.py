@@ -53,7 +53,7 @@ def tell_of_owner(checkout: Path) -> None:
             )
         elif owner is not None and owner.is_alive() is False:
             print(
-                f"stp: {owner}, was killed and has left its lock; `stp resume` goes on from there",
+                f"stp: {owner}, was killed and left its lock; `stp run --resume` continues it",
                 file=sys.stderr,
             )
 
@@ -94,8 +94,9 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
         raise StpError(
             f"{checkout} is locked {who}; whether it still lives cannot be seen from here",
             expected="a lock whose owner is known to be dead",
-            remedy=f"run `stp resume` on {owner.host if owner else 'the machine where it ran'}, "
-            "or, when you know that it has ended: stp resume --owner-is-dead",
+            remedy="run `stp run --resume` on "
+            f"{owner.host if owner else 'the machine where it ran'}, or, if you know that it has "
+            "ended: stp run --resume --owner-is-dead",
         )
 
 
@@ -118,7 +119,7 @@ def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]
         raise StpError(
             f"no run of {checkout} is known",
             expected="the folder where the run was started, or Snakemake's arguments",
-            remedy="stp resume --profile slurm results/tables/short_term.csv",
+            remedy="stp run --resume -- --profile slurm results/tables/short_term.csv",
         )
     before = noted.environment if noted else {}
     return arguments, {k: v for k, v in before.items() if k not in os.environ}
@@ -133,7 +134,7 @@ def living_jobs(plan: Plan) -> Iterator[str]:
 
 
 def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
-    """Be ``stp resume``: replaces this process by Snakemake.
+    """Replace this process by Snakemake, which continues a run (`stp run --resume`).
 
     Raises:
         StpError: the driver lives, nothing is known to go on with, or Snakemake does not unlock.
@@ -159,7 +160,7 @@ def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = p
         if done.returncode or is_locked(checkout):
             raise StpError(
                 f"Snakemake does not unlock {checkout}: {(done.stderr or done.stdout).strip()}",
-                remedy="mend what it says and try again",
+                remedy="fix what it reports and try again",
             )
     say(f"snakemake {' '.join(arguments)}")
     sys.stdout.flush()
