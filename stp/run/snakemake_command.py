@@ -65,13 +65,13 @@ def scale_file(scale: str) -> Path:
     path = Path(scale)
     if path.suffix in (".yaml", ".yml") or "/" in scale:
         if not path.is_file():
-            raise StpError(f"there is no scale file {scale}", expected="an existing file")
+            raise StpError(f"{scale}: no such scale file")
         return path
     known = {file.stem: file for file in sorted(CONFIG_FOLDER.glob("*.yaml")) if _is_scale(file)}
     if scale not in known:
         raise StpError(
-            f"there is no scale {scale}: {CONFIG_FOLDER}/{scale}.yaml is no scale file",
-            expected=f"one of {', '.join(known)}",
+            f"unknown scale {scale}",
+            expected=f"the name of a scale file in {CONFIG_FOLDER}, or a path",
             remedy=nearest(scale, known),
         )
     return _from_here(known[scale])

@@ -73,6 +73,7 @@ class Run:
     is_main: bool
 
     @classmethod
+    @snakemake_cli.exits_plainly()
     def begin(cls, workflow: Any, config: Json) -> "Run":
         """Make the plan, and write what jobs and rules read; jobs write nothing.
 
@@ -82,7 +83,7 @@ class Run:
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
-        plan = snakemake_cli.plainly(Plan.load, config or CONFIG_FOLDER / "demo.yaml", where)
+        plan = Plan.load(config or CONFIG_FOLDER / "demo.yaml", where)
         site, is_main = Site.load(), workflow.is_main_process
         if is_main:
             be_patient()
@@ -92,19 +93,18 @@ class Run:
             plan=plan,
             site=site,
             jobs=Jobs(plan, site, workflow.resource_settings.cores),
-            configfile=snakemake_cli.plainly(workflow_files.write_config, plan),
-            manifests=snakemake_cli.plainly(workflow_files.write_manifests, plan, is_main),
+            configfile=workflow_files.write_config(plan),
+            manifests=workflow_files.write_manifests(plan, is_main),
             is_main=is_main,
         )
         os.environ[CONFIGFILE] = str(run.configfile)
         if is_main:
             if not snakemake_cli.is_dry_run():
-                snakemake_cli.plainly(workflow_files.write_last_run, plan)
+                workflow_files.write_last_run(plan)
             results = workflow_files.results_of(plan)
             folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
             restore_receipts(plan)
-            snakemake_cli.plainly(
-                input_digest.write_outdated,
+            input_digest.write_outdated(
                 *folders,
                 Path(COPIES),
                 *(RESULTS / name for name in ("plan", "profile")),
@@ -226,14 +226,16 @@ class Run:
         Raises:
             StpError: the scale makes no such table.
         """
-        name = wildcards.table
+        return self._table(wildcards.table).path
+
+    def _table(self, name: str) -> Table:
         if name not in self.tables:
             for suite in read_suites().values():
                 dimension = name if name in suite.dimensions else suite.table_of(name)
                 if dimension is not None:
                     require_dimension(self.plan, dimension)
-            snakemake_cli.check_targets([f"{COPIES}/{name}.csv"], [], self.all_tables)
-        return self.tables[name].path
+            raise snakemake_cli.unknown_target(f"{COPIES}/{name}.csv", self.all_tables)
+        return self.tables[name]
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
         """One more input of a result that is not made from what is planned now.
@@ -255,13 +257,13 @@ class Run:
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
         """One more input of a copy in results/tables that is another one than its table."""
-        self.made_table(wildcards)
-        copy = Path(f"{COPIES}/{wildcards.table}.csv")
-        digest_now = self.tables[wildcards.table].digest
+        table = self._table(wildcards.table)
+        copy = Path(f"{COPIES}/{table.name}.csv")
         return (
-            [] if input_digest.is_copy_current(copy, digest_now) else [str(input_digest.OUTDATED)]
+            [] if input_digest.is_copy_current(copy, table.digest) else [str(input_digest.OUTDATED)]
         )
 
+    @snakemake_cli.exits_plainly()
     def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
         """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
 
@@ -273,9 +275,14 @@ class Run:
             snakemake_cli.count_once()
         # A workflow that includes this one, or uses it as a module, may make more.
         if Path(workflow.main_snakefile).resolve() == WORKFLOW.resolve():
-            known = [*self.all_tables, *self.figures.paths, *targets]
-            snakemake_cli.check_targets(snakemake_cli.arguments().targets, workflow.rules, known)
+            requested = snakemake_cli.arguments().targets
+            suggestions = [*self.all_tables, *self.figures.paths, *targets]
+            snakemake_cli.check_targets(requested, workflow.rules, suggestions)
+            for path in map(Path, requested):  # the rule of copies would make a table of any name
+                if str(path.parent) == COPIES and path.suffix == ".csv":
+                    self._table(path.stem).demand()
 
+    @snakemake_cli.exits_plainly()
     def start(self, workflow: Any) -> bool:
         """Begin to run jobs; Snakemake has set the targets.
 
@@ -283,7 +290,7 @@ class Run:
             whether jobs run on this machine, in the environment of this process.
         """
         if workflow.local_exec:
-            snakemake_cli.plainly(snakemake_cli.check_device, self.plan.config.scale.runtime)
+            snakemake_cli.check_device(self.plan.config.scale.runtime)
         workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
         progress.note_pages(workflow)
         return workflow.local_exec and not workflow.deployment_settings.deployment_method

@@ -11,6 +11,7 @@ from stp.plan.cells import Plan
 from stp.run.cluster.resources import SITE_RESOURCES, JobResources
 from stp.run.cluster.site import Site
 from stp.run.input_digest import leave_future
+from stp.run.snakemake_cli import exits_plainly
 from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 
 Ask = Callable[..., Any]
@@ -46,7 +47,8 @@ def require_dimension(plan: Plan, dimension: str) -> str:
         raise StpError(
             f"the scale {scale.scale} has no dimension {dimension}",
             expected=f"one of {', '.join(scale.dimensions)}",
-            remedy="declare it under `dimensions:` in the scale file",
+            remedy="name a scale that has it (`stp run ... --scale NAME`), or declare it under "
+            "`dimensions:` in the scale file",
         )
     return dimension
 
@@ -145,6 +147,7 @@ class Jobs:
     def predictions_of_study(self, dimension: str | None) -> Ask:
         """The receipts of the predictions that raters shall see, if the scale has them all."""
 
+        @exits_plainly()
         def needed(wildcards: object) -> list[str]:
             scale = self.plan.config.scale.scale
             if dimension is None:

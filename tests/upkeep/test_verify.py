@@ -1,4 +1,4 @@
-"""`stp store verify` reads every byte, names what is damaged and what to delete, and exits with 1."""
+"""`stp store verify` reads every byte, names damaged artefacts, and exits with 1."""
 
 import json
 from pathlib import Path

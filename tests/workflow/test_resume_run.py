@@ -1,4 +1,4 @@
-"""kill -9 of Snakemake in the middle of a run, and `stp run --resume`: for real, on this machine."""
+"""kill -9 of Snakemake in the middle of a real run, and `stp run --resume`."""
 
 import json
 import os
