@@ -34,9 +34,8 @@ def arguments(
     profile = cluster or "local"
     if not Path(profile, "config.yaml").is_file() and not Path("profiles", profile).is_dir():
         raise StpError(
-            f"{Path.cwd()} has no profile {profile}",
-            expected="the folder of a project: a checkout, or what `stp init FOLDER` makes",
-            remedy="change to that folder, or make one with `stp init FOLDER`",
+            f"{Path.cwd()} is not the folder of a project: it has no profile {profile}",
+            remedy="change to a checkout of stp, or to a folder that `stp init FOLDER` has made",
         )
     configfile = scale_file(scale or DEFAULTS[profile])
     results = RESULTS / str(read_yaml(configfile)["scale"])

@@ -17,7 +17,7 @@ LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
 
 
 def require(store: Path) -> None:
-    """Refuse a store that is not there: that it holds nothing wrong would be no comfort.
+    """Refuse a missing store, which would otherwise pass for one without damage.
 
     Raises:
         StpError: there is no such folder.
@@ -25,8 +25,7 @@ def require(store: Path) -> None:
     if not store.is_dir():
         raise StpError(
             f"{store}: no such store",
-            expected="the folder of artefacts that a run has made",
-            remedy="run a table first, or name the store of an earlier run by STP_STORE_DIR",
+            remedy="make a table first, or set STP_STORE_DIR to the store of an earlier run",
         )
 
 

@@ -47,11 +47,7 @@ def create(folder: Path) -> None:
             remedy="give it another name",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StpError(
-            f"{folder} exists and is not an empty folder",
-            expected="a new folder, or an empty one",
-            remedy="name another folder",
-        )
+        raise StpError(f"{folder} exists and is not an empty folder", remedy="name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         ignored = shutil.ignore_patterns("site.yaml")  # that of the place of a checkout

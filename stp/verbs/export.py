@@ -75,9 +75,9 @@ def export(
     modes = [folder is not None, model is not None, check is not None]
     if sum(modes) != 1:
         raise StpError(
-            "it is not clear what to export",
-            expected="OUT for artefacts, or --model NAME for a bundle, or --check BUNDLE",
-            remedy="give exactly one of them; the file of a bundle is named by --out",
+            "it is unclear what to export",
+            expected="one of OUT (for artefacts), --model NAME (for a bundle) and --check BUNDLE",
+            remedy="--out names the file of a bundle",
         )
     if folder is not None:
         _artefacts(folder, words or [], configfile, scores_only)

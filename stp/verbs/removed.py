@@ -52,7 +52,7 @@ def refuse_verb(name: str) -> None:
         StpError: the verb went.
     """
     if name in VERBS:
-        raise StpError(f"`stp {name}` is no more", remedy=f"use `stp {VERBS[name]}`")
+        raise StpError(f"`stp {name}` has been removed", remedy=f"use `stp {VERBS[name]}`")
 
 
 def refuse_option(context: Any, name: str) -> None:
@@ -69,4 +69,4 @@ def refuse_option(context: Any, name: str) -> None:
     has = {option for parameter in context.command.params for option in parameter.opts}
     if today.split()[:1] and today.split()[0] in has:
         verb = context.command_path
-        raise StpError(f"`{verb} {name}` is no more", remedy=f"use `{verb} {today}`")
+        raise StpError(f"`{verb} {name}` has been removed", remedy=f"use `{verb} {today}`")

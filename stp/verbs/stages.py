@@ -35,9 +35,9 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
     if not artefacts:
         stages = [a.label for a in plan.artefacts.values() if a.stage == stage]
         raise StpError(
-            f"nothing to {stage} for {' '.join(targets)!r}",
-            expected=f"words out of one of: {'; '.join(stages[:8])}",
-            remedy="`stp plan --list` lists everything",
+            f"nothing to {stage} matches {' '.join(targets)!r}",
+            expected=f"words such as {'; '.join(stages[:3])}",
+            remedy="`stp plan --list` lists all artefacts",
         )
     for artefact in artefacts:
         if artefact.stage != stage:

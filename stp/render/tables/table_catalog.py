@@ -122,11 +122,7 @@ def check_name(name: str) -> None:
     """
     known = tables()
     if name not in known:
-        raise StpError(
-            f"no table {name!r}",
-            expected=f"one of {', '.join(known)}",
-            remedy=nearest(name, known),
-        )
+        raise StpError(f"no table {name!r}", remedy=nearest(name, known))
 
 
 def is_about_scores(name: str) -> bool:

@@ -76,8 +76,7 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
         raise StpError(
             f"Snakemake is still running in {checkout}: process {', '.join(map(str, alive))} on "
             "this machine",
-            expected="a checkout whose driver has ended",
-            remedy="let it go on; or end it (kill -TERM once: it waits for its jobs) and try again",
+            remedy="wait for it, or end it (kill -TERM once: it waits for its jobs) and try again",
         )
     if not is_locked(checkout):
         return
@@ -86,14 +85,12 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
     if lives:
         raise StpError(
             f"Snakemake is still running in {checkout}: {owner}",
-            expected="a checkout whose driver has ended",
-            remedy="let it go on, or end it and try again",
+            remedy="wait for it, or end it and try again",
         )
     if lives is None and not owner_is_dead:
-        who = f"by {owner}" if owner else "by a run that noted no owner"
+        who = f"by {owner}" if owner else "by an unknown run"
         raise StpError(
-            f"{checkout} is locked {who}; whether it still lives cannot be seen from here",
-            expected="a lock whose owner is known to be dead",
+            f"{checkout} is locked {who}, which may still be running on another machine",
             remedy="run `stp run --resume` on "
             f"{owner.host if owner else 'the machine where it ran'}, or, if you know that it has "
             "ended: stp run --resume --owner-is-dead",
@@ -117,9 +114,9 @@ def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]
     arguments = given or (noted.arguments if noted else [])
     if not arguments:
         raise StpError(
-            f"no run of {checkout} is known",
-            expected="the folder where the run was started, or Snakemake's arguments",
-            remedy="stp run --resume -- --profile slurm results/tables/short_term.csv",
+            f"no earlier run in {checkout}",
+            remedy="change to the folder where the run was started, or name the arguments of "
+            "Snakemake: stp run --resume -- --profile slurm results/tables/short_term.csv",
         )
     before = noted.environment if noted else {}
     return arguments, {k: v for k, v in before.items() if k not in os.environ}
