@@ -18,7 +18,9 @@ from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 
 LONGEST = 60
-"""Longer values of a recipe are cut."""
+"""Characters of a value of a recipe; longer ones are cut."""
+UNSET = "unset"
+"""Stands for the value of a key that a recipe does not have."""
 
 
 @dataclass(frozen=True)
@@ -204,35 +206,35 @@ def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
     now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
     of = artefact.recipe.get("cell", artefact.recipe)
     name = of.get("model") or of.get("dataset")
-    ours, theirs = now.get("conventions"), then.get("conventions")
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        if ours.keys() != theirs.keys():
-            values = _members(list(theirs), list(ours))
-            text = f"{artefact.stage} recipe of {name}: conventions: {values}"
-            yield Difference("recipe", text)
-        both = ours.keys() & theirs.keys()  # of those that came or went the names say enough
-        now = {**now, "conventions": {key: ours[key] for key in both}}
-        then = {**then, "conventions": {key: theirs[key] for key in both}}
-    new, old = dict(_flat(now)), dict(_flat(then))
-    for key in sorted({*new, *old}):
-        if key in new and key in old and new[key] == old[key]:
-            continue
-        if isinstance(new.get(key), list) and isinstance(old.get(key), list):
-            values = _members(old[key], new[key])
-        else:
-            values = " -> ".join(
-                _value(side[key]) if key in side else "unset" for side in (old, new)
-            )
-        yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {values}")
+    for key, change in _changes(then, now):
+        yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {change}")
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested mappings with dotted keys."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+def _changes(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the dotted keys at which two values differ, and how.
+
+    Of definitions (a mapping of names to mappings, such as conventions), those that came or went
+    are named, without their content.
+    """
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict) and (old or new):
+        are_definitions = bool(key) and all(
+            isinstance(value, dict) for value in (*old.values(), *new.values())
+        )
+        if are_definitions and old.keys() != new.keys():
+            yield key, _members(list(old), list(new))
+        for name in sorted(old.keys() & new.keys() if are_definitions else old.keys() | new.keys()):
+            inner = f"{key}.{name}" if key else name
+            yield from _changes(old.get(name, UNSET), new.get(name, UNSET), inner)
+    elif isinstance(old, dict) and old and new is UNSET:
+        yield from _changes(old, {}, key)
+    elif isinstance(new, dict) and new and old is UNSET:
+        yield from _changes({}, new, key)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield key, _members(old, new)
     else:
-        yield prefix, value
+        yield key, f"{_value(old)} -> {_value(new)}"
 
 
 def _members(old: list[Any], new: list[Any]) -> str:
