@@ -171,11 +171,11 @@ def _import_the_shell(configfile: Path) -> None:
     import stp.cli
     from stp.core.provenance import versions
     from stp.run import runner  # noqa: F401
-    from stp.verbs.app import AT_HAND, load_plan
+    from stp.verbs.app import READY_PLANS, load_plan
 
     stp.cli.command()
     versions()
-    AT_HAND[configfile] = load_plan(configfile)
+    READY_PLANS[configfile] = load_plan(configfile)
 
 
 def _import_for(verb: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What all verbs share: the application, common options, small helpers."""
+"""The application of all verbs, with common options and helpers."""
 
 import sys
 from enum import StrEnum
@@ -24,7 +24,7 @@ class Panel(StrEnum):
 
 
 class Verbs(TyperGroup):
-    """Verbs by group; those that went say what replaces them."""
+    """All verbs, by panel; a removed verb or option names its replacement."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Typer would list groups such as `stp list` before all verbs."""
@@ -39,7 +39,7 @@ class Verbs(TyperGroup):
         """Find a verb.
 
         Raises:
-            StpError: it went.
+            StpError: it was removed.
         """
         if self.get_command(ctx, args[0]) is None:
             refuse_verb(args[0])
@@ -49,7 +49,7 @@ class Verbs(TyperGroup):
         """Run a verb.
 
         Raises:
-            StpError: an option of it went.
+            StpError: one of its options was removed.
         """
         try:
             return super().invoke(ctx)
@@ -92,8 +92,8 @@ external = _group(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"stp {metadata.version('stp')}")
         raise typer.Exit
 
@@ -110,25 +110,25 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Take the options of `stp` itself."""
+    """Define the options of `stp` itself."""
 
 
 DEMO = Path("config/demo.yaml")
 
 
-def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, given: Path) -> Path:
-    """The scale file that was named, or else the configuration of the last run."""
+def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, named: Path) -> Path:
+    """The named scale file, or else the configuration of the last run, or else the default."""
     if not is_default(context, parameter):
-        return given
+        return named
     from stp.plan.checked_config import read_yaml
     from stp.run.cluster import driver
 
-    noted = driver.noted()
-    if noted is None or not Path(noted.configfile).is_file():
-        tell_default(context, f"scale: {given}")
-        return given
-    configfile = Path(noted.configfile)
-    tell_default(context, f"scale: {read_yaml(configfile)['scale']}, as it was last run")
+    last = driver.noted()
+    if last is None or not Path(last.configfile).is_file():
+        tell_default(context, f"scale: {named}")
+        return named
+    configfile = Path(last.configfile)
+    tell_default(context, f"scale: {read_yaml(configfile)['scale']}, that of the last run")
     return configfile
 
 
@@ -139,7 +139,7 @@ def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
 
 
 def tell_default(context: typer.Context, text: str) -> None:
-    """Say which scale a verb is about where none was named: once, in the first line."""
+    """Print which scale a verb uses where none was named, once."""
     if "stp.default" not in context.meta:
         context.meta["stp.default"] = text
         print(text, file=sys.stderr)
@@ -150,26 +150,26 @@ ConfigFile = Annotated[
     typer.Option(
         "--configfile",
         envvar="STP_CONFIGFILE",
-        help="The scale file. It says which cells are computed, and how much of everything.",
+        help="The scale file, which says what is computed, and from how much data.",
         callback=_or_last_run,
         show_default=f"that of the last run, or else {DEMO}",
     ),
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="Also write every line to this file.")]
-AT_HAND: dict[Path, Any] = {}
-"""Plans that the job server has made before a verb asks (stp/job_server.py)."""
+READY_PLANS: dict[Path, Any] = {}
+"""Plans that the job server has made in advance (stp/job_server.py), by scale file."""
 
 
 def examples(*commands: str) -> str:
-    """Write examples below the help of a verb."""
+    """The examples below the help of a verb."""
     return "Examples:\n\n" + "\n\n".join(f"    {command}" for command in commands)
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file. For a run, the plan covers what the run was asked for."""
-    if configfile in AT_HAND:
-        return AT_HAND[configfile]
-    from stp.plan.cells import Plan  # only when a verb needs it: `stp --help` is quick
+    """Make the plan of a scale file. During a run, it covers the targets of the run."""
+    if configfile in READY_PLANS:
+        return READY_PLANS[configfile]
+    from stp.plan.cells import Plan  # not at the top: `stp --help` is quick
     from stp.run import workflow_files
     from stp.run.results import RESULTS
 
@@ -190,13 +190,14 @@ def say(log: Path | None, text: str) -> None:
             print(text, file=file)
 
 
-def say_wrote(log: Path | None, out: Path, rest: str = "") -> None:
-    """Say that a file is written, and in a run how many tables and figures are.
+def say_wrote(log: Path | None, out: Path, suffix: str = "") -> None:
+    """Say that a file is written; during a run, count the finished tables and figures.
 
     Args:
+        log: the log of a job of a run; None outside of a run.
         out: the file.
-        rest: what is beside it.
+        suffix: further text behind its name.
     """
     from stp.run.progress import count_pages
 
-    say(log, f"{count_pages(out) if log else ''}wrote {out}{rest}")
+    say(log, f"{count_pages(out) if log else ''}wrote {out}{suffix}")

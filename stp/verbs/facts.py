@@ -1,4 +1,4 @@
-"""The verb that compares what papers print of their benchmarks with what is here."""
+"""The verb that compares the facts that papers print with the configuration."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,8 +22,8 @@ def facts(
     configfile: Annotated[
         Path | None,
         typer.Option(
-            help="A scale file of the suite: what it prepares is counted besides "
-            "(default: its protocol)."
+            help="A scale file of the suite, whose prepared data are counted too "
+            "(default: the suite's protocol)."
         ),
     ] = None,
     table: Annotated[
@@ -37,9 +37,9 @@ def facts(
     out: output.Out = None,
     log: Log = None,
 ) -> None:
-    """Compare facts that the suite's paper prints with configuration, networks and data.
+    """Compare facts printed in the suite's paper with configuration, networks and data.
 
-    Differences come first, each with its reason. The exit code is 3 if one has none.
+    Differences come first, each with its explanation. The exit code is 3 if one has none.
     """
     from stp.core import exit_codes
     from stp.core.errors import StpError
@@ -55,8 +55,7 @@ def facts(
     if plan.config.scale.suite != suite:
         raise StpError(
             f"{configfile} is a scale of the suite {plan.config.scale.suite}",
-            expected=f"one of {suite}",
-            remedy=f"stp check facts {plan.config.scale.suite}, or another --configfile",
+            remedy=f"stp check facts {plan.config.scale.suite}, or a scale file of {suite}",
         )
     if table is not None:
         compared = printed.write(plan, table)

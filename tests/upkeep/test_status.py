@@ -236,7 +236,7 @@ def test_a_run_begins_though_the_store_is_read_only(plan, monkeypatch, tmp_path,
     monkeypatch.setattr("stp.run.progress.mark_start", refuse)
     done = CliRunner().invoke(app, ["status", "--start", "--configfile", str(TINY)])
     assert done.exit_code == 0, done.exception
-    assert "cannot be written: finished artefacts serve" in done.output
+    assert "is read-only" in done.output
 
 
 def test_a_full_disk_is_not_taken_for_a_read_only_one(plan, monkeypatch, tmp_path):
