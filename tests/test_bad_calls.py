@@ -59,7 +59,7 @@ def test_initials_are_understood():
 def test_a_second_snakemake_is_told_of_the_first(tmp_path, monkeypatch, capsys):
     (tmp_path / resume.LOCKS).mkdir(parents=True)
     (tmp_path / resume.LOCKS / "0.output.lock").write_text(TABLE)
-    monkeypatch.setattr(resume.driver, "living", lambda folder: [4242])
+    monkeypatch.setattr(resume.driver, "running_drivers", lambda folder: [4242])
     resume.tell_of_owner(tmp_path)
     assert f"running in {tmp_path}: process 4242; wait until" in capsys.readouterr().err
 

@@ -45,11 +45,11 @@ def write_outdated(*folders: Path) -> None:
     now = time.time() - 1  # clocks of file systems tick coarsely
     for folder in folders:
         for path in folder.rglob("*"):
-            leave_future(path, now)
+            clamp_future_time(path, now)
     write_text(OUTDATED, "Newer than any result: what has this input is made again.\n")
 
 
-def leave_future(path: Path, now: float) -> None:
+def clamp_future_time(path: Path, now: float) -> None:
     """Give a file of a time in the future, of another clock, the time of now.
 
     Snakemake refuses a result that is older than what it was made from. Nobody can change the time

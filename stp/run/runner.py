@@ -90,7 +90,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
                     _make(plan, artefact, final, state, lines, runtime, attempt, stop)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
-            go_on_later(state, stop, lines)
+            requeue(state, stop, lines)
             raise
         except Exception as error:
             if log_file is not None:
@@ -286,7 +286,7 @@ def _both(first: Report, second: Report) -> Report:
     return report
 
 
-def go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
+def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
     """Put the Slurm job of a training that saved its state back into the queue.
 
     Only where its time is up or it has to make room: who cancels a job wants it to end. The

@@ -41,7 +41,7 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
     write_text_if_changed(results / "plan" / "counted.json", text)
 
 
-def counted(results: Path = RESULTS) -> list[str] | None:
+def read_counted(results: Path = RESULTS) -> list[str] | None:
     """The dimensions that the current run needs; None for all."""
     found: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return found
@@ -77,7 +77,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
     return paths
 
 
-def whose_bytes(plan: Plan) -> dict[str, str]:
+def data_origins(plan: Plan) -> dict[str, str]:
     """Say whose bytes the numbers of each dimension are from, and of all together (``all``)."""
     tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
     for made in plan.cells:

@@ -13,8 +13,8 @@ from stp.plan.accepted import Accepted, entry_path, read_accepted
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.status import DONE, artefact_states
-from stp.upkeep.differences import Past
-from stp.upkeep.why import chosen
+from stp.upkeep.differences import OlderArtefacts
+from stp.upkeep.why import select_artefacts
 
 
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
@@ -40,7 +40,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
     entries: list[Accepted] = []
     while True:
         plan = make_plan()
-        past, standing = Past(plan), artefact_states(plan)
+        past, standing = OlderArtefacts(plan), artefact_states(plan)
         new: list[Accepted] = []
         refused: list[str] = []
         for artefact in _selected(plan, words, entries):
@@ -92,7 +92,7 @@ def _selected(plan: Plan, words: list[str], entries: list[Accepted]) -> list[Art
     """The artefacts that words name; names of receipts change with what was accepted."""
     accepted = {f"{entry.address}/{entry.new}" for entry in entries}
     waiting = [word for word in words if not any(folder in word for folder in accepted)]
-    return chosen(plan, waiting) if waiting or not words else []
+    return select_artefacts(plan, waiting) if waiting or not words else []
 
 
 def _entry(artefact: Artefact, old: str, reason: str) -> Accepted:

@@ -64,7 +64,7 @@ class Comparison:
         return bool(self.own) and {difference.kind for difference in self.all} == {"code"}
 
 
-class Past:
+class OlderArtefacts:
     """The older artefacts of a store, beside a plan.
 
     Args:
@@ -100,7 +100,7 @@ class Past:
                 receipt = self.receipt(folder)
                 if receipt is not None:
                     found.append(self.compare(artefact, folder, receipt))
-        return min(found, key=lambda c: (len(c.all), -finished(c.receipt)), default=None)
+        return min(found, key=lambda c: (len(c.all), -finish_time(c.receipt)), default=None)
 
     def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
         """Compare a planned artefact with one that was made."""
@@ -134,12 +134,12 @@ class Past:
         return self.compare(now, then, older).all
 
 
-def finished(receipt: Receipt) -> float:
+def finish_time(receipt: Receipt) -> float:
     """When an artefact was finished, as Unix time; 0 if its receipt does not say."""
     return receipt.provenance.finished or 0.0
 
 
-def made_with(receipt: Receipt) -> str | None:
+def other_versions(receipt: Receipt) -> str | None:
     """Name the packages that an artefact was made with in other versions than those of now."""
     then = receipt.provenance.packages
     other = {

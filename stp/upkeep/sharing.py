@@ -23,7 +23,7 @@ from stp.core.job import Report, silent
 from stp.core.receipts import RECEIPT, SEALED, read_receipt, receipt_text
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
-from stp.upkeep.why import chosen
+from stp.upkeep.why import select_artefacts
 
 SUMS = "SHA256SUMS"
 
@@ -94,7 +94,9 @@ def export(
     """
     if out.exists():
         raise StpError(f"{out} exists", expected="a new name", remedy="choose another one")
-    wanted = [a for a in chosen(plan, words) if not scores_only or a.stage.startswith("score")]
+    wanted = [
+        a for a in select_artefacts(plan, words) if not scores_only or a.stage.startswith("score")
+    ]
     packed = _sort(plan, wanted, scores_only)
     if not {a.folder for a in wanted} & {a.folder for a in packed.whole}:
         raise StpError(

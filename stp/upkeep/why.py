@@ -10,8 +10,8 @@ from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.runner import state_folder
-from stp.run.status import DONE, RUNNING, Standing, artefact_states
-from stp.upkeep.differences import Comparison, Past, finished, made_with
+from stp.run.status import DONE, RUNNING, ArtefactState, artefact_states
+from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, other_versions
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reason:
     older: Comparison | None = None
 
 
-def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
+def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
     """Find the artefacts that words of their path, or paths of receipts, name.
 
     Raises:
@@ -53,7 +53,9 @@ def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
     return list(dict.fromkeys(found))
 
 
-def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> Reason:
+def explain(
+    plan: Plan, artefact: Artefact, past: OlderArtefacts, standing: ArtefactState
+) -> Reason:
     """Say why an artefact would be made, or would not.
 
     Args:
@@ -85,7 +87,7 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
 def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason:
     """Explain an artefact that has a receipt."""
     folder = plan.store / artefact.folder
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(receipt)))
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(receipt)))
     took = duration(receipt.provenance.seconds or 0)
     host = receipt.provenance.host or "?"
     if store.is_dropped(folder):
@@ -97,16 +99,16 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
         text = f"{len(missing)} of {len(receipt.files)} files are missing or cut short: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
     because = [f"made {made} in {took} on {host}"]
-    because += filter(None, [artefact.accepted, made_with(receipt)])
+    because += filter(None, [artefact.accepted, other_versions(receipt)])
     if not (folder / RECEIPT).exists():
         text = "its receipt was deleted; the sealed copy is put back and nothing is computed"
         return Reason(artefact, "would be adopted", [text, *because])
     return Reason(artefact, "is done", because)
 
 
-def undone(plan: Plan) -> list[Reason]:
+def explain_missing(plan: Plan) -> list[Reason]:
     """Explain everything that would be made."""
-    past, standing = Past(plan), artefact_states(plan)
+    past, standing = OlderArtefacts(plan), artefact_states(plan)
     return [
         explain(plan, artefact, past, standing[folder])
         for folder, artefact in plan.artefacts.items()

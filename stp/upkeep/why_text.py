@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.status import artefact_states
-from stp.upkeep.differences import Past, finished, made_with
-from stp.upkeep.why import Reason, chosen, explain, undone
+from stp.upkeep.differences import OlderArtefacts, finish_time, other_versions
+from stp.upkeep.why import Reason, explain, explain_missing, select_artefacts
 
 LISTED = 12
 """Artefacts of one group that are named; the others are counted."""
@@ -19,9 +19,9 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
     if reason.older:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(reason.older.receipt)))
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(reason.older.receipt)))
         yield f"  compared with {reason.older.folder}, made {made}:"
-        others = made_with(reason.older.receipt)
+        others = other_versions(reason.older.receipt)
         if others:
             yield f"  - it was {others}; versions count only where the scale file says so"
     inherited = [] if reason.older is None else [
@@ -76,12 +76,14 @@ def tell(plan: Plan, words: list[str]) -> None:
         words: name artefacts; none for all that would be made.
     """
     if words:
-        past, standing = Past(plan), artefact_states(plan)
-        reasons = [explain(plan, a, past, standing[a.folder]) for a in chosen(plan, words)]
+        past, standing = OlderArtefacts(plan), artefact_states(plan)
+        reasons = [
+            explain(plan, a, past, standing[a.folder]) for a in select_artefacts(plan, words)
+        ]
         for i, reason in enumerate(reasons):
             print("\n".join(([""] if i else []) + list(lines_of_one(reason))))
     else:
-        reasons = undone(plan)
+        reasons = explain_missing(plan)
         print("\n".join(lines_of_groups(reasons)))
     for line in suggestion(reasons):
         print(line)

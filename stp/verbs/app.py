@@ -123,7 +123,7 @@ def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, named: 
     from stp.plan.checked_config import read_yaml
     from stp.run.cluster import driver
 
-    last = driver.noted()
+    last = driver.read_driver()
     if last is None or not Path(last.configfile).is_file():
         tell_default(context, f"scale: {named}")
         return named
@@ -175,7 +175,7 @@ def load_plan(configfile: Path) -> Any:
 
     plan = Plan.load(configfile)
     if configfile.parent == RESULTS / "plan":
-        counted = workflow_files.counted()
+        counted = workflow_files.read_counted()
         if counted is not None:
             plan.count(counted)
     return plan

@@ -245,17 +245,17 @@ def status(
             if not is_read_only(error):
                 raise
             print(f"{planned.store} is read-only: finished artefacts can be used, new ones fail")
-        driver.note(configfile)
+        driver.write_driver(configfile)
         return
     if success:
-        driver.note_success()
+        driver.record_success()
     states = status_of.artefact_states(planned)
     if format == "json":
         since = progress.run_started(planned)
         print(json.dumps(status_of.describe(planned, states, since), indent=1))
         return
     width = shutil.get_terminal_size((100, 20)).columns
-    last = driver.noted()
+    last = driver.read_driver()
     has_run_last = last is not None and _scale(last) == planned.config.scale.scale
     print_lines(lines(planned, states, last if has_run_last else None, width))
 

@@ -81,13 +81,17 @@ def verify(
     from stp.run.meter import CountMeter
     from stp.upkeep import verify as verification
     from stp.upkeep.inventory import artefacts, require
-    from stp.upkeep.why import chosen
+    from stp.upkeep.why import select_artefacts
 
     if everything and words:
         raise typer.BadParameter("name artefacts, or use --all", param_hint="--all")
     plan = load_plan(configfile)
     require(plan.store)
-    folders = artefacts(plan.store) if everything else [a.folder for a in chosen(plan, words or [])]
+    folders = (
+        artefacts(plan.store)
+        if everything
+        else [a.folder for a in select_artefacts(plan, words or [])]
+    )
     meter = CountMeter("verify")
     result = verification.verify([plan.store / folder for folder in folders], meter, threads)
     meter.clear()

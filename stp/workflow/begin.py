@@ -21,7 +21,7 @@ from stp.render.figures.kinds import KINDS
 from stp.run import input_digest, progress, snakemake_cli, workflow_files
 from stp.run.cluster import failed_starts, groups, resume
 from stp.run.cluster.site import Site
-from stp.run.cluster.slurm_retry import be_patient
+from stp.run.cluster.slurm_retry import wait_for_controller
 from stp.run.restored_receipts import restore_receipts
 from stp.run.results import RESULTS
 from stp.studies.options import BEST_OF_FILE
@@ -86,9 +86,9 @@ class Run:
         plan = Plan.load(config or CONFIG_FOLDER / "demo.yaml", where)
         site, is_main = Site.load(), workflow.is_main_process
         if is_main:
-            be_patient()
+            wait_for_controller()
             failed_starts.watch(plan)
-            groups.keep_small(site.group_jobs)
+            groups.limit_cpus(site.group_jobs)
         run = cls(
             plan=plan,
             site=site,
@@ -132,7 +132,7 @@ class Run:
     @cached_property
     def whose(self) -> dict[str, str]:
         """Whose files the numbers of each dimension are from, and of all: for captions."""
-        return workflow_files.whose_bytes(self.plan)
+        return workflow_files.data_origins(self.plan)
 
     def whose_of(self, wildcards: Any) -> str:
         """Whose files a figure shows."""
@@ -292,7 +292,7 @@ class Run:
         if workflow.local_exec:
             snakemake_cli.check_device(self.plan.config.scale.runtime)
         workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
-        progress.note_pages(workflow)
+        progress.write_pages(workflow)
         return workflow.local_exec and not workflow.deployment_settings.deployment_method
 
     @property

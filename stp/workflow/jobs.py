@@ -10,7 +10,7 @@ from stp.plan.artefacts import PERCEPTUAL, Artefact
 from stp.plan.cells import Plan
 from stp.run.cluster.resources import SITE_RESOURCES, JobResources
 from stp.run.cluster.site import Site
-from stp.run.input_digest import leave_future
+from stp.run.input_digest import clamp_future_time
 from stp.run.snakemake_cli import exits_plainly
 from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 
@@ -56,7 +56,7 @@ def require_dimension(plan: Plan, dimension: str) -> str:
 def _of_now(paths: list[str]) -> list[str]:
     now = time.time()
     for path in paths:
-        leave_future(Path(path), now)
+        clamp_future_time(Path(path), now)
     return paths
 
 

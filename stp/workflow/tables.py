@@ -25,7 +25,7 @@ from stp.profiling.published import published
 from stp.render.tables import reproduced
 from stp.render.tables.by_name import module_of
 from stp.render.tables.groups import demand_runs
-from stp.run.workflow_files import results_of, whose_bytes
+from stp.run.workflow_files import data_origins, results_of
 from stp.studies.options import load_study
 
 NO_DATA = "none: configuration and networks"
@@ -139,7 +139,7 @@ class Tables:
         self.folder = f"{self.results}/tables"
         self.database = f"{self.results}/results.duckdb"
         self.manifests = {name: str(path) for name, path in manifests.items()}
-        self.whose = whose_bytes(plan)
+        self.whose = data_origins(plan)
         self.suite_file = self.suite.folder / SUITE_FILE
 
     def __iter__(self) -> Iterator[Table]:

@@ -84,7 +84,7 @@ def test_only_drivers_of_this_checkout_count(checkout, tmp_path):
         start(tmp_path / "other"),
     ]
     try:
-        assert driver.living(checkout) == [processes[0].pid]
+        assert driver.running_drivers(checkout) == [processes[0].pid]
         with pytest.raises(
             StpError, match=rf"still running in {checkout}: process {processes[0].pid}"
         ):
@@ -93,7 +93,7 @@ def test_only_drivers_of_this_checkout_count(checkout, tmp_path):
         for process in processes:
             process.kill()
             process.wait()
-    assert driver.living(checkout) == []
+    assert driver.running_drivers(checkout) == []
 
 
 def test_the_lock_of_a_dead_owner_is_free(checkout):

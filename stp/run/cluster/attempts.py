@@ -21,7 +21,7 @@ from stp.core.receipts import RecordedAttempt
 from stp.run.cluster import slurm
 
 FILE = "attempts.jsonl"
-NOW = "now.json"
+PROGRESS = "now.json"
 """How a running attempt stands: its peak memory and its last report."""
 
 OUT_OF_MEMORY = "out of memory"
@@ -34,7 +34,7 @@ DONE = "done"
 
 SAMPLE_SECONDS = 0.5
 WRITE_SECONDS = 5.0
-NEARLY = 0.85
+MEMORY_SHARE = 0.85
 """A job that vanished when it used this part of its memory limit was killed for it. Clusters
 without cgroups report nothing but a failure."""
 SNAKEMAKE_MB = 320
@@ -48,7 +48,7 @@ _SLURM_ENDS = {
 
 
 @dataclass
-class Now:
+class AttemptProgress:
     """How a running attempt stands.
 
     Attributes:
@@ -98,10 +98,10 @@ def history(state: Path) -> str:
     return f", attempt {len(ends) + 1}, after: {'; '.join(ends)}" if ends else ""
 
 
-def running(state: Path) -> Now | None:
+def read_progress(state: Path) -> AttemptProgress | None:
     """How a running attempt stands; None if that is not known."""
     try:
-        return Now(**json.loads((state / NOW).read_text()))
+        return AttemptProgress(**json.loads((state / PROGRESS).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -119,7 +119,7 @@ class Attempt:
         settle_vanished(state)
         self.number = len(read(state)) + 1
         self.limit_mb = slurm.memory_limit_mb()
-        self.now = Now()
+        self.now = AttemptProgress()
         self._over = threading.Event()
         _append(
             state,
@@ -145,7 +145,7 @@ class Attempt:
         _append(
             self.state, self.number, event="end", how=how, detail=detail, peak_mb=peak_memory_mb()
         )
-        (self.state / NOW).unlink(missing_ok=True)
+        (self.state / PROGRESS).unlink(missing_ok=True)
 
     def _watch_memory(self) -> None:
         """Write the peak down as it grows: a job that is killed for it cannot say so any more."""
@@ -154,7 +154,7 @@ class Attempt:
             self.now.peak_mb = peak = peak_memory_mb()
             if peak > 1.05 * written or time.monotonic() - at > WRITE_SECONDS:
                 with contextlib.suppress(OSError):
-                    write_text(self.state / NOW, json.dumps(asdict(self.now)))
+                    write_text(self.state / PROGRESS, json.dumps(asdict(self.now)))
                 written, at = peak, time.monotonic()
 
 
@@ -201,17 +201,17 @@ def settle_vanished(state: Path) -> None:
     for attempt in read(state):
         if attempt.how is not None:
             continue
-        how, detail = _why_vanished(attempt, running(state) or Now())
+        how, detail = _why_vanished(attempt, read_progress(state) or AttemptProgress())
         _append(state, attempt.attempt, event="end", how=how, detail=detail)
-        (state / NOW).unlink(missing_ok=True)
+        (state / PROGRESS).unlink(missing_ok=True)
 
 
-def _why_vanished(attempt: RecordedAttempt, now: Now) -> tuple[str, str]:
+def _why_vanished(attempt: RecordedAttempt, now: AttemptProgress) -> tuple[str, str]:
     job, limit, peak = attempt.slurm_job, attempt.memory_mb, now.peak_mb
     said = slurm.state(job) if job else None
     if said in _SLURM_ENDS:
         return _SLURM_ENDS[said], f"Slurm says {said}"
-    if limit and peak + SNAKEMAKE_MB > NEARLY * limit:
+    if limit and peak + SNAKEMAKE_MB > MEMORY_SHARE * limit:
         used = f"last seen at {peak} MB beside Snakemake's {SNAKEMAKE_MB} MB, of {limit} MB"
         return OUT_OF_MEMORY, f"{used}; Slurm says {said or 'nothing'}"
     if said in (None, "RUNNING", "PENDING", "COMPLETING", "REQUEUED"):

@@ -73,7 +73,7 @@ class Driver:
         return None if said is None else said in _ALIVE
 
 
-def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
+def write_driver(configfile: Path, results: Path = RESULTS) -> Driver | None:
     """Note the Snakemake that this process was started by; None if there is none."""
     pid = os.getppid()
     while pid > 1:
@@ -102,14 +102,14 @@ def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
     return driver
 
 
-def note_success(results: Path = RESULTS) -> None:
+def record_success(results: Path = RESULTS) -> None:
     """Note that the run that was noted last has made all that it was asked for."""
-    driver = noted(results)
+    driver = read_driver(results)
     if driver is not None:
         write_text(results / FILE, json.dumps(asdict(replace(driver, succeeded=True)), indent=1))
 
 
-def noted(results: Path = RESULTS) -> Driver | None:
+def read_driver(results: Path = RESULTS) -> Driver | None:
     """The driver that was noted last; None if there never was one."""
     try:
         return Driver(**json.loads((results / FILE).read_text()))
@@ -117,7 +117,7 @@ def noted(results: Path = RESULTS) -> Driver | None:
         return None
 
 
-def living(folder: Path) -> list[int]:
+def running_drivers(folder: Path) -> list[int]:
     """List the processes of this machine that are drivers in a working directory."""
     found = []
     for entry in _PROC.glob("[0-9]*"):

@@ -29,7 +29,7 @@ def last_driver(checkout: Path) -> Driver | None:
     A lock that is younger than the last note belongs to a run that ended before it could note
     itself: its owner is unknown.
     """
-    noted = driver.noted(checkout / RESULTS)
+    noted = driver.read_driver(checkout / RESULTS)
     if noted is not None and is_locked(checkout):
         locked = max(path.stat().st_mtime for path in (checkout / LOCKS).glob("*.lock"))
         if locked > (checkout / RESULTS / driver.FILE).stat().st_mtime:
@@ -44,7 +44,7 @@ def tell_of_owner(checkout: Path) -> None:
     """
     if is_locked(checkout):
         owner = last_driver(checkout)
-        if others := [pid for pid in driver.living(checkout) if pid != os.getpid()]:
+        if others := [pid for pid in driver.running_drivers(checkout) if pid != os.getpid()]:
             print(
                 f"stp: Snakemake is running in {checkout}: process {', '.join(map(str, others))}; "
                 "wait until it has ended (`stp status` tells how far it is), or work in another "
@@ -71,7 +71,7 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
     Raises:
         StpError: it lives, or nobody can tell.
     """
-    alive = driver.living(checkout)
+    alive = driver.running_drivers(checkout)
     if alive:
         raise StpError(
             f"Snakemake is still running in {checkout}: process {', '.join(map(str, alive))} on "
@@ -110,7 +110,7 @@ def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]
     Raises:
         StpError: nothing is given, and no run is known.
     """
-    noted = driver.noted(checkout / RESULTS)
+    noted = driver.read_driver(checkout / RESULTS)
     arguments = given or (noted.arguments if noted else [])
     if not arguments:
         raise StpError(
@@ -142,7 +142,7 @@ def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = p
     for name, value in variables.items():
         say(f"{name}={value}, as in the run before")
     os.environ.update(variables)
-    noted = driver.noted(checkout / RESULTS)
+    noted = driver.read_driver(checkout / RESULTS)
     if noted is not None and Path(noted.configfile).is_file():
         jobs = list(living_jobs(Plan.load(Path(noted.configfile))))
         if jobs:

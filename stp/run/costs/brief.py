@@ -12,7 +12,7 @@ from stp.plan.cells import Plan
 from stp.run.costs.summary import Entry, entries
 from stp.run.results import RESULTS
 from stp.run.status_text import short
-from stp.run.workflow_files import whose_bytes
+from stp.run.workflow_files import data_origins
 
 
 def dimension_of(plan: Plan, table: str) -> str:
@@ -50,7 +50,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     own = jobs(plan, dimension)
     waiting = [entry for entry in own if not entry.done]
     stages = Counter(entry.rule.partition("_")[0] for entry in waiting)
-    yield f"{RESULTS}/tables/{dimension}.csv ({whose_bytes(plan)[dimension]})"
+    yield f"{RESULTS}/tables/{dimension}.csv ({data_origins(plan)[dimension]})"
     yield f"  {len(cells)} cells: {', '.join(models)} on {', '.join(tested)}"
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
     yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
