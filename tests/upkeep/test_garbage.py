@@ -263,7 +263,7 @@ def test_a_score_that_needs_dropped_predictions_says_what_happens_next(plan):
     for artefact in (pick(plan, "prepare"), pick(plan, "predict", "persistence")):
         folder = finish(plan, artefact)
     store.drop(folder, "to make room")
-    with pytest.raises(StpError, match=r"deleted to make room(.|\n)*run snakemake again"):
+    with pytest.raises(StpError, match="run snakemake again"):
         runner.make(plan, pick(plan, "score", "persistence"))
     assert not (folder / "artefact.json").exists()
 
