@@ -10,11 +10,11 @@ from stp.upkeep.differences import OlderArtefacts, finish_time, other_versions
 from stp.upkeep.why import Reason, explain, explain_missing, select_artefacts
 
 LISTED = 12
-"""Artefacts of one group that are named; the others are counted."""
+"""Number of artefacts of a group that are named; the others are counted."""
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:
-    """Write down one artefact and its reasons."""
+    """Yield an artefact and its reasons."""
     artefact = reason.artefact
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
@@ -23,7 +23,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
         yield f"  compared with {reason.older.folder}, made {made}:"
         others = other_versions(reason.older.receipt)
         if others:
-            yield f"  - it was {others}; versions count only where the scale file says so"
+            yield f"  - it was {others}; versions count only if the scale file says so"
     inherited = [] if reason.older is None else [
         (f"its {name} changed: ", difference.text)
         for name, differences in reason.older.inputs.items() for difference in differences
@@ -38,7 +38,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Write down many artefacts, those with the same reasons together."""
+    """Yield many artefacts, grouped by their reasons."""
     groups: dict[tuple[str, ...], list[Artefact]] = {}
     for reason in reasons:
         groups.setdefault((reason.verdict, *reason.because), []).append(reason.artefact)
@@ -52,7 +52,7 @@ def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
         if len(artefacts) > LISTED:
             yield f"      and {len(artefacts) - LISTED} more"
     if not groups:
-        yield "nothing would be made: every artefact of the plan is there"
+        yield "nothing would be made: all artefacts of the plan exist"
 
 
 def _indented(text: str, mark: str) -> Iterator[str]:
@@ -61,10 +61,10 @@ def _indented(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Say how to go on if a change of code cannot change results."""
+    """Yield advice for changes of code that cannot change results."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
-        yield "If this code computes the same as before, declare it, and nothing is computed again:"
+        yield "If this code computes the same as before, declare it to avoid computing again:"
         yield '  stp accept WORDS --reason "what the change is for"'
 
 
@@ -73,7 +73,7 @@ def tell(plan: Plan, words: list[str]) -> None:
 
     Args:
         plan: the plan.
-        words: name artefacts; none for all that would be made.
+        words: select artefacts; empty for all that would be made.
     """
     if words:
         past, standing = OlderArtefacts(plan), artefact_states(plan)
