@@ -1,4 +1,4 @@
-"""What happens while Snakemake reads the Snakefile: a plan is made, and files of it are written."""
+"""The start of a run, while Snakemake reads the Snakefile: a plan is made, files are written."""
 
 import gc
 import logging
@@ -30,20 +30,20 @@ from stp.workflow.jobs import Ask, Jobs, require_dimension
 from stp.workflow.tables import Table, Tables
 
 TELL_NOTHING = ("Select jobs", "Execute ", "Reasons:")
-"""Two lines for every few jobs that tell nothing: the verbs say what they do. Reasons stand beside
-each job where jobs are listed; those of all jobs together tell nothing either."""
+"""Beginnings of Snakemake's messages that are hidden: verbs print what they do, and reasons are
+printed beside each job where jobs are listed."""
 CONFIGFILE = "STP_CONFIGFILE"
-"""Variable that names the scale file to the verbs of jobs: as a parameter of a rule, what differs
-from run to run would make finished work again."""
+"""Variable that names the scale file to the verbs of jobs. As a parameter of a rule, its path would
+make finished work again, since it differs between runs."""
 COPIES = "results/tables"
 """The tables of the last run."""
 
 
 def keep_quiet() -> None:
-    """Let this process collect less garbage, and say less.
+    """Let this process collect less garbage, and print less.
 
-    Jobs are objects that live as long as the plan; looking through all of them for garbage, again
-    and again while they become more, took a third of the time of planning.
+    Jobs are objects that live as long as the plan; searching them for garbage again and again took
+    a third of the time of planning.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -54,15 +54,15 @@ def keep_quiet() -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the workflow: its plan, where its files lie, what its rules make.
+    """A run of the workflow: its plan, its files, and the results of its rules.
 
     Attributes:
-        plan: of the scale.
-        site: that jobs run on.
-        jobs: what rules ask for a job.
+        plan: the plan of the scale.
+        site: the site where jobs run.
+        jobs: inputs and resources of jobs.
         configfile: the effective configuration of the plan.
-        manifests: by dimension.
-        is_main: whether this is the process that was called, and not a job of it.
+        manifests: paths of manifests, by dimension.
+        is_main: whether this is the main process, not one of a job.
     """
 
     plan: Plan
@@ -75,11 +75,11 @@ class Run:
     @classmethod
     @snakemake_cli.exits_plainly()
     def begin(cls, workflow: Any, config: Json) -> "Run":
-        """Make the plan, and write what jobs and rules read; jobs write nothing.
+        """Make the plan, and write the files that jobs and rules read; jobs write nothing.
 
         Args:
-            workflow: of Snakemake.
-            config: the content of its configuration files. Captions read what is put there.
+            workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`).
+            config: the content of its configuration files, to which values for captions are added.
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def results(self) -> str:
-        """The folder of everything that a run makes of a scale, besides the store."""
+        """The folder of the results of the scale."""
         return str(workflow_files.results_of(self.plan))
 
     @property
@@ -131,11 +131,11 @@ class Run:
 
     @cached_property
     def whose(self) -> dict[str, str]:
-        """Whose files the numbers of each dimension are from, and of all: for captions."""
+        """The origin of the data of each dimension, and of all together, for captions."""
         return workflow_files.data_origins(self.plan)
 
     def whose_of(self, wildcards: Any) -> str:
-        """Whose files a figure shows."""
+        """The origin of the data of a figure."""
         return self.whose[wildcards.get("dimension") or "all"]
 
     @property
@@ -144,11 +144,11 @@ class Run:
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
-        """A digest of what the list of prepared data is made from."""
+        """A digest of the inputs of the list of prepared data."""
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """What a measurement of a network is made from."""
+        """The input of a measurement of a network."""
         names = wildcards.model, wildcards.dataset
         return str(workflow_files.write_profile_input(*names, self.is_main))
 
@@ -165,7 +165,8 @@ class Run:
     @property
     def all_tables(self) -> list[str]:
         """The copies of all tables that the scale can make."""
-        made_here = [one for one in self.tables.values() if one.is_possible and not one.on_demand]
+        tables = self.tables.values()
+        made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
@@ -174,7 +175,7 @@ class Run:
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """A digest of what the rows of a dimension are collected from."""
+        """A digest of the inputs of the rows of a dimension."""
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -184,17 +185,17 @@ class Run:
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
     def digest_of_citation(self, wildcards: object) -> str:
-        """A digest of what the list of works to cite is made from."""
+        """A digest of the inputs of the list of works to cite."""
         return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
 
     def digest_of_report(self, wildcards: object) -> str:
-        """A digest of what the report is made from."""
+        """A digest of the inputs of the report."""
         page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
         return self._digest_of("stp.report.build", page)
 
     @property
     def of_raters(self) -> str | None:
-        """The dimension whose forecasts a questionnaire of the best of several shows."""
+        """The dimension whose forecasts the questionnaire shows; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -207,7 +208,7 @@ class Run:
 
     @property
     def study(self) -> Path:
-        """The study of the best of several predictions."""
+        """The configuration of the study that asks for the best of several predictions."""
         return BEST_OF_FILE
 
     @property
@@ -216,7 +217,7 @@ class Run:
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
-        """A digest of what the questionnaire is made from."""
+        """A digest of the inputs of the questionnaire."""
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
@@ -238,11 +239,11 @@ class Run:
         return self.tables[name]
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
-        """One more input of a result that is not made from what is planned now.
+        """A further input of a result that does not match the plan.
 
         Args:
-            path: of the result, with wildcards.
-            digest_of: computes a digest of what it is made from.
+            path: path of the result, with wildcards.
+            digest_of: computes a digest of its inputs, from wildcards.
         """
 
         def outdated(wildcards: Any) -> list[str]:
@@ -256,7 +257,7 @@ class Run:
         return outdated
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
-        """One more input of a copy in results/tables that is another one than its table."""
+        """A further input of a copy in results/tables that differs from its table."""
         table = self._table(wildcards.table)
         copy = Path(f"{COPIES}/{table.name}.csv")
         return (
@@ -268,12 +269,12 @@ class Run:
         """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
 
         Args:
-            workflow: of Snakemake.
-            targets: that all of the workflow makes.
+            workflow: the workflow of Snakemake.
+            targets: targets of the whole workflow, for suggestions.
         """
         if snakemake_cli.is_dry_run():
             snakemake_cli.count_once()
-        # A workflow that includes this one, or uses it as a module, may make more.
+        # A workflow that includes this one, or uses it as a module, may have more rules.
         if Path(workflow.main_snakefile).resolve() == WORKFLOW.resolve():
             requested = snakemake_cli.arguments().targets
             suggestions = [*self.all_tables, *self.figures.paths, *targets]
@@ -284,7 +285,7 @@ class Run:
 
     @snakemake_cli.exits_plainly()
     def start(self, workflow: Any) -> bool:
-        """Begin to run jobs; Snakemake has set the targets.
+        """Prepare for running jobs, when Snakemake has set the targets.
 
         Returns:
             whether jobs run on this machine, in the environment of this process.

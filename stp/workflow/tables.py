@@ -32,11 +32,11 @@ NO_DATA = "none: configuration and networks"
 PAGES = ("md", "tex", "html")
 PICTURES = ("png", "svg")
 CONFIGURED = ("datasets", "models")
-"""Folders of the configuration that tables of printed facts are made from, besides the suite's."""
+"""Folders of the configuration that tables of facts depend on, besides that of the suite."""
 
 
 def nothing() -> None:
-    """Demand nothing of a scale."""
+    """A table that any scale can make demands nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,22 +44,22 @@ class Table:
     """A table that a rule makes.
 
     Attributes:
-        name: of the table, and of its files.
-        folder: of its files.
-        made_from: describes all that it is made from, as JSON; for a digest.
-        words: of `stp`, without ``--log``.
-        ancient: files whose times say nothing: manifests, receipts.
+        name: name of the table, and of its files.
+        folder: folder of its files.
+        made_from: returns a description of all of its inputs as JSON, for a digest.
+        words: the command of `stp`, without ``--log``.
+        ancient: inputs whose times are ignored: manifests, receipts.
         inputs: files that other rules make.
-        endings: of its files besides the CSV file: ``.md``, ``_tidy.csv``.
-        captions: names of texts that `snakemake --report` says of it; the first that there is.
-        about: what is in it, in words.
-        whose: whose files its numbers are from, in words.
-        memory_mb: of its job.
-        is_local: whether its job runs beside Snakemake on a cluster, too.
-        on_demand: whether it is no part of all tables of a scale.
-        takes_configfile: whether its verb is told the scale file.
-        afterwards: a command: a results store that has its rows is built again.
-        demand: raises an error where the scale lacks what it needs.
+        endings: endings of its files besides the CSV file: ``.md``, ``_tidy.csv``.
+        captions: names of captions for `snakemake --report`; the first existing one is used.
+        about: its content, as text.
+        whose: origin of its data, as text.
+        memory_mb: memory of its job, in MB.
+        is_local: whether its job always runs beside Snakemake, even on a cluster.
+        on_demand: whether it is left out of the tables of a scale.
+        takes_configfile: whether its verb gets the scale file.
+        afterwards: a command that runs afterwards: it builds a results store with its rows.
+        demand: raises an error if the scale lacks something that it needs.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that it is made from."""
+        """A digest of all of its inputs."""
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
@@ -102,7 +102,7 @@ class Table:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the scale has all that it needs."""
+        """Whether the scale can make it."""
         try:
             self.demand()
         except StpError:
@@ -110,8 +110,8 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """Words that name the scale file, where its verb takes one: those of `params` would differ
-        between runs of one plan."""
+        """The option that names the scale file, if its verb takes one. In `params`, it would differ
+        between runs of the same plan."""
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
     def needed(self, wildcards: object) -> list[str]:
