@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.core.errors import StpError
+from stp.core.errors import StpError, nearest
 from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, load_plan, say, say_wrote
 
 command = functools.partial(app.command, rich_help_panel=Panel.STAGES)
@@ -35,11 +35,13 @@ def _make(
             if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
-        stages = [a.label for a in plan.artefacts.values() if a.stage == stage]
+        known = {word for a in plan.artefacts.values() if a.stage == stage for word in a.words}
+        unknown = [word for word in words if word not in known]
         raise StpError(
             f"nothing to {stage} matches {' '.join(targets)!r}",
-            expected=f"words such as {'; '.join(stages[:3])}",
-            remedy="`stp plan --list` lists all artefacts",
+            remedy=nearest(unknown[0], known)
+            if unknown
+            else "use fewer words; `stp plan --list` lists all artefacts",
         )
     for artefact in artefacts:
         if artefact.stage != stage:
