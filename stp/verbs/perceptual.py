@@ -268,7 +268,7 @@ def evaluate(
         "stp quality predicted/",
         "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
         "stp quality --cell simvpv2/kth --n 100",
-        "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
+        "stp quality predicted/ --configfile config/pvqa-demo.yaml --measure alexnet_mcs_rfd",
         "stp quality --save results/weights/quality_squeezenet.npz",
     ),
 )

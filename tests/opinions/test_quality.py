@@ -28,6 +28,7 @@ from stp.plan.checked_config import CONFIG_FOLDER
 from stp.score.tables import write_samples
 
 DEMO = CONFIG_FOLDER / "pvqa-demo.yaml"
+OWN = "alexnet_mcs_rfd"
 CHANNELS = 512
 
 
@@ -42,7 +43,7 @@ def maps(frames: np.ndarray) -> np.ndarray:
 def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """A plan whose rated videos are made, with maps that need no weights."""
     folder = tmp_path_factory.mktemp("quality")
-    (folder / "squeezenet1_1_features.pth").write_bytes(b"")  # planned, not read
+    (folder / "alexnet_features.pth").write_bytes(b"")  # planned, not read
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(folder / "store"))
         patch.setenv("STP_WEIGHTS_DIR", str(folder))
@@ -50,7 +51,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         looker = Looker(CHANNELS, maps, maps)
         patch.setattr(quality, "open_looker", lambda network, state, device: looker)
         made = Plan.load(DEMO)
-        cell = next(one for one in made.cells if one.cell.model == "squeezenet_mcs_rfd")
+        cell = next(one for one in made.cells if one.cell.model == OWN)
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
         rows = [features_of(Video(one.predicted, None), looker, 4, {}) for one in database.videos()]
@@ -71,7 +72,7 @@ def test_known_damage_is_found_within_the_intervals(plan: Plan, data: Path, tmp_
     table = open_database(data, 4).table
     known = np.polyfit(table["strength"].to_numpy(), table["mos"].to_numpy(), 1)
 
-    measure = quality.open_measure(plan, "squeezenet_mcs_rfd")
+    measure = quality.open_measure(plan, OWN)
     found = measure.rate(quality.of_folder(tmp_path, context=4))
     by_name = {one.clip.removesuffix(".npy"): one for one in found.ratings}
     assert by_name["noise"].quality is None and "farther" in by_name["noise"].reason
@@ -94,7 +95,7 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     np.save(clips / "a.npy", next(open_database(data, 4).videos()).predicted)
 
     def run(*words: str) -> tuple[str, BaseException | None]:
-        words = ("quality", *words, "--configfile", str(DEMO), "--format", "json")
+        words = ("quality", "--measure", OWN, *words, "--configfile", str(DEMO), "--format", "json")
         done = CliRunner().invoke(app, words)
         return done.stdout, done.exception
 
@@ -106,23 +107,25 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     assert told["rated"] == 60
     for words, message in (
         ([str(clips), "--context", "20"], "20 of them observed"),
-        ([str(clips), "--measure", "squeezenet_mcs_rdf"], "no measure"),
+        ([str(clips), "--measure", "alexnet_mcs_rdf"], "no measure"),
         ([str(clips), "--variant", "ridges"], "no variant 'ridges'"),
-        ([str(clips), "--measure", "squeezenet_lpips"], "rates no videos of others"),
+        ([str(clips), "--measure", "alexnet_lpips"], "rates no videos of others"),
         ([str(clips), "--measure", "sharpness"], "rates no videos of others"),
-        ([str(clips), "--measure", "alexnet_mcs_rfd"], "weights of alexnet are not there"),
         ([str(tmp_path / "nowhere")], "no folder"),
     ):
         _, error = run(*words)
         assert isinstance(error, StpError) and message in str(error), words
     np.save(clips / "four.npy", np.zeros((1, 20, 64, 64, 4), np.uint8))
     assert "C = 1 or 3" in str(run(str(clips))[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
+        assert "weights of alexnet" in str(run(str(clips))[1])
 
 
 def test_what_is_not_made_yet_is_said(plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     with pytest.raises(StpError, match="not made yet"):
-        quality.open_measure(Plan.load(DEMO), "squeezenet_mcs_rfd")
+        quality.open_measure(Plan.load(DEMO), OWN)
 
 
 def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
