@@ -139,19 +139,3 @@ def test_learns_what_each_lead_time_brings():
         forecast = model.eval()(clip[:, :1], 2, lead_times=[1, 3])
     errors = (forecast - clip[:, [1, 3]]).square().mean(dim=(0, 2, 3, 4))
     assert (errors < 0.1).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"width": 10}, "width"),
-        ({"leads": [4]}, "leads"),
-        ({"variables": ["z500"]}, "variables"),
-        ({"drop": 1.0}, "drop"),
-        ({"predicts": "days"}, "predicts"),
-        ({"initial_std": 0}, "initial_std"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, named):
-    with pytest.raises(StpError, match=rf"options\.{named} "):
-        make((1, 4, 4), **options)

@@ -6,24 +6,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from stp.core.errors import StpError
 from stp.models.phydnet import LSTM, Model, PhyCell, moments
 
 
 def small(**options):
     torch.manual_seed(0)
     return Model((1, 8, 8), 3, 2, **options)
-
-
-@pytest.mark.parametrize(
-    ("channels", "scale", "parameters"),
-    # PredBench, Table 19: "3.092 M", at either scale; two channels: the released TaxiBJ
-    [(1, 4, 3_091_732), (1, 2, 3_091_732), (2, 2, 3_092_309)],
-)
-def test_published_size(channels, scale, parameters):
-    with torch.device("meta"):
-        model = Model((channels, 64, 64), 10, 10, scale=scale)
-    assert sum(p.numel() for p in model.parameters()) == parameters
 
 
 def test_moments_of_central_differences_are_derivatives():
@@ -132,38 +120,7 @@ def test_one_draw_decides_for_all_parts_of_a_batch():
     assert [other.shows_truth(step) for step in range(1000)] != drawn
 
 
-def test_gradient_reaches_every_parameter():
-    model = small()
-    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
-
-
-def test_any_shape_horizon_and_range():
-    model = Model((2, 10, 7), 3, 2, bounded=False).eval()
-    frames = torch.rand(1, 3, 2, 10, 7)
-    longer = model(frames, 6)
-    assert longer.shape == (1, 6, 2, 10, 7)
-    assert torch.equal(longer[:, :2], model(frames, 2))
-    assert longer.min() < 0
-    assert small()(torch.rand(1, 3, 1, 8, 8), 2).min() >= 0
-
-
-@pytest.mark.long(part="learning")
-def test_learns_a_few_clips_by_heart():
-    clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(5)])[None, :, None]
-    model = small(scale=2, teacher_forcing=1.0)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
-    for step in range(80):
-        optimizer.zero_grad()
-        model.loss(clip, step).backward()
-        optimizer.step()
-    # the frames have variance 1/8 - 1/64 = 0.11
-    assert (model(clip[:, :3], 2) - clip[:, 3:]).square().mean() < 0.02
-
-
-@pytest.mark.parametrize(
-    "options", [{"scale": 3}, {"bounded": 1}, {"moment_weight": -1}, {"teacher_forcing": "no"}]
-)
-def test_options_out_of_range_are_refused(options):
-    with pytest.raises(StpError, match=next(iter(options))):
-        small(**options)
+def test_only_a_bounded_forecast_is_never_negative():
+    frames = torch.rand(1, 3, 1, 8, 8)
+    assert small(bounded=False)(frames, 6).min() < 0
+    assert small()(frames, 6).min() >= 0

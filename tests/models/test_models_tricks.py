@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from twelve import SHALLOW, job, recipe, write_squares
+from model_cases import SHALLOW, job, recipe, write_squares
 
 from stp.core.job import Interrupted
 from stp.models.create import create
