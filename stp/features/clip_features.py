@@ -59,9 +59,9 @@ def write_features(
             expected="a forecast of each",
             remedy="predict this split of this dataset again",
         )
-    found = np.concatenate(parts)
-    write(job.out, names, Features(found))
-    return {"clips": done, "features": found.shape[1]}
+    values = np.concatenate(parts)
+    write(job.out, names, Features(values))
+    return {"clips": done, "features": values.shape[1]}
 
 
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
@@ -99,14 +99,14 @@ def _shown(
         frames = ensemble_mean(block) if options.member == "mean" else block[:, 0]
         rows = np.arange(start, min(start + len(frames), len(clips)))
         # Clips that are distorted have no context, and of no frames there is nothing to read.
-        shown = clips.read(rows, length=context) if context else frames[:, :0]
-        yield shown, frames
+        observed = clips.read(rows, length=context) if context else frames[:, :0]
+        yield observed, frames
         start += len(frames)
 
 
 def _module(options: FeatureOptions) -> ModuleType:
-    known = options.frames in CHOICES
-    require(known, "features: frames", options.frames, " or ".join(CHOICES))
+    is_known = options.frames in CHOICES
+    require(is_known, "features: frames", options.frames, " or ".join(CHOICES))
     module = importlib.import_module(f"stp.features.networks.{options.module}")
     ok = options.layer in module.LAYERS
     require(ok, f"layer of {options.network}", options.layer, " or ".join(module.LAYERS))
@@ -116,11 +116,11 @@ def _module(options: FeatureOptions) -> ModuleType:
 def _embed(module: ModuleType, job: Job, options: FeatureOptions) -> Embed:
     """What computes features, with the weights of a file or random ones."""
     if options.seed is None:
-        found: Embed = module.embed(_weights(job, options), options.layer)
+        embed: Embed = module.embed(_weights(job, options), options.layer)
     else:
         device = job.runtime.get("device", "auto")
-        found = module.embed_random(options.seed, options.layer, device, options.threads)
-    return found
+        embed = module.embed_random(options.seed, options.layer, device, options.threads)
+    return embed
 
 
 def _weights(job: Job, options: FeatureOptions) -> Weights:

@@ -32,14 +32,14 @@ def write(folder: Path, clips: list[str], features: Features) -> None:
         clips: names of the samples.
         features: of all clips, or the reason why there are none.
     """
-    found = np.asarray(features.values, np.float64)
-    named = clips[: len(found)]
+    values = np.asarray(features.values, np.float64)
+    named = clips[: len(values)]
     table = pa.table(
         {
-            "sample": pa.array(np.arange(len(found), dtype=np.int64)),
+            "sample": pa.array(np.arange(len(values), dtype=np.int64)),
             "clip": pa.array(named, pa.string()),
             "features": pa.FixedSizeListArray.from_arrays(
-                pa.array(found.reshape(-1)), found.shape[1]
+                pa.array(values.reshape(-1)), values.shape[1]
             ),
         }
     ).replace_schema_metadata({"reason": features.reason})

@@ -135,15 +135,15 @@ class FittedQuality:
             )
         check_size(self.network, min(frames.shape[1:3]), f"leave out {name}")
         is_exact = predicted == self.horizon and context >= self.context
-        shown = self.context if is_exact else context
+        observed = self.context if is_exact else context
         kind = EXACT if is_exact else POOLED
-        frames = frames[context - shown :]
+        frames = frames[context - observed :]
         with torch.inference_mode():
             if looker.is_of_clips:
-                found = {"ssa": frame_features.spatial_means(looker.maps(frames))}
+                features = {"ssa": frame_features.spatial_means(looker.maps(frames))}
             else:
-                found = frame_features.features_of(frames, looker.maps, shown, self.names)
-        parts = [found[name].reshape(1, -1).astype(np.float32) for name in self.names]
+                features = frame_features.features_of(frames, looker.maps, observed, self.names)
+        parts = [features[name].reshape(1, -1).astype(np.float32) for name in self.names]
         if not is_exact:
             channels = NETWORKS[self.network].channels
             parts = [pooled(part, channels, predicted) for part in parts]
@@ -172,8 +172,8 @@ def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
         rated: share of clips that are not far from all rated videos.
         total: sum of their qualities, divided by the number of all clips, points.
     """
-    many = rated > 0.5
-    return np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=many)
+    enough = rated > 0.5
+    return np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough)
 
 
 _ABOUT = ("network", "names", "context", "horizon", "rated", "source")

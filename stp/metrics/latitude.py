@@ -60,7 +60,7 @@ def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
     """Cosine of the latitudes in degrees over its mean, float64 (H,) (PredBench, appendix B,
     equation 4). On boxes of equal extent in degrees it is the share of their area."""
     weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
-    return weights / weights.mean()
+    return np.asarray(weights / weights.mean())
 
 
 def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
@@ -123,8 +123,10 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
         return bound._replace(series=tuple(Series(variable=v) for v in variables))
 
     def statistics(*frames: np.ndarray) -> np.ndarray:
-        found = of_channels(*frames)
-        return found.reshape(len(found), -1, count, found.shape[-1]).mean(axis=1)
+        by_channel = of_channels(*frames)
+        return np.asarray(
+            by_channel.reshape(len(by_channel), -1, count, by_channel.shape[-1]).mean(axis=1)
+        )
 
     return bound._replace(statistics=statistics)
 

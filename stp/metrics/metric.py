@@ -132,10 +132,10 @@ class Metric(NamedTuple):
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
         """Which lead times have a value, of forecasts with some; numbers from 0."""
-        there = frozenset(leads)
+        present = frozenset(leads)
         if not self.windows:
-            return there
-        whole = (w for w in self.windows if there.issuperset(range(w[0] - 1, w[1])))
+            return present
+        whole = (w for w in self.windows if present.issuperset(range(w[0] - 1, w[1])))
         return frozenset(last - 1 for _, last in whole)
 
     @property

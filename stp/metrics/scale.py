@@ -24,20 +24,20 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
     Args:
         attrs: of the prepared data; without ``normalisation`` they are frames in [0, 1].
     """
-    found = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
-    method = found.get("method")
+    normalisation = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
+    method = normalisation.get("method")
     if method in ("z-score", "zscore") or (method == "none" and attrs.get("units") != "1"):
         return None
-    offset, scale = (np.asarray(found[key], np.float32) for key in ("offset", "scale"))
+    offset, scale = (np.asarray(normalisation[key], np.float32) for key in ("offset", "scale"))
     return (offset.reshape(-1, 1, 1), scale.reshape(-1, 1, 1)) if offset.ndim else (offset, scale)
 
 
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
     """Make a metric of frames in [0, 1] one of frames in the dataset's units (an ``on_data``)."""
-    found = unit_range(compared.data.attrs)
-    if found is None:
+    range_ = unit_range(compared.data.attrs)
+    if range_ is None:
         return metric._replace(reason=NO_RANGE)
-    offset, scale = found
+    offset, scale = range_
     if not offset.any() and (scale == 1).all():
         return metric
     of_unit_range = metric.statistics

@@ -1,4 +1,4 @@
-"""Weeks of a forecast: the windows over whose means subseasonal forecasts are scored."""
+"""Weeks of a forecast: windows of lead times over which subseasonal forecasts are averaged."""
 
 import numpy as np
 
@@ -14,11 +14,11 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
     """The same convention of the mean fields of windows of lead times.
 
     Args:
-        metric: of single lead times.
-        windows: "weeks", or first and last lead time of each, from 1.
+        metric: a convention of single lead times.
+        windows: "weeks", or first and last lead time of each window, from 1.
 
     Raises:
-        StpError: they are something else.
+        StpError: `windows` is neither.
     """
     chosen: Windows = WEEKS
     if windows != "weeks":

@@ -215,8 +215,8 @@ class Tower(nn.Module):
         The first is the frame itself, the second a new one, the others are moved by kernels. Sides
         are multiples of 8. Arguments are those of `forward`.
         """
-        shown = pad(frame, SHRINK)
-        old = memory or self.empty(shown)
+        padded = pad(frame, SHRINK)
+        old = memory or self.empty(padded)
         new: Memory = []
 
         def remember(x: Tensor) -> Tensor:
@@ -227,7 +227,7 @@ class Tower(nn.Module):
             return self._striped(x, latent) if self.stripe and latent is not None else x
 
         norm = self.norms
-        first = norm[0](F.relu(self.enter(joined(shown))))
+        first = norm[0](F.relu(self.enter(joined(padded))))
         x = norm[1](joined(remember(first)))
         second = joined(F.relu(self.halve[0](norm[2](remember(x)))))
         x = norm[3](joined(remember(second)))
@@ -244,15 +244,15 @@ class Tower(nn.Module):
         masks = self.mask(x).softmax(dim=1)
         fresh = torch.sigmoid(self.scratch(x))
         kernels = self.normal_kernels(narrow)[:, : self.mixed]
-        parts = [shown[:, None], fresh[:, None], moved(shown, kernels)]
+        parts = [padded[:, None], fresh[:, None], moved(padded, kernels)]
         return torch.cat(parts, dim=1), masks, new
 
     def normal_kernels(self, narrow: Tensor) -> Tensor:
         """Kernels (B, masks, k, k) of the narrowest layer: positive, each with sum 1."""
-        found = self.kernels(narrow.flatten(1)).float()
-        found = F.relu(found - LEAST) + LEAST
-        found = found.unflatten(1, (self.masks, self.kernel, self.kernel))
-        return found / found.sum(dim=(2, 3), keepdim=True)
+        kernels = self.kernels(narrow.flatten(1)).float()
+        kernels = F.relu(kernels - LEAST) + LEAST
+        kernels = kernels.unflatten(1, (self.masks, self.kernel, self.kernel))
+        return kernels / kernels.sum(dim=(2, 3), keepdim=True)
 
     def _striped(self, x: Tensor, latent: Tensor) -> Tensor:
         rows = torch.arange(x.shape[2], device=x.device) % latent.shape[1]
@@ -334,8 +334,8 @@ class Model(ForecastModel):
         """Frame (B, C, H, W) -> the next one, starting without memory."""
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-            found: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
-            return found
+            outputs: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
+            return outputs
 
         return remembering(self, step, self.recompute)
 

@@ -111,7 +111,7 @@ def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
 
 
 def tokens(film: Tensor, attention: str = "positions") -> Tensor:
-    """What attends and is attended to: (B, C, window, H, W) -> (B, window * H * W, C).
+    """Tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
 
     Args:
         film: memory or query.
@@ -130,24 +130,24 @@ def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor
     It has one head. Torch keeps the matrix of all pairs of tokens where there is no dimension of
     heads, or where the channels of a token are not beside each other.
     """
-    asked, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
-    found = F.scaled_dot_product_attention(asked, past, past, scale=1.0).squeeze(1)
+    queries, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
+    recalled = F.scaled_dot_product_attention(queries, past, past, scale=1.0).squeeze(1)
     if attention == "released":
-        return found.reshape(query.shape)
-    return found.transpose(1, 2).reshape(query.shape)
+        return recalled.reshape(query.shape)
+    return recalled.transpose(1, 2).reshape(query.shape)
 
 
 class Memory(NamedTuple):
-    """What goes from step to step.
+    """The memory between steps.
 
     Attributes:
-        seen: the last frames, as patches; (B, channels, H, W) each.
+        frames: the last frames, as patches; (B, channels, H, W) each.
         states: hidden state and own memory of each layer.
-        past: own memories of each layer before those, as tokens (B, N, hidden).
+        past: earlier own memories of each layer, as tokens (B, N, hidden).
         shared: the memory that visits all layers.
     """
 
-    seen: list[Tensor]
+    frames: list[Tensor]
     states: list[tuple[Tensor, Tensor]]
     past: list[Tensor]
     shared: Tensor
@@ -223,19 +223,19 @@ class Model(Recurrent):
         if memory is None:
             hidden = self.readout.in_channels // self.window
             m = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
-            seen = [torch.zeros_like(latest)] * (self.window - 1)
+            window = [torch.zeros_like(latest)] * (self.window - 1)
             before = [(m, m)] * len(self.cells)
             past = [tokens(m, self.attention)] * len(self.cells)
         else:
-            seen, before, past, m = memory
+            window, before, past, m = memory
             past = [
                 torch.cat([recalled, tokens(c, self.attention)], dim=1)
                 for recalled, (_, c) in zip(past, before, strict=True)
             ]
-        seen = [*seen, latest][-self.window :]
-        x, states = torch.stack(seen, dim=2), []
+        window = [*window, latest][-self.window :]
+        x, states = torch.stack(window, dim=2), []
         for cell, (h, c), recalled in zip(self.cells, before, past, strict=True):
             x, c, m = cell(x, h, c, m, recalled)
             states.append((x, c))
         out = from_patches(self.readout(x.flatten(1, 2)), self.patch, frame)
-        return out, Memory(seen, states, past, m)
+        return out, Memory(window, states, past, m)

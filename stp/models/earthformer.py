@@ -364,10 +364,10 @@ class Position(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         _, height, wide = self.size
         if len(self.places) == 1:
-            place = self.places[0].unflatten(0, (height, wide))
+            positions = self.places[0].unflatten(0, (height, wide))
         else:
-            place = self.places[0][:, None] + self.places[1]
-        return x + self.time[:, None, None] + place
+            positions = self.places[0][:, None] + self.places[1]
+        return x + self.time[:, None, None] + positions
 
 
 class Model(ForecastModel):
@@ -505,11 +505,11 @@ class Model(ForecastModel):
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        known = frames
-        while known.shape[1] < self.context + horizon:
-            block = self._block(known[:, -self.context :])
-            known = torch.cat([known, block.to(known.dtype)], dim=1)
-        return known[:, self.context : self.context + horizon]
+        frames_so_far = frames
+        while frames_so_far.shape[1] < self.context + horizon:
+            block = self._block(frames_so_far[:, -self.context :])
+            frames_so_far = torch.cat([frames_so_far, block.to(frames_so_far.dtype)], dim=1)
+        return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""

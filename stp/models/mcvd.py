@@ -302,21 +302,21 @@ class UNet(nn.Module):
         Returns:
             (B, frames, H, W).
         """
-        given = iter(modulations)
+        pairs = iter(modulations)
         level = self.level(waves(index, self.width))
         x = self.enter(noisy)
         kept = [x]
         for stage in self.down:
-            x = stage(x, next(given), level)
+            x = stage(x, next(pairs), level)
             kept.append(x)
         for stage in self.middle:
-            x = stage(x, next(given), level)
+            x = stage(x, next(pairs), level)
         for stage in self.up:
             before, after = stage.levels  # type: ignore[misc]
             if before == after:
                 x = torch.cat([x, kept.pop()], dim=1)
-            x = stage(x, next(given), level)
-        (last,) = next(given)
+            x = stage(x, next(pairs), level)
+        (last,) = next(pairs)
         out: Tensor = self.leave(self.norm(x, last))
         return out
 
@@ -520,14 +520,14 @@ class Model(ForecastModel):
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
         height, width = frames.shape[-2:]
-        known = self._scale(frames)
-        together = max(1, KEPT_BYTES // self.network.modulation_bytes(*known.shape[-2:]))
+        context = self._scale(frames)
+        together = max(1, KEPT_BYTES // self.network.modulation_bytes(*context.shape[-2:]))
         forecast = torch.cat(
             [
                 self._forecast(
                     part, [generator_of(clip, self.sampler.seed, member) for clip in part], horizon
                 )
-                for part in known.split(together)
+                for part in context.split(together)
             ]
         )
         forecast = (forecast + 1) / 2 * (self.high - self.low) + self.low
@@ -541,16 +541,16 @@ class Model(ForecastModel):
             step: training iteration; without influence.
         """
         index = torch.randint(len(self.signal), (len(clip),), device=clip.device)
-        shown = torch.rand(len(clip), device=clip.device) >= self.mask_context
-        errors = self._errors(clip, index, torch.randn_like, shown)
+        is_shown = torch.rand(len(clip), device=clip.device) >= self.mask_context
+        errors = self._errors(clip, index, torch.randn_like, is_shown)
         return errors.flatten(1).sum(dim=1).mean() / 2
 
-    def validation_errors(self, clips: Tensor, **told: Any) -> Tensor:
+    def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
         """Squared errors of the noise, which depends on each clip and the sampler's seed alone.
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
-            told: nothing.
+            arguments: none.
 
         Returns:
             (B, T_out * C, H, W).
@@ -588,8 +588,8 @@ class Model(ForecastModel):
             context = context * shown[:, None, None, None]
         noise = draw(clean)
         noisy = self.add_noise(clean, index, noise)
-        found = self.network(noisy, index, self.network.modulations(context))
-        return (noise - found.float()).square()
+        predicted_noise = self.network(noisy, index, self.network.modulations(context))
+        return (noise - predicted_noise.float()).square()
 
     def add_noise(self, clean: Tensor, index: Tensor, noise: Tensor) -> Tensor:
         """Bring clean frames (B, ...) to the noise levels `index` (B,) with white noise."""

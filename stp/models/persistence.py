@@ -1,4 +1,4 @@
-"""Persistence: the future looks like the last frame."""
+"""Persistence: every forecast frame is the last context frame."""
 
 from collections.abc import Iterator
 

@@ -96,14 +96,14 @@ def moments(filters: Tensor) -> Tensor:
     Returns:
         (..., 7, 7), float64.
     """
-    place = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
-    rows = [place**i / math.factorial(i) for i in range(ORDERS)]
+    offsets = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
+    rows = [offsets**i / math.factorial(i) for i in range(ORDERS)]
     matrix = torch.stack(rows)
     return matrix @ filters.double() @ matrix.T
 
 
 class Model(ForecastModel):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
@@ -166,7 +166,7 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Training says which epoch, from 0, the next steps belong to."""
+        """Set the epoch, from 0, that the next steps belong to."""
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
@@ -207,9 +207,9 @@ class Model(ForecastModel):
         Mean over filters and moments, sum over the 64 features (as in the authors' code).
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
-        wanted = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
-        wanted = wanted.reshape(-1, 1, ORDERS, ORDERS)
-        off = (moments(filters) - wanted).square()
+        identity = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
+        identity = identity.reshape(-1, 1, ORDERS, ORDERS)
+        off = (moments(filters) - identity).square()
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
     def following(self) -> Callable[[Tensor], Tensor]:

@@ -74,9 +74,9 @@ def maps(side: int, length: int) -> Maps:
     placed = torch.zeros(n, tiles, length, dtype=torch.float64)
     for t in range(tiles):
         for i in range(n):
-            place = t * tile + i - side // 2
-            if 0 <= place < length:
-                placed[:, t, place] = torch.tensor([float(line[i]) for line in inputs])
+            position = t * tile + i - side // 2
+            if 0 <= position < length:
+                placed[:, t, position] = torch.tensor([float(line[i]) for line in inputs])
     exact = placed.flatten(0, 1), _tensor(filters), _tensor(outputs)
     return Maps(*(matrix.float() for matrix in exact))
 

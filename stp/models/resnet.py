@@ -17,7 +17,7 @@ from stp.models.halving import check_channels, doubling, halve_overlapping, resi
 from stp.models.one_step import OneStep
 
 WIDER = 4
-"""A block gives so many times the channels that it computes with."""
+"""Output channels of a block as a multiple of its inner channels."""
 LEAKY = partial(nn.LeakyReLU, 0.15)
 
 
@@ -80,8 +80,8 @@ class Encoder(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = halve_overlapping(F.relu(self.enter_norm(self.enter(x))))
-        found: Tensor = self.blocks(x)
-        return found
+        maps: Tensor = self.blocks(x)
+        return maps
 
 
 class Model(OneStep):
@@ -126,5 +126,5 @@ class Model(OneStep):
 
     def following(self, frames: Tensor) -> Tensor:
         """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
-        found: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
-        return found
+        outputs: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
+        return outputs

@@ -1,4 +1,4 @@
-"""What SimVPv1, SimVPv2 and TAU share: convolutions over space around a translator over time.
+"""Base of SimVPv1, SimVPv2 and TAU: convolutions over space around a translator over time.
 
 Gao et al. 2022, https://arxiv.org/abs/2206.05099, and Tan et al. 2022, arXiv 2211.12509. Layers,
 widths and initial weights as in OpenSTL and PredBench, but without their stochastic depth: it
@@ -131,12 +131,12 @@ class SimVP(ForecastModel):
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
         """The same in parts of the horizon that the model was trained for."""
-        known, made = frames, 0
-        while made < horizon:
-            block = self._block(known[:, -self.context :])
-            yield block[:, : horizon - made]
-            known = torch.cat([known, block], dim=1)[:, -self.context :]
-            made += block.shape[1]
+        context, count = frames, 0
+        while count < horizon:
+            block = self._block(context[:, -self.context :])
+            yield block[:, : horizon - count]
+            context = torch.cat([context, block], dim=1)[:, -self.context :]
+            count += block.shape[1]
 
     def translate(self, x: Tensor) -> Tensor:
         """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""
@@ -146,10 +146,12 @@ class SimVP(ForecastModel):
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""
-        known = frames
-        while known.shape[1] < self.context + self.horizon:
-            known = torch.cat([known, self._pass(known[:, -self.context :])], dim=1)
-        return known[:, self.context : self.context + self.horizon]
+        frames_so_far = frames
+        while frames_so_far.shape[1] < self.context + self.horizon:
+            frames_so_far = torch.cat(
+                [frames_so_far, self._pass(frames_so_far[:, -self.context :])], dim=1
+            )
+        return frames_so_far[:, self.context : self.context + self.horizon]
 
     def _pass(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_in frames after them, (B, T_in, C, H, W)."""

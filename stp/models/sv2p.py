@@ -1,4 +1,4 @@
-"""SV2P: CDNA with a latent variable for what a clip does not tell (Babaeizadeh et al. 2018).
+"""SV2P: CDNA with a latent variable for the uncertain future (Babaeizadeh et al. 2018).
 
 "Stochastic Variational Video Prediction", https://arxiv.org/abs/1710.11252, in the form of
 Tensor2Tensor's ``next_frame_sv2p`` (models/video/sv2p.py, base_vae.py), with which Unterthiner et
@@ -57,8 +57,8 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
 
     Args:
         step: training iteration, from 0.
-        start: iteration.
-        end: iteration.
+        start: first iteration with a weight.
+        end: iteration from which on the weight is `most`.
         most: the final weight.
         how: one of `ANNEALING`.
     """
@@ -91,7 +91,7 @@ def check_annealing(stages: object, kl_weight: object, annealing: object, seed: 
 
 
 class Model(cdna.Model):
-    """CDNA that is told a latent variable, drawn once for each forecast.
+    """CDNA with a latent variable as a further input, drawn once for each forecast.
 
     In training it comes from torch's generator; in a forecast from the clip, the seed and the
     number of the forecast (its member).

@@ -249,24 +249,24 @@ class Model(ForecastModel):
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
         noise = self._noise(frames, member)
-        shown = pad(frames, self.multiple)
+        padded = pad(frames, self.multiple)
         states: list[State] = [None, None, None]
         kept: list[Tensor] = []
-        frame, outputs = shown[:, 0], []
-        for t in range(1, shown.shape[1] + horizon):
-            code, found = self.encoder(frame)
-            if t <= self._skips(shown.shape[1]):
-                kept = found
+        frame, outputs = padded[:, 0], []
+        for t in range(1, padded.shape[1] + horizon):
+            code, skips = self.encoder(frame)
+            if t <= self._skips(padded.shape[1]):
+                kept = skips
             prior = self._prior(code, states)
-            is_seen = t < shown.shape[1]
+            is_seen = t < padded.shape[1]
             if is_seen and self.seen != "prior":
-                mean, log_variance = self._posterior(self.encoder(shown[:, t])[0], states)
+                mean, log_variance = self._posterior(self.encoder(padded[:, t])[0], states)
                 drawn = self._drawn(mean, log_variance, noise(mean))
                 z = drawn if self.seen == "drawn" else mean
             else:
                 z = prior[0] + torch.exp(prior[1] / 2) * noise(prior[0])
             predicted = self._predicted(code, z, states)
-            frame = shown[:, t] if is_seen else self.decoder(predicted, kept)
+            frame = padded[:, t] if is_seen else self.decoder(predicted, kept)
             if not is_seen:
                 outputs.append(frame)
         forecast = torch.stack(outputs, dim=1)
@@ -282,18 +282,18 @@ class Model(ForecastModel):
             step: training iteration; without influence.
         """
         height, width = clip.shape[-2:]
-        shown = pad(clip, self.multiple)
+        padded = pad(clip, self.multiple)
         states: list[State] = [None, None, None]
         # Each frame by itself: a batch norm sees the clips of a batch at one time.
-        encoded = [self.encoder(frame) for frame in shown.unbind(1)]
+        encoded = [self.encoder(frame) for frame in padded.unbind(1)]
         total = clip.new_zeros((), dtype=torch.float32)
         for t in range(1, clip.shape[1]):
             code, kept = encoded[t - 1][0], encoded[min(t, self._skips(self.context)) - 1][1]
             mean, log_variance = self._posterior(encoded[t][0], states)
             prior = self._prior(code, states)
             z = self._drawn(mean, log_variance, torch.randn_like(mean))
-            found = self.decoder(self._predicted(code, z, states), kept)
-            total = total + F.mse_loss(found[..., :height, :width].float(), clip[:, t])
+            predicted = self.decoder(self._predicted(code, z, states), kept)
+            total = total + F.mse_loss(predicted[..., :height, :width].float(), clip[:, t])
             total = total + self.kl_weight * divergence(mean, log_variance, *prior)
         return total
 
@@ -317,8 +317,10 @@ class Model(ForecastModel):
         return mean.float(), log_variance.float()
 
     def _predicted(self, code: Tensor, z: Tensor, states: list[State]) -> Tensor:
-        (found,), states[2] = self.predictor(torch.cat([code, z.to(code.dtype)], dim=1), states[2])
-        return torch.tanh(found)
+        (predicted,), states[2] = self.predictor(
+            torch.cat([code, z.to(code.dtype)], dim=1), states[2]
+        )
+        return torch.tanh(predicted)
 
     def _noise(self, frames: Tensor, member: int) -> Callable[[Tensor], Tensor]:
         if self.training or frames.is_meta:  # without memory, frames are only counted

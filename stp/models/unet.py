@@ -65,5 +65,5 @@ class Model(OneStep):
         *features, x = self.encoder(at_least(frames, self.least))
         for up, block, beside in zip(self.up, self.decoder, reversed(features), strict=True):
             x = block(torch.cat([resize(up(x), beside), beside], dim=1))
-        found: Tensor = self.leave(x)
-        return found[..., :height, :width]
+        outputs: Tensor = self.leave(x)
+        return outputs[..., :height, :width]

@@ -114,9 +114,9 @@ class Model(OneStep):
         divergences: list[Tensor] = []
 
         def following(x: Tensor) -> Tensor:
-            found, divergence = self._drawn(x, torch.randn_like)
+            predicted, divergence = self._drawn(x, torch.randn_like)
             divergences.append(divergence.float())
-            return found
+            return predicted
 
         forecast = torch.cat(list(self._rolled_out(following, frames, horizon)), dim=1)
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
@@ -138,5 +138,5 @@ class Model(OneStep):
             mean, log_variance = torch.tanh(mean), F.relu(log_variance)
         code = mean + torch.exp(0.5 * log_variance) * noise(mean)
         divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(dim=1)
-        found = self.decoder(self.enter(code).unflatten(1, self.narrowest))
-        return resize(found, x)[..., :height, :width], divergence
+        decoded = self.decoder(self.enter(code).unflatten(1, self.narrowest))
+        return resize(decoded, x)[..., :height, :width], divergence

@@ -39,9 +39,9 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
     def features(clips: np.ndarray) -> np.ndarray:
         batch = max(1, BATCH_FRAMES // clips.shape[1])
         with settle(device, threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
+            on_device = network.to(compute.device)
             parts = [
-                seen(_prepared(clips[start : start + batch]).to(compute.device), layer)
+                on_device(_prepared(clips[start : start + batch]).to(compute.device), layer)
                 for start in range(0, len(clips), batch)
             ]
             return np.concatenate([part.double().cpu().numpy() for part in parts])

@@ -36,8 +36,10 @@ def embed(weights: Weights, layer: str) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
-            parts = [over_time(_of_frames(seen, clip, compute.device), layer) for clip in clips]
+            on_device = network.to(compute.device)
+            parts = [
+                over_time(_of_frames(on_device, clip, compute.device), layer) for clip in clips
+            ]
         return np.stack(parts)
 
     return features

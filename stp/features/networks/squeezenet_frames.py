@@ -50,8 +50,8 @@ def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(device, threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
-            parts = [_of_frames(seen, clip, compute.device) for clip in clips]
+            on_device = network.to(compute.device)
+            parts = [_of_frames(on_device, clip, compute.device) for clip in clips]
         return np.stack([over_time(part, layer) for part in parts])
 
     return features
@@ -71,5 +71,5 @@ def _of_frames(network: Trunk, clip: np.ndarray, device: torch.device) -> np.nda
     """float64 (T, 512)."""
     frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
-    seen = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]
-    return np.asarray(seen.double().mean(dim=(2, 3)).cpu().numpy())
+    maps = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]
+    return np.asarray(maps.double().mean(dim=(2, 3)).cpu().numpy())

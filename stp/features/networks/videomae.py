@@ -38,10 +38,13 @@ def embed(weights: Weights, layer: str) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
+            on_device = network.to(compute.device)
             batch = BATCH.get(compute.device.type, BATCH["cpu"])
             parts = [
-                seen(prepare(clips[start : start + batch], compute.device)).double().cpu().numpy()
+                on_device(prepare(clips[start : start + batch], compute.device))
+                .double()
+                .cpu()
+                .numpy()
                 for start in range(0, len(clips), batch)
             ]
         return np.concatenate(parts)
@@ -52,7 +55,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 def prepare(clips: np.ndarray, device: torch.device) -> torch.Tensor:
     """Clips (N, T, C, H, W) in [0, 1] to (N, 3, 16, 224, 224), normalised."""
     chosen = np.linspace(0, clips.shape[1] - 1, FRAMES).round().astype(int)
-    given = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
-    frames = resize(torch.from_numpy(given).to(device).clamp(0, 1), SIZE)
+    chosen_frames = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
+    frames = resize(torch.from_numpy(chosen_frames).to(device).clamp(0, 1), SIZE)
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
     return ((frames.expand(-1, -1, 3, -1, -1) - mean) / deviation).transpose(1, 2)

@@ -149,24 +149,24 @@ class _Vgg19(nn.Module):
         self.eval().requires_grad_(False)
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.features(x)
-        return found
+        maps: Tensor = self.features(x)
+        return maps
 
 
 def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.device) -> Maps:
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
 
     def maps(frames: np.ndarray) -> np.ndarray:
-        found = []
+        parts = []
         for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
             scaled = part.to(device).permute(0, 3, 1, 2).float().div(255)
             shorter = min(scaled.shape[-2:])
             if shorter < about.enlarged_to:
                 height, width = (-(-s * about.enlarged_to // shorter) for s in scaled.shape[-2:])
                 scaled = F.interpolate(scaled, (height, width), mode="bilinear")
-            shown = scaled * 2 - 1 if about.is_symmetric else (scaled - mean) / deviation
-            found.append(network(shown).permute(0, 2, 3, 1).cpu().numpy())
-        return np.concatenate(found)
+            normalised = scaled * 2 - 1 if about.is_symmetric else (scaled - mean) / deviation
+            parts.append(network(normalised).permute(0, 2, 3, 1).cpu().numpy())
+        return np.concatenate(parts)
 
     return maps
 
@@ -180,10 +180,10 @@ def _entropies(
     last = classifier.to(device)
 
     def entropies(frames: np.ndarray) -> np.ndarray:
-        found = []
+        parts = []
         for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
             pictures = resize(part.to(device).permute(0, 3, 1, 2).float().div(255), SIZE) * 2 - 1
-            found.append(entropy(last(network(pictures)).double()).cpu().numpy())
-        return np.concatenate(found)
+            parts.append(entropy(last(network(pictures)).double()).cpu().numpy())
+        return np.concatenate(parts)
 
     return entropies

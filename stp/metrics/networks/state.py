@@ -40,9 +40,9 @@ def read_state(path: Path) -> State:
         if is_pickled_dict(path):
             return read_pickled_arrays(path)
         if _is_torchscript(path):
-            found = torch.jit.load(str(path), map_location="cpu").state_dict()
+            state = torch.jit.load(str(path), map_location="cpu").state_dict()
         else:
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except StpError:
         raise
     except Exception as error:  # damage shows in many ways
@@ -52,15 +52,15 @@ def read_state(path: Path) -> State:
             remedy=_REMEDY,
         ) from error
     for key in WRAPPED:
-        if isinstance(found, dict) and isinstance(found.get(key), dict):
-            found = found[key]
-    if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
+        if isinstance(state, dict) and isinstance(state.get(key), dict):
+            state = state[key]
+    if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):
         raise StpError(
-            f"{path} holds a {type(found).__name__} that is no state dict",
+            f"{path} holds a {type(state).__name__} that is no state dict",
             expected="tensors by name",
             remedy=_REMEDY,
         )
-    return {str(name).removeprefix("module."): tensor for name, tensor in found.items()}
+    return {str(name).removeprefix("module."): tensor for name, tensor in state.items()}
 
 
 def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:

@@ -66,12 +66,12 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor) -> list[Tensor]:
         """Normalised frames (N, 3, H, W) to the outputs at the taps, (N, channels, h, w) each."""
-        found = []
+        taps = []
         for index, layer in enumerate(self.features):
             x = layer(x)
             if index in self.taps.layers:
-                found.append(x)
-        return found
+                taps.append(x)
+        return taps
 
 
 def read_trunk(name: str, state: State) -> Trunk:

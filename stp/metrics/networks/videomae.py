@@ -58,8 +58,8 @@ class Attention(nn.Module):
         bias = torch.cat([self.q_bias, torch.zeros_like(self.v_bias), self.v_bias])
         tokens = F.linear(x, self.qkv.weight, bias)
         q, k, v = tokens.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(q, k, v)
-        return self.proj(seen.transpose(1, 2).flatten(2))
+        attended = F.scaled_dot_product_attention(q, k, v)
+        return self.proj(attended.transpose(1, 2).flatten(2))
 
 
 class Mlp(nn.Module):
