@@ -1,4 +1,4 @@
-"""Features of forecasts that are read from somewhere else, or made of real clips."""
+"""Features of forecasts that are read from elsewhere, or derived from observed clips."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""``features.parquet``: what a network sees of clips, a row for each."""
+"""``features.parquet``: network features of clips, a row for each clip."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,11 @@ FEATURES = "features.parquet"
 
 
 class Features(NamedTuple):
-    """What a network sees of clips.
+    """Features that a network computed of clips.
 
     Attributes:
         values: float64 (N, D), in the order of the samples; without rows where there is a reason.
-        reason: why it cannot look at them; empty if it has.
+        reason: why there are no features; empty if there are.
     """
 
     values: np.ndarray
@@ -30,7 +30,7 @@ def write(folder: Path, clips: list[str], features: Features) -> None:
     Args:
         folder: for the file.
         clips: names of the samples.
-        features: of all clips, or the reason why there are none.
+        features: features of all clips, or the reason why there are none.
     """
     values = np.asarray(features.values, np.float64)
     named = clips[: len(values)]

@@ -33,15 +33,15 @@ STEPS: dict[str, tuple[str, ...]] = {
     "lpips": ("lpips",),
     "entropy": ("entropy",),
 }
-"""The steps that make each part: ``frames``, ``predicted`` and ``true`` make maps, of all frames,
-the predicted and the true ones. A measure of several parts takes a step once."""
+"""Steps of the computation of each part: ``frames``, ``predicted`` and ``true`` are maps of all,
+the predicted and the true frames. A measure of several parts takes a step once."""
 _OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),
     "rfd": ("rfd",),
     "rfd_written": ("rfd_written",),
 }
-"""Steps that make features of single frames, and which."""
+"""Steps that compute features of single frames, with the names of these features."""
 
 
 def run(job: Job) -> Extras:

@@ -39,7 +39,7 @@ def anomaly_products(
         predicted: (N, T, C, H, W).
         observed: (N, T, C, H, W).
         climatology: (sample, lead) to (C, H, W), at the valid time.
-        weights: of latitudes, (H,).
+        weights: weights of latitudes, (H,).
         centred: remove the weighted mean of the anomalies of each frame first.
 
     Returns:

@@ -60,8 +60,8 @@ def mean_over_thresholds(
     """A convention with a value for each threshold and, first, their mean.
 
     Args:
-        score: of counts that are summed over samples and pixels.
-        thresholds: of events: values at or above one.
+        score: score of counts that are summed over samples and pixels.
+        thresholds: lower limits of events, which are values at or above one.
         of_range: they are on a scale of 0 to this number, and data of a fixed range are compared as
             if scaled to it; None: they are in the units of the data.
         over_leads: for all lead times together, counts are summed over these as well ("sum"), or

@@ -30,7 +30,7 @@ def crps_ensemble(
     Args:
         members: with M values along ``axis``.
         observed: the shape of ``members`` without ``axis``.
-        axis: of the members.
+        axis: axis of the members.
         fair: the members are a sample of the forecast's distribution.
 
     Returns:

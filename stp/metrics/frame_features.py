@@ -99,7 +99,7 @@ def features_of(
         frames: uint8 (T, H, W, 3).
         maps_of: frames to maps, float (T, h, w, K).
         context: observed frames.
-        names: of `PARTS`.
+        names: names of `PARTS`.
         seen: the maps of the frames, where they are known already.
 
     Returns:

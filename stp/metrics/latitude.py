@@ -1,4 +1,4 @@
-"""Weights of latitudes and names of variables: what metrics on the globe share."""
+"""Weights of latitudes and names of variables, for metrics on the globe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
 
 
 def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
-    """A coordinate of the prepared frames that consists of numbers; None if it has none."""
+    """A numeric coordinate of the prepared frames; None if it is missing."""
     folder = data.folder / "frames.zarr" / name
     if not (folder / "zarr.json").exists():
         return None
@@ -101,7 +101,7 @@ def variables_of(data: ComparedData) -> tuple[str, ...]:
 
 
 def has_own_units(data: ComparedData) -> bool:
-    """Whether each variable has units of its own, so that no mean over variables says anything."""
+    """Whether variables have different units, so that a mean over them is meaningless."""
     return data.attrs.get("units") == "physical" and data.shape[0] > 1
 
 
@@ -135,7 +135,7 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
     """Give a metric one series for each channel, or a reason where the grid has no latitudes.
 
     Args:
-        metric: of any grid.
+        metric: metric of any grid.
         compared: for the coordinates of the data.
         parts: names of the components of one channel, if there are several.
     """

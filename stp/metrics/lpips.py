@@ -34,10 +34,10 @@ SCALE = (0.458, 0.448, 0.450)
 
 EPSILON = 1e-10  # added to the length of a feature vector
 BATCH_PIXELS = 1 << 20
-"""Pixels of the pairs of frames that are looked at together."""
+"""Pixels of the pairs of frames of a batch."""
 
 PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
-"""What the package calls the files of w for each network."""
+"""Names of the package's files of w, by network."""
 
 
 class Lpips(nn.Module):
@@ -146,7 +146,7 @@ def build(weights: Weights, name: str) -> Metric:
         with settle(weights.device, weights.threads, "float32"):
             return compare(network, predicted, observed)[:, None]
 
-    # What a network makes of a frame depends on the batch, in the last digits.
+    # Features of a frame depend on its batch, in their last digits.
     return Metric(statistics, independent_leads=False)
 
 

@@ -19,10 +19,10 @@ class Weights(NamedTuple):
     """A file of weights, and the device of its network.
 
     Attributes:
-        path: of the file.
-        declared: its checksums (see `stp.core.file_identity`); other bytes are refused.
+        path: path of the file of weights.
+        declared: its checksums (`stp.core.file_identity`); a file with another one is refused.
         device: "auto", "cpu" or "cuda".
-        threads: of the CPU.
+        threads: number of CPU threads.
     """
 
     path: Path

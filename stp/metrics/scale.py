@@ -1,4 +1,4 @@
-"""From the units of a dataset to frames in [0, 1], which SSIM, PSNR and the thresholds of CSI
+"""Scaling of frames from units of the dataset to [0, 1], for which SSIM, PSNR and thresholds of CSI
 are made for.
 
 What maps a dataset's range to [0, 1] is its normalisation, where that is a fixed one (traffic
@@ -22,7 +22,7 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
     """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1); None: no such range.
 
     Args:
-        attrs: of the prepared data; without ``normalisation`` they are frames in [0, 1].
+        attrs: attributes of the prepared data; without ``normalisation`` they are frames in [0, 1].
     """
     normalisation = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
     method = normalisation.get("method")

@@ -36,7 +36,7 @@ def wave_products(predicted: np.ndarray, observed: np.ndarray, weights: np.ndarr
 
     Args:
         predicted, observed: anomalies.
-        weights: of latitudes, (H,).
+        weights: weights of latitudes, (H,).
 
     Returns:
         float64 (..., octaves, 3): w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the

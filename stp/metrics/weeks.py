@@ -51,10 +51,10 @@ def mean_at(
     """The climatology at a lead time, or its mean over the window that ends there: (C, H, W).
 
     Args:
-        climatology: of each day.
-        frames: of a sample at all lead times, int64 (T,).
-        lead: number from 0.
-        windows: of the convention; none where it is of single lead times.
+        climatology: climatology of each day.
+        frames: frame numbers of a sample at all lead times, int64 (T,).
+        lead: number of the lead time, from 0.
+        windows: windows of the convention; empty for single lead times.
 
     Returns:
         float32 (C, H, W).

@@ -54,7 +54,7 @@ class Model(ForecastModel):
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
-            phase: of the first context frames, int64 (B,).
+            phase: phase of the first context frames, int64 (B,).
             interval: phases from one frame to the next.
 
         Returns:

@@ -95,8 +95,8 @@ class Block(nn.Module):
     """A block of a vision transformer (Dosovitskiy et al. 2020, arXiv:2010.11929).
 
     Args:
-        width: of tokens.
-        heads: of the attention.
+        width: width of tokens.
+        heads: number of attention heads.
         ratio: how much wider the perceptron is inside.
         drop: share of values that are dropped in training.
         drop_path: share of clips that pass by each branch in training.
@@ -131,23 +131,24 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
         context: number of context frames; each variable of each is a token.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         patch: side of the patches.
-        width: of tokens; a multiple of 4 and of `heads`.
-        depth: blocks.
-        decoder_depth: layers of the head before the last.
-        heads: of all attentions.
+        width: width of tokens; a multiple of 4 and of `heads`.
+        depth: number of blocks.
+        decoder_depth: number of layers of the head before the last.
+        heads: number of attention heads.
         mlp_ratio: how much wider the perceptrons are inside.
         drop: share of values that are dropped in training.
-        drop_path: of clips that pass by a branch of the last block in training; less before.
-        hours: from one frame to the next.
-        leads: lead times that are trained, those named twice twice as often; none for all alike.
-        variables: of `VARIABLES`, what each channel is called in published weights; null for
-            channels that these do not know.
+        drop_path: share of clips that skip a branch of the last block in training; less before.
+        hours: hours between two frames.
+        leads: lead times that are trained, in proportion to how often they are listed; all equally
+            if empty.
+        variables: name in `VARIABLES` of each channel, for published weights; null for channels
+            without one.
         predicts: state, or change: the difference from the latest frame.
         initial_std: standard deviation of initial weights of linear layers and patches. That of the
-            release is meant for 1024 values of a token; of 64, it makes the fields much weaker than
-            the places beside them.
+            release is meant for tokens of 1024 values; with 64 it makes the fields much weaker than
+            the position embeddings.
 
     Raises:
         StpError: an option is out of range.

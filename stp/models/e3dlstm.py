@@ -35,12 +35,12 @@ class Eidetic3DLSTM(nn.Module):
     (Wang et al. 2019, equations 1 and 2; m' as OpenSTL has it).
 
     Args:
-        channels: of a frame of the input.
-        hidden: of all states.
+        channels: channels of a frame of the input.
+        hidden: channels of all states.
         filter_size: side of the convolutions; odd. None has a bias.
         window: frames of a film.
-        height: of a state.
-        width: of a state.
+        height: height of a state.
+        width: width of a state.
         attention: ``positions`` or ``released``, see `tokens`.
     """
 
@@ -154,17 +154,17 @@ class Memory(NamedTuple):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from the last frames and what it remembers.
+    """Predicts frame t + 1 from the last frames and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers; all alike, as one memory visits them all.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
-        l1_weight: of the mean absolute error, which is added to the mean squared one.
+        l1_weight: weight of the mean absolute error, which is added to the mean squared one.
         attention: what recalls and is recalled. ``positions``: the channels at each position.
             ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
             positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
@@ -218,7 +218,7 @@ class Model(Recurrent):
         return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and what is remembered -> the next ones."""
+        """Frame (B, C, H, W) and memory -> the next frame and memory."""
         latest = to_patches(frame, self.patch)
         if memory is None:
             hidden = self.readout.in_channels // self.window

@@ -87,8 +87,8 @@ class AxialAttention(nn.Module):
     Args:
         width: C.
         axis: TIME, HEIGHT or WIDTH.
-        length: of the axis.
-        most: of a cuboid; longer lines are cut into several, after padding with zeros.
+        length: length of the axis.
+        most: length of a cuboid; longer lines are cut into several, after padding with zeros.
         heads: number of heads; divides `width`.
         drop: probability of dropout.
         exchange: whether global vectors take part; not where lines are padded.
@@ -397,7 +397,7 @@ class Model(ForecastModel):
             that attention covers the whole axis as in the encoder. ``context``: T_in, as in the
             releases of the authors and of PredBench, which size the decoder by its memory; where
             T_out > T_in, forecast frames then see only those of their own group of T_in.
-        heads: of attention; divides the widths.
+        heads: number of attention heads; divides the widths.
         drop: probability of dropout, in all places.
 
     Raises:

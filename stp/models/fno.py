@@ -82,7 +82,7 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame, of any size.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         channels: after lifting, and of each layer; the decoder has them in reverse.
         modes: rows and columns of the spectrum that layers see.
         join: sum (as released) or concatenate (as printed; a layer then has twice the channels).

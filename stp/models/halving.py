@@ -52,7 +52,7 @@ class Encoder(nn.Module):
 
     Args:
         channels: those of frames, then of each level.
-        activation: of all layers.
+        activation: activation of all layers.
     """
 
     def __init__(self, channels: Sequence[int], activation: Activation) -> None:

@@ -1,4 +1,4 @@
-"""MCVD: a diffusion model of the frames to come, conditioned on those that were seen.
+"""MCVD: a diffusion model of future frames, conditioned on the context frames.
 
 Voleti et al. 2022, "MCVD: Masked Conditional Video Diffusion for Prediction, Generation, and
 Interpolation", https://arxiv.org/abs/2205.09853, in the variant that PredBench trains: a U-Net on
@@ -24,7 +24,7 @@ from stp.models.model import ForecastModel
 from stp.models.padding import pad
 
 Modulation = tuple[Tensor, Tensor]
-"""What the context does to normalised channels: factor and offset, each (B, C, H, W)."""
+"""Modulation of normalised channels by the context: factor and offset, each (B, C, H, W)."""
 
 KEPT_BYTES = 2**32
 """Modulations kept from one sampling step to the next; clips beyond go one after the other."""
@@ -70,10 +70,10 @@ class Spade(nn.Module):
     factor and offset for each channel.
 
     Args:
-        channels: to be normalised.
+        channels: channels of the input.
         context: channels of all context frames.
         hidden: channels between the two convolutions of the context.
-        level: length of the vector that says how noisy the frames are; 0: it does not matter.
+        level: length of the embedding of the noise level; 0: there is none.
     """
 
     def __init__(self, channels: int, context: int, hidden: int, level: int = 0) -> None:
@@ -296,7 +296,7 @@ class UNet(nn.Module):
 
         Args:
             noisy: (B, frames, H, W); H and W divisible by 2^(resolutions - 1).
-            index: of the noise level, (B,).
+            index: index of the noise level, (B,).
             modulations: as `modulations` gives them.
 
         Returns:
@@ -574,9 +574,9 @@ class Model(ForecastModel):
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
-            index: of each clip's noise level, (B,).
-            draw: white noise like a tensor.
-            shown: whether each clip's context is shown, (B,); None: it is.
+            index: index of each clip's noise level, (B,).
+            draw: function that draws white noise like a tensor.
+            shown: whether the context of each clip is shown, bool (B,); None: all are.
 
         Returns:
             (B, T_out * C, H, W).

@@ -108,10 +108,10 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         scale: by how much the encoder shrinks frames, 2 or 4; the sizes of weights are the same.
         bounded: forecasts pass a sigmoid, as published: for frames that are normalised to 0..1.
-        moment_weight: of the moment loss.
+        moment_weight: weight of the moment loss.
         teacher_forcing: by how much the probability of showing the truth after the context falls
             with every epoch, from 1.
 
@@ -217,7 +217,7 @@ class Model(ForecastModel):
         return remembering(self, self._step, self.recompute)
 
     def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame and what both branches remember -> the next ones."""
+        """Frame and memory -> the next frame and memory."""
         encoded = self.encoder(pad(frame, self.scale))
         if memory is None:
             widths = [cell.hidden for cell in self.rest]

@@ -85,7 +85,7 @@ class Discriminator(nn.Module):
 
     Args:
         shape: (C, H, W) of a frame.
-        frames: of a video.
+        frames: number of frames of a video.
         width: channels of the first layer.
     """
 
@@ -149,7 +149,7 @@ def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Te
 
 
 class Model(ForecastModel):
-    """CDNA's tower, told a latent vector at each frame.
+    """CDNA's tower with a latent vector as a further input at each frame.
 
     In training latents come from torch's generator; in a forecast from the clip, the seed and the
     number of the forecast (its member).
@@ -157,15 +157,15 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
         smooth: double resolutions by interpolation, not by transposed convolutions.
-        gan_weight: of the discriminator of videos drawn from noise; 0: there is none.
-        gan_vae_weight: of that of reconstructed videos; 0: there is none.
-        kl_weight: of the divergence of the latents from noise, at the end.
+        gan_weight: weight of the discriminator of videos drawn from noise; 0: there is none.
+        gan_vae_weight: weight of the discriminator of reconstructed videos; 0: there is none.
+        kl_weight: weight of the divergence of the latents from noise, at the end.
         stages, annealing, seed: see `stp.models.sv2p.Model`; the first stage is not used.
 
     Raises:

@@ -68,7 +68,7 @@ class Block(nn.Module):
         inputs: channels.
         outputs: channels.
         ratio: how much wider the mixer is inside.
-        attention: of `inputs` channels; keeps its initial weights.
+        attention: module for `inputs` channels; keeps its initial weights.
     """
 
     def __init__(self, inputs: int, outputs: int, ratio: float, attention: nn.Module) -> None:

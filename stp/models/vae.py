@@ -33,14 +33,14 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
-        channels: of the levels; sides are halved between two of them.
-        latent: numbers of a code.
+        horizon: number of lead times in training; forecasts can have any other.
+        channels: channels of the levels; sides are halved between two of them.
+        latent: length of a code.
         bounded: whether means are within -1..1 and variances at least 1, as released.
-        kl_weight: of the divergence from a standard normal distribution in the loss; 1 is the
-            bound of the likelihood of frames with errors of variance 1.
+        kl_weight: weight of the divergence from a standard normal distribution in the loss; with 1
+            the loss is the bound of the likelihood of frames with errors of variance 1.
         predicts: state or change.
-        seed: of the codes of forecasts.
+        seed: seed of the codes of forecasts.
 
     Raises:
         StpError: an option is out of range.
@@ -84,7 +84,7 @@ class Model(OneStep):
         return torch.cat(list(self.parts(frames, horizon, member)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
-        """The same, one lead time after the other."""
+        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
         noise = self._noise(frames, member)
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
@@ -105,7 +105,7 @@ class Model(OneStep):
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times.
-            values: of a frame that are compared.
+            values: number of values of a frame that are compared.
 
         Returns:
             the forecast (B, horizon, C, H, W), and `kl_weight` times twice the divergence of a code
@@ -122,7 +122,7 @@ class Model(OneStep):
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
-        """Where the noise of a forecast comes from."""
+        """The source of the noise of a forecast."""
         if self.training or frames.is_meta:  # without memory, frames are only counted
             return torch.randn_like
         generators = [generator_of(clip, self.seed, member) for clip in frames]

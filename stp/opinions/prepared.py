@@ -90,7 +90,7 @@ class Database:
     """Videos and opinions.
 
     Attributes:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         table: `OPINION_COLUMNS`.
         context: observed frames of each video.
     """
@@ -169,7 +169,7 @@ def open_database(folder: Path, context: int) -> Database:
     """Open prepared opinions.
 
     Args:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         context: observed frames of each video.
 
     Raises:

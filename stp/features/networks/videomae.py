@@ -1,4 +1,4 @@
-"""VideoMAE, through which motion weighs more than through I3D (Ge et al. 2024, arXiv 2404.12391).
+"""VideoMAE, whose features weigh motion more than those of I3D (Ge et al. 2024, arXiv 2404.12391).
 
 Clips are brought to what the network was trained on: 16 frames (of longer clips, evenly spaced
 ones), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and normalised as
@@ -20,11 +20,11 @@ LAYERS = ("pooled",)
 """The normalised mean of all tokens."""
 SHORTEST = FRAMES
 BATCH = {"cpu": 1, "cuda": 16}
-"""Clips that are looked at together."""
+"""Clips per batch."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make what computes features.
+    """Make the function that computes features.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, T from 16, to float64

@@ -1,4 +1,4 @@
-"""Weights of a network as they lie in a file: a state dict of torch, a TorchScript archive, a
+"""Readers of files of weights: a state dict of torch, a TorchScript archive, a
 checkpoint of TensorFlow, or a pickle of arrays that flax made."""
 
 import zipfile
@@ -64,7 +64,7 @@ def read_state(path: Path) -> State:
 
 
 def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
-    """Read the tensors of a file whose bytes are the declared ones.
+    """Read the tensors of a file after checking its checksum.
 
     Args:
         declared: ``sha256`` or ``git_blob_sha1``, and ``bytes`` if known.
@@ -73,7 +73,7 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
         tensors by name, and the SHA-256 of the file.
 
     Raises:
-        StpError: the bytes are others, or the file cannot be read.
+        StpError: the checksum is another, or the file cannot be read.
     """
     sha256: str = require(path, declared)["sha256"]
     return read_state(path), sha256

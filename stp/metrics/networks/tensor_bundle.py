@@ -63,10 +63,10 @@ class Tensor(NamedTuple):
     """Where the bytes of a tensor lie, as the index says.
 
     Attributes:
-        dtype: of NumPy.
-        shape: of the tensor.
+        dtype: NumPy's type.
+        shape: shape of the tensor.
         shard: number of the file.
-        offset: of the first byte in it.
+        offset: position of the first byte in it.
         size: bytes.
         crc32c: masked checksum of the bytes.
     """
@@ -88,7 +88,7 @@ def read_bundle(path: Path) -> dict[str, np.ndarray]:
     """Read all tensors of numbers in a checkpoint.
 
     Args:
-        path: of its index, or of a file with bytes, beside which the index is.
+        path: path of its index, or of a file with bytes, beside which the index is.
 
     Returns:
         arrays by name, in the order of the names.

@@ -35,7 +35,7 @@ class Taps(NamedTuple):
 
     Attributes:
         layers: indices of the layers whose outputs are compared.
-        channels: of these outputs.
+        channels: channels of these outputs.
         smallest: height and width of the smallest frame that reaches the last of them.
     """
 
@@ -124,7 +124,7 @@ def vgg_layers(*convolutions: int) -> Sequence[nn.Module]:
     """The layers of VGG before its last pool.
 
     Args:
-        convolutions: of each of the five blocks.
+        convolutions: numbers of convolutions of the five blocks.
     """
     layers: list[nn.Module] = []
     channels = 3

@@ -90,9 +90,9 @@ class VideoMAE(nn.Module):
     """The encoder, with random weights.
 
     Args:
-        width: of a token.
+        width: width of a token.
         depth: blocks.
-        heads: of attention.
+        heads: number of attention heads.
         hidden: width between the linear layers of a block.
         patch: height and width of a patch, pixels.
         tube: frames of a patch.
