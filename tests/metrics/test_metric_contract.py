@@ -168,18 +168,18 @@ def test_a_frame_with_nan_spoils_its_own_sample_and_lead_time_alone(
         last[...] = np.nan
     else:
         last[..., last.shape[-2] // 2, last.shape[-1] // 2] = np.nan
-    found = case.statistics(predicted=predicted)
-    assert not np.isfinite(found[1, ..., -1]).all()
-    np.testing.assert_array_equal(found[[0, 2]], whole[[0, 2]])
+    actual = case.statistics(predicted=predicted)
+    assert not np.isfinite(actual[1, ..., -1]).all()
+    np.testing.assert_array_equal(actual[[0, 2]], whole[[0, 2]])
     if case.metric.independent_leads:
-        np.testing.assert_array_equal(found[1, ..., :-1], whole[1, ..., :-1])
+        np.testing.assert_array_equal(actual[1, ..., :-1], whole[1, ..., :-1])
 
 
 def test_constant_frames_have_a_value_or_a_reason(case: Case) -> None:
     constants = np.full_like(case.predicted, 0.25), np.full_like(case.observed, 0.75)
-    found = case.statistics(predicted=constants[0], observed=constants[1])
+    actual = case.statistics(predicted=constants[0], observed=constants[1])
     if case.metric.batches is None:
-        assert np.isfinite(case.value(found)).all() or case.metric.no_value
+        assert np.isfinite(case.value(actual)).all() or case.metric.no_value
 
 
 def test_no_forecast_is_better_than_the_truth(case: Case, whole: np.ndarray) -> None:

@@ -49,9 +49,9 @@ def test_boxes_weigh_as_their_area() -> None:
 
 def test_weighted_squares_match_xarray() -> None:
     forecast, truth, _ = fields()
-    found = weighted_squares(forecast, truth, cosine_weights(LATITUDES))
+    actual = weighted_squares(forecast, truth, cosine_weights(LATITUDES))
     expected = over_globe((labelled(forecast) - labelled(truth)) ** 2)
-    np.testing.assert_allclose(found, expected.transpose("sample", "channel", "lead"), rtol=1e-12)
+    np.testing.assert_allclose(actual, expected.transpose("sample", "channel", "lead"), rtol=1e-12)
 
 
 def test_an_error_at_the_pole_counts_less_than_one_at_the_equator() -> None:
@@ -83,7 +83,7 @@ def test_centred_acc_is_xarrays_weighted_correlation_coefficient() -> None:
     # An anomaly less its weighted mean, over the root of weighted variances: Pearson's coefficient.
     forecast, truth, climate = fields(1)
     weights = cosine_weights(LATITUDES)
-    found = correlation(
+    actual = correlation(
         anomaly_products(forecast, truth, lambda n, t: climate[n, t], weights, centred=True)
     )
     shares = np.repeat(weights, 16)
@@ -93,7 +93,7 @@ def test_centred_acc_is_xarrays_weighted_correlation_coefficient() -> None:
         )
         covariance = np.cov(p, o, aweights=shares)
         expected = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-        assert found[n, c, t] == pytest.approx(expected, abs=1e-12)
+        assert actual[n, c, t] == pytest.approx(expected, abs=1e-12)
 
 
 def test_acc_of_the_truth_its_opposite_and_half_of_it() -> None:
@@ -117,9 +117,9 @@ def test_the_climatology_has_no_acc_of_its_own() -> None:
     assert np.isposinf(correlation(flat)).all()
     bad = truth.copy()
     bad[1, 0, 1, 2, 3] = np.nan
-    found = correlation(anomaly_products(bad, truth, lambda n, t: climate[n, t], weights))
-    assert np.isnan(found[1, 1, 0])
-    assert np.isnan(found).sum() == 1
+    actual = correlation(anomaly_products(bad, truth, lambda n, t: climate[n, t], weights))
+    assert np.isnan(actual[1, 1, 0])
+    assert np.isnan(actual).sum() == 1
 
 
 def test_what_was_not_observed_is_filled_with_the_mean_of_the_rest() -> None:
@@ -147,14 +147,14 @@ def test_moments_are_weighted_means_of_what_was_observed(precision: type) -> Non
             (there * a).sum(axis=(-2, -1)) / there.sum(axis=(-2, -1))
             for a in (p, o, p * p, p * o, o * o)
         ]
-    found = moments(forecast, truth, centre, weights)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert np.isnan(found[:, 1, 0]).all()
+    actual = moments(forecast, truth, centre, weights)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
+    assert np.isnan(actual[:, 1, 0]).all()
     # Arrays that lie otherwise in memory, or cannot be written, as mapped files.
     strided = np.asfortranarray(forecast)
     frozen = truth.copy()
     frozen.flags.writeable = False
-    np.testing.assert_array_equal(moments(strided, frozen, centre, weights), found)
+    np.testing.assert_array_equal(moments(strided, frozen, centre, weights), actual)
     forecast[0, 0, 3, 3] = np.inf
     assert np.isposinf(moments(forecast, truth, centre, weights)[[0, 2], 0, 0]).all()
     with pytest.raises(ValueError, match="shapes"):

@@ -57,7 +57,7 @@ def test_axial_attention_is_the_equation_on_one_line():
     layer, x = axial(WIDTH, 3, 3), torch.randn(1, 1, 1, 3, 4)
     normal = torch.nn.functional.layer_norm(x[0, 0, 0], (4,))
     q, k, v = (normal @ layer.qkv.weight.T).split(4, dim=1)
-    found = torch.zeros(3, 4)
+    actual = torch.zeros(3, 4)
     for head, channels in ((0, slice(0, 2)), (1, slice(2, 4))):
         for i in range(3):
             # bias number (i - j) + 2 of 5
@@ -68,8 +68,8 @@ def test_axial_attention_is_the_equation_on_one_line():
             ]
             total = sum(math.exp(e) for e in exponents)
             for j in range(3):
-                found[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
-    expected = found @ layer.leave[0].weight.T + layer.leave[0].bias
+                actual[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
+    expected = actual @ layer.leave[0].weight.T + layer.leave[0].bias
     torch.testing.assert_close(layer(x, None)[0][0, 0, 0], expected)
 
 
@@ -155,8 +155,8 @@ def test_group_norms_of_stem_and_head_are_as_released(channels, groups):
         )
     for part, norms in ((model.stem, 2), (model.head, 1)):
         for stage, expected in zip(part, groups, strict=True):
-            found = [m.num_groups for m in stage.modules() if isinstance(m, torch.nn.GroupNorm)]
-            assert found == [expected] * norms
+            actual = [m.num_groups for m in stage.modules() if isinstance(m, torch.nn.GroupNorm)]
+            assert actual == [expected] * norms
 
 
 @pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])

@@ -168,8 +168,8 @@ def test_loss_is_half_the_squared_error_of_the_noise():
     for i in range(3):
         share = model.signal_shares[index[i]]
         noisy = math.sqrt(share) * (2 * clip[i, 3:, 0] - 1) + math.sqrt(1 - share) * noise[i]
-        found = (noisy - math.sqrt(share) * 0.25) / math.sqrt(1 - share)
-        total += (noise[i] - found).square().sum().item()
+        actual = (noisy - math.sqrt(share) * 0.25) / math.sqrt(1 - share)
+        total += (noise[i] - actual).square().sum().item()
     assert loss.item() == pytest.approx(total / 2 / 3, rel=1e-3)
 
 

@@ -62,8 +62,8 @@ def test_what_is_recalled_is_what_is_most_alike():
 
 def recalled_by_matrix(query, past, attention="positions"):
     """The formula, with the matrix of all pairs of tokens."""
-    found = (tokens(query, attention) @ past.transpose(1, 2)).softmax(dim=-1) @ past
-    return (found if attention == "released" else found.transpose(1, 2)).reshape(query.shape)
+    actual = (tokens(query, attention) @ past.transpose(1, 2)).softmax(dim=-1) @ past
+    return (actual if attention == "released" else actual.transpose(1, 2)).reshape(query.shape)
 
 
 def trained_once(attention):
@@ -83,8 +83,8 @@ def test_recall_keeps_no_matrix_and_has_the_loss_and_gradients_of_the_formula(
     monkeypatch.setattr(e3dlstm, "_recall", recalled_by_matrix)
     expected_loss, expected = trained_once(attention)
     assert loss == pytest.approx(expected_loss, rel=1e-12)
-    for found, wanted in zip(gradients, expected, strict=True):
-        torch.testing.assert_close(found, wanted, rtol=6e-7, atol=1e-12)
+    for actual, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(actual, wanted, rtol=6e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("attention", ["positions", "released"])
@@ -103,9 +103,9 @@ def test_recall_keeps_its_tokens_and_no_matrix_of_their_pairs(attention, device)
 
 def test_positions_are_tokens_and_channels_are_not_mixed():
     film = torch.arange(2 * 3 * 2 * 4 * 5.0).reshape(2, 3, 2, 4, 5)
-    found = tokens(film)
-    assert found.shape == (2, 2 * 4 * 5, 3)
-    assert torch.equal(found[1, 1 * 20 + 2 * 5 + 3], film[1, :, 1, 2, 3])
+    actual = tokens(film)
+    assert actual.shape == (2, 2 * 4 * 5, 3)
+    assert torch.equal(actual[1, 1 * 20 + 2 * 5 + 3], film[1, :, 1, 2, 3])
 
 
 def test_released_attention_cuts_memory_as_it_lies():
@@ -125,7 +125,7 @@ def test_released_attention_cuts_memory_as_it_lies():
     with torch.no_grad():
         model(frames, 2)
     history = []
-    for ((x, h, c, *_), _), found in zip(steps, normalised, strict=True):
+    for ((x, h, c, *_), _), actual in zip(steps, normalised, strict=True):
         history.append(c.numpy())
         gates = [
             torch.nn.functional.conv2d(film.flatten(1, 2), conv.weight.detach(), padding=1)
@@ -139,7 +139,7 @@ def test_released_attention_cuts_memory_as_it_lies():
             weights = np.exp(rows @ past.T)
             weights /= weights.sum(axis=1, keepdims=True)
             expected = c[clip].numpy() + (weights @ past).reshape(5, 2, 3, 4)
-            np.testing.assert_allclose(found[clip].numpy(), expected, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(actual[clip].numpy(), expected, rtol=1e-4, atol=1e-5)
     assert len(history) == 4
     assert np.abs(history[-1]).max() > 0.1
 

@@ -92,10 +92,10 @@ def differences(values: Tensor, kind: str) -> Iterator[str]:
     mean = values.mean().item() / deviation
     if abs(mean) > (allowed := SIGMAS / math.sqrt(n)):
         yield f"mean is {mean:.4f} deviations, within {allowed:.4f} expected"
-    found = values.square().mean().sqrt().item() / deviation
+    actual = values.square().mean().sqrt().item() / deviation
     # standard error of a deviation: sqrt((kurtosis - 1) / 4 n) of it
-    if abs(found - 1) > (allowed := SIGMAS * math.sqrt((kurtosis - 1) / (4 * n))):
-        yield f"deviation is {found:.4f} times the expected one, within {allowed:.4f} of 1 expected"
+    if abs(actual - 1) > (allowed := SIGMAS * math.sqrt((kurtosis - 1) / (4 * n))):
+        yield f"deviation is {actual:.4f} times the expected one, beyond 1 ± {allowed:.4f}"
     # Dvoretzky, Kiefer and Wolfowitz: for any n, P(distance > d) <= 2 exp(-2 n d^2).
     expected = share_below(values.sort().values, kind)
     steps = torch.arange(n + 1, dtype=torch.float64) / n

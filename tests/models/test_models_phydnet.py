@@ -17,27 +17,27 @@ def small(**options):
 def test_moments_of_central_differences_are_derivatives():
     kernel = torch.zeros(7, 7)
     kernel[3, 2], kernel[3, 4] = -0.5, 0.5  # (f(x+1) - f(x-1)) / 2 = f' + f'''/6 + ...
-    found = moments(kernel)
-    assert found[0, 1].item() == pytest.approx(1)
-    assert found[0, 3].item() == pytest.approx(1 / 6)
-    assert found[0, [0, 2, 4]].abs().max() == 0 and found[1:].abs().max() == 0
+    actual = moments(kernel)
+    assert actual[0, 1].item() == pytest.approx(1)
+    assert actual[0, 3].item() == pytest.approx(1 / 6)
+    assert actual[0, [0, 2, 4]].abs().max() == 0 and actual[1:].abs().max() == 0
 
 
 def test_a_filter_with_the_moments_of_a_derivative_is_that_derivative():
     """The filter whose only moment is (2, 1), applied to a polynomial, gives d3/dy2dx exactly."""
     place = torch.arange(7, dtype=torch.float64) - 3
     matrix = torch.stack([place**i / math.factorial(i) for i in range(7)])
-    wanted = torch.zeros(7, 7, dtype=torch.float64)
-    wanted[2, 1] = 1
+    expected = torch.zeros(7, 7, dtype=torch.float64)
+    expected[2, 1] = 1
     inverse = torch.linalg.inv(matrix)
-    kernel = inverse @ wanted @ inverse.T
-    torch.testing.assert_close(moments(kernel), wanted, atol=1e-9, rtol=0)
+    kernel = inverse @ expected @ inverse.T
+    torch.testing.assert_close(moments(kernel), expected, atol=1e-9, rtol=0)
     y, x = torch.meshgrid(*[torch.linspace(-2, 2, 15, dtype=torch.float64)] * 2, indexing="ij")
     step = 4 / 14
     field = y**3 * x**2 + 2 * y**2 * x
-    found = F.conv2d(field[None, None], kernel[None, None])[0, 0] / step**3
+    actual = F.conv2d(field[None, None], kernel[None, None])[0, 0] / step**3
     # d3/dy2dx of y^3 x^2 + 2 y^2 x = 12 y x + 4
-    torch.testing.assert_close(found, (12 * y * x + 4)[3:-3, 3:-3], atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(actual, (12 * y * x + 4)[3:-3, 3:-3], atol=1e-6, rtol=1e-6)
 
 
 def test_the_moment_loss_vanishes_for_derivatives_and_counts_all_features():
@@ -45,8 +45,8 @@ def test_the_moment_loss_vanishes_for_derivatives_and_counts_all_features():
     place = torch.arange(7, dtype=torch.float64) - 3
     matrix = torch.stack([place**i / math.factorial(i) for i in range(7)])
     inverse = torch.linalg.inv(matrix)
-    wanted = torch.eye(49, dtype=torch.float64).reshape(49, 7, 7)
-    perfect = (inverse @ wanted @ inverse.T)[:, None].expand(-1, 64, -1, -1)
+    expected = torch.eye(49, dtype=torch.float64).reshape(49, 7, 7)
+    perfect = (inverse @ expected @ inverse.T)[:, None].expand(-1, 64, -1, -1)
     model.physics.derivatives.weight.data = perfect.float()
     assert model.moment_loss().item() < 1e-4
     model.physics.derivatives.weight.data.zero_()

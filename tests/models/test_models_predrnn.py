@@ -38,15 +38,15 @@ def test_the_cell_of_predrnn_is_the_equation_on_one_pixel():
     h = c = m = 0.0
     states = [torch.zeros(1, 1, 1, 1)] * 3
     for x in (1.0, -2.0, 0.5):
-        found = cell(torch.full((1, 1, 1, 1), x), *states)
-        states = list(found[:3])
+        actual = cell(torch.full((1, 1, 1, 1), x), *states)
+        states = list(actual[:3])
         new_c = sigmoid(wx[0] * x + wh[0] * h) * math.tanh(wx[2] * x + wh[2] * h)
         c = sigmoid(wx[1] * x + wh[1] * h + 1) * c + new_c
         new_m = sigmoid(wx[3] * x + wm[0] * m) * math.tanh(wx[5] * x + wm[2] * m)
         m = sigmoid(wx[4] * x + wm[1] * m + 1) * m + new_m
         o = sigmoid(wx[6] * x + wh[3] * h + 0.3 * c - 0.7 * m)
         h = o * math.tanh(1.1 * c + 0.4 * m)
-        assert [t.item() for t in found] == pytest.approx([h, c, m, new_c, new_m], rel=1e-5)
+        assert [t.item() for t in actual] == pytest.approx([h, c, m, new_c, new_m], rel=1e-5)
 
 
 def test_the_cell_of_predrnnpp_is_the_equation_on_one_pixel():

@@ -54,8 +54,8 @@ def test_divergence_of_changes_by_hand():
     forecast = torch.tensor([[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]]).reshape(1, 3, 1, 1, 2)
     p = [math.e / (math.e + 1), 1 / (math.e + 1)]
     expected = sum(x * math.log(x / 0.5) for x in p) / 4  # mean over 2 changes of 2 values
-    found = tau.change_divergence(forecast, torch.zeros_like(forecast))
-    assert found.item() == pytest.approx(expected, rel=1e-5)
+    actual = tau.change_divergence(forecast, torch.zeros_like(forecast))
+    assert actual.item() == pytest.approx(expected, rel=1e-5)
     assert tau.change_divergence(forecast, forecast).item() == pytest.approx(0, abs=1e-7)
     assert tau.change_divergence(forecast[:, :2], forecast[:, :2]).item() == 0
 

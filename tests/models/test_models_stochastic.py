@@ -80,10 +80,10 @@ def test_moving_by_kernels_and_its_gradients_are_those_of_a_loop():
     frame = torch.rand(2, 2, 3, 4, dtype=torch.float64, requires_grad=True)
     kernels = torch.rand(2, 2, 3, 3, dtype=torch.float64, requires_grad=True)
     weights = torch.rand(2, 2, 2, 3, 4, dtype=torch.float64)
-    found, expected = cdna.moved(frame, kernels), loop_moved(frame, kernels)
-    torch.testing.assert_close(found, expected)
+    actual, expected = cdna.moved(frame, kernels), loop_moved(frame, kernels)
+    torch.testing.assert_close(actual, expected)
     gradients = [
-        torch.autograd.grad((out * weights).sum(), (frame, kernels)) for out in (found, expected)
+        torch.autograd.grad((out * weights).sum(), (frame, kernels)) for out in (actual, expected)
     ]
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other)
@@ -171,17 +171,17 @@ def test_the_tower_and_its_gradients_are_those_of_a_loop(name):
         nn.init.normal_(part, std=0.4)
     frames = [frame.double() for frame in clip(batch=2)[:, :2, :1, :8, :8].unbind(1)]
     latent = torch.randn(2, 1, 1, 1, dtype=torch.float64) if name == "sv2p" else None
-    memory, found = None, []
+    memory, actual = None, []
     for frame in frames:
         out, memory = tower(frame, memory, latent)
-        found.append(out)
+        actual.append(out)
     expected = loop_tower(tower, frames, latent)
     close = {"rtol": 1e-4, "atol": 1e-6}  # kernels are float32
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         torch.testing.assert_close(one, other, **close)
     gradients = [
         torch.autograd.grad((out[1] ** 2).sum(), list(tower.parameters()), allow_unused=True)
-        for out in (found, expected)
+        for out in (actual, expected)
     ]
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, **close)
@@ -211,8 +211,8 @@ def test_interpolation_puts_means_between_neighbours():
     layer = cdna.Up(1, smooth=True)
     with torch.no_grad():
         layer.layer.weight.copy_(F.pad(torch.ones(1, 1, 1, 1), (1, 1, 1, 1)))
-    found = layer(torch.tensor([[[[1.0, 3.0], [5.0, 11.0]]]]))
-    assert found.tolist() == [[[[1, 2, 3, 3], [3, 5, 7, 7], [5, 8, 11, 11], [5, 8, 11, 11]]]]
+    actual = layer(torch.tensor([[[[1.0, 3.0], [5.0, 11.0]]]]))
+    assert actual.tolist() == [[[[1, 2, 3, 3], [3, 5, 7, 7], [5, 8, 11, 11], [5, 8, 11, 11]]]]
 
 
 def test_a_latent_vector_joins_layers_as_stripes():
@@ -241,7 +241,7 @@ def test_the_loss_of_svg_is_that_of_a_loop():
         with pytest.MonkeyPatch.context() as patch:
             given = iter(draws)
             patch.setattr(torch, "randn_like", lambda like, given=given: next(given))
-            found = model.loss(frames, 0)
+            actual = model.loss(frames, 0)
         states = dict.fromkeys(("posterior", "prior", "predictor"))
 
         def lstm(part, x, states=states, model=model):
@@ -267,7 +267,7 @@ def test_the_loss_of_svg_is_that_of_a_loop():
             (predicted,) = lstm("predictor", torch.cat([code, z], 1))
             error = (model.decoder(predicted.tanh(), skip) - frames[:, t]).square().mean()
             total = total + error + 0.3 * kl_divergence(posterior, prior).sum() / 3
-        torch.testing.assert_close(found, total)
+        torch.testing.assert_close(actual, total)
 
 
 def test_divergence_from_noise_is_that_of_torch():

@@ -52,23 +52,23 @@ def test_parts_of_a_video():
     looker = replace(made, maps=maps, compared=maps)
     seconds: dict[str, float] = {}
     with torch.inference_mode():
-        found = features_of(Video(video, video), looker, 4, seconds)
-    assert set(found) == set(stored.PARTS)
+        actual = features_of(Video(video, video), looker, 4, seconds)
+    assert set(actual) == set(stored.PARTS)
     steps = {step for name, of in STEPS.items() if name != "entropy" for step in of}
     assert set(seconds) == steps and min(seconds.values()) > 0
     assert seconds["predicted"] == pytest.approx(0.8 * seconds["frames"])  # 16 of 20 frames
-    assert found["ssa"].shape == found["mcs"].shape == found["rfd"].shape == (20, CHANNELS)
-    assert found["mcs_written"].shape == (16, CHANNELS)
-    assert found["rfd_written"].shape == (19, CHANNELS)
+    assert actual["ssa"].shape == actual["mcs"].shape == actual["rfd"].shape == (20, CHANNELS)
+    assert actual["mcs_written"].shape == (16, CHANNELS)
+    assert actual["rfd_written"].shape == (19, CHANNELS)
     expected = motion_compensated_similarity(maps(video), 4, "written")
-    np.testing.assert_allclose(found["mcs_written"], expected)
+    np.testing.assert_allclose(actual["mcs_written"], expected)
     # a prediction that is the truth
-    assert found["mse"] == 0 and found["lpips"] == pytest.approx(0, abs=1e-9)
-    assert found["cosine"] == pytest.approx(1)
+    assert actual["mse"] == 0 and actual["lpips"] == pytest.approx(0, abs=1e-9)
+    assert actual["cosine"] == pytest.approx(1)
     with torch.inference_mode():
         alone = features_of(Video(video, None), looker, 4, {})
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
-    assert np.isnan(found["entropy"]).all()  # no classifier is read
+    assert np.isnan(actual["entropy"]).all()  # no classifier is read
 
 
 def test_entropy_is_of_the_predicted_frames_and_null_without_a_classifier(data: Path):
@@ -83,8 +83,8 @@ def test_entropy_is_of_the_predicted_frames_and_null_without_a_classifier(data: 
 
     looker = replace(made, maps=maps, compared=maps, entropies=entropies)
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
-    found = features_of(Video(video, None), looker, 4, {})
-    assert found["entropy"] == 7.5
+    actual = features_of(Video(video, None), looker, 4, {})
+    assert actual["entropy"] == 7.5
     np.testing.assert_array_equal(shown[0], video[4:])
     nothing = stored.NetworkFeatures({"entropy": np.full((60, 1), np.nan, np.float32)}, ["entropy"])
     why = network_features.values(open_database(data, 4), nothing)
@@ -117,9 +117,9 @@ def test_maps_of_the_networks_of_the_paper(name: str, shape: tuple[int, ...]):
         state["classifier.0.weight"] = torch.zeros(1)
     looker = open_looker(name, state, torch.device("cpu"))
     with torch.inference_mode():
-        found = looker.maps(frames)
-        assert found.shape == (2, *shape) and looker.channels == shape[-1]
-        assert NETWORKS[name].smallest <= 64 and found.std() > 0
+        actual = looker.maps(frames)
+        assert actual.shape == (2, *shape) and looker.channels == shape[-1]
+        assert NETWORKS[name].smallest <= 64 and actual.std() > 0
         if name != "inception":  # whose maps are compared in test_metric_inception.py
             scaled = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255
             mean, deviation = (
@@ -131,10 +131,10 @@ def test_maps_of_the_networks_of_the_paper(name: str, shape: tuple[int, ...]):
             network.get_submodule(last).register_forward_hook(lambda *one: outputs.append(one[2]))
             network((scaled - mean) / deviation)
             expected = outputs[0].permute(0, 2, 3, 1).numpy()
-            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+            np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-5)
         if name == "vgg19":
             assert looker.compared(frames).shape == (2, 4, 4, 512)  # before the pool
-    with pytest.raises(StpError, match="these are no weights of"):
+    with pytest.raises(StpError, match="weights"):
         open_looker(name, {"conv1.weight": torch.zeros(1)}, torch.device("cpu"))
 
 
@@ -147,13 +147,13 @@ def test_c3d_looks_at_clips(monkeypatch: pytest.MonkeyPatch):
     looker = open_looker("c3d", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 48, 3), dtype=np.uint8)
     with torch.inference_mode():
-        found = features_of(Video(video, video), looker, 4, {})
+        actual = features_of(Video(video, video), looker, 4, {})
         still = features_of(Video(video[:1].repeat(20, 0), None), looker, 4, {})
-    assert found["ssa"].shape == (2, 512) and set(found) == set(stored.PARTS)
-    assert all(np.isnan(found[name]).all() for name in stored.PARTS if name != "ssa")
-    assert found["ssa"].std() > 0 and not np.allclose(found["ssa"], still["ssa"])
+    assert actual["ssa"].shape == (2, 512) and set(actual) == set(stored.PARTS)
+    assert all(np.isnan(actual[name]).all() for name in stored.PARTS if name != "ssa")
+    assert actual["ssa"].std() > 0 and not np.allclose(actual["ssa"], still["ssa"])
     del state["conv5b.bias"]
-    with pytest.raises(StpError, match=r"no weights of C3D: conv5b\.bias is missing"):
+    with pytest.raises(StpError, match=r"C3D.*conv5b\.bias"):
         open_looker("c3d", state, torch.device("cpu"))
 
 
@@ -175,9 +175,9 @@ def test_seconds_of_a_video_are_those_of_its_steps(data: Path, tmp_path: Path):
     together = sum(took for step, took in steps.items() if step != "predicted")
     assert 0 < together <= 1.01 * told["seconds_per_video"] + 1e-3
     names = open_database(data, 4).names[:4]
-    found = stored.read(out, names, ["mcs", "lpips", "entropy"]).parts
-    assert found["mcs"].shape == (4, 20 * CHANNELS) and np.isfinite(found["lpips"]).all()
-    assert np.isnan(found["entropy"]).all()
+    actual = stored.read(out, names, ["mcs", "lpips", "entropy"]).parts
+    assert actual["mcs"].shape == (4, 20 * CHANNELS) and np.isfinite(actual["lpips"]).all()
+    assert np.isnan(actual["entropy"]).all()
 
 
 def test_opinions_that_follow_from_features_are_learnt(data: Path, tmp_path: Path):
@@ -204,7 +204,7 @@ def test_opinions_that_follow_from_features_are_learnt(data: Path, tmp_path: Pat
     assert run(["mcs"], "informed", both)[0] > 0.95
     assert abs(run(["rfd"], "noise", both)[0]) < 0.5
     assert run(["mcs"], "absent", {"data": data})[1].startswith("the weights of the network")
-    with pytest.raises(StpError, match="some of ssa, mcs"):
+    with pytest.raises(StpError, match="nothing"):
         run(["mcs", "nothing"], "unknown", both)
 
 

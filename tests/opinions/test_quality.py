@@ -73,8 +73,8 @@ def test_known_damage_is_found_within_the_intervals(plan: Plan, data: Path, tmp_
     known = np.polyfit(table["strength"].to_numpy(), table["mos"].to_numpy(), 1)
 
     measure = quality.open_measure(plan, OWN)
-    found = measure.rate(quality.of_folder(tmp_path, context=4))
-    by_name = {one.clip.removesuffix(".npy"): one for one in found.ratings}
+    actual = measure.rate(quality.of_folder(tmp_path, context=4))
+    by_name = {one.clip.removesuffix(".npy"): one for one in actual.ratings}
     assert by_name["noise"].quality is None and "farther" in by_name["noise"].reason
     assert by_name["noise"].distance > 1
     assert by_name["short"].features == "pooled" and by_name["short"].frames == 12
@@ -85,8 +85,8 @@ def test_known_damage_is_found_within_the_intervals(plan: Plan, data: Path, tmp_
     assert np.corrcoef([one.quality for one, _ in rated], expected)[0, 1] > 0.4
     inside = [one.low <= value <= one.high for (one, _), value in zip(rated, expected, strict=True)]
     assert np.mean(inside) > 0.85
-    assert found.trained["exact"].srocc > 0.4 and set(found.trained) == {"exact", "pooled"}
-    assert found.source == "synthetic" and "say nothing" in quality.summary(found)[0]
+    assert actual.trained["exact"].srocc > 0.4 and set(actual.trained) == {"exact", "pooled"}
+    assert actual.source == "synthetic" and "say nothing" in quality.summary(actual)[0]
 
 
 def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
@@ -135,7 +135,7 @@ def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
         quality.Rating(clip, 20, value, value, value, 0.5, "exact", "" if value else quality.FAR)
         for clip, value in zip(clips, values, strict=True)
     ]
-    found = quality.ClipRatings(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
+    actual = quality.ClipRatings(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
     lpips, equal = np.arange(6.0)[::-1, None] * [1, 2], np.ones((6, 2))
     columns = {"lpips.alex": lpips, "psnr.pooled": equal, "csi.pooled.hits": lpips}
     write_samples(
@@ -144,9 +144,9 @@ def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
         {name: {None: np.ma.masked_invalid(column)} for name, column in columns.items()},
     )
     cell = SimpleNamespace(scores_folder=str(tmp_path), perceptual_folder=None)
-    others = quality.agreements(found, cell)
+    others = quality.agreements(actual, cell)
     assert others == [quality.Agreement("lpips.alex", pytest.approx(-1), 5)]
-    lines = quality.summary(found, others)
+    lines = quality.summary(actual, others)
     assert "5 of 6 clips have a value, mean 40.0" in lines
     assert lines[-1] == "rank correlation with lpips.alex: -1.000 over 5 clips"
 
@@ -162,8 +162,8 @@ def test_intervals_hold_what_they_promise_and_distances_are_of_the_farthest_part
         row[rng.permutation(100)[:20]] = True
     learnt = fit([one[:100], two[:100]], mos[:100], is_test, "ridge", 240)
     assert learnt.srocc > 0.8
-    found = [learnt.estimate(pair) for pair in zip(one[100:], two[100:], strict=True)]
-    kept = [(e, value) for e, value in zip(found, mos[100:], strict=True) if e.value is not None]
+    actual = [learnt.estimate(pair) for pair in zip(one[100:], two[100:], strict=True)]
+    kept = [(e, value) for e, value in zip(actual, mos[100:], strict=True) if e.value is not None]
     assert len(kept) > 150
     assert 0.9 < np.mean([e.low <= value <= e.high for e, value in kept]) < 0.995
     far = two[100] + 30  # in one of the two parts
@@ -176,17 +176,17 @@ def test_the_linear_function_says_what_the_regression_says(kind: str):
     rng = np.random.default_rng(3)
     features, mos = rng.normal(size=(40, 300)), rng.uniform(0, 100, 30)
     gram = regression.products(features)
-    wanted = regression.predict(kind, gram, np.arange(30), mos, np.arange(30, 40), 240)
+    expected = regression.predict(kind, gram, np.arange(30), mos, np.arange(30, 40), 240)
     known = regression.products(features[:30])
     slope, offset = regression.weights(kind, features[:30], known, mos, 240)
-    np.testing.assert_allclose(offset + features[30:] @ slope, wanted, rtol=1e-8)
+    np.testing.assert_allclose(offset + features[30:] @ slope, expected, rtol=1e-8)
 
 
 def test_pooled_features_know_no_length_and_no_order():
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(2, 6, 5))
     twice = np.concatenate([frames[:, :2], frames[:, 2:], frames[:, :1:-1]], axis=1)
-    found = pooled(frames.reshape(2, -1), 5, predicted=4)
-    assert found.shape == (2, 10)
-    np.testing.assert_allclose(found, pooled(twice.reshape(2, -1), 5, predicted=8))
-    np.testing.assert_allclose(found[:, :5], frames[:, 2:].mean(axis=1))
+    actual = pooled(frames.reshape(2, -1), 5, predicted=4)
+    assert actual.shape == (2, 10)
+    np.testing.assert_allclose(actual, pooled(twice.reshape(2, -1), 5, predicted=8))
+    np.testing.assert_allclose(actual[:, :5], frames[:, 2:].mean(axis=1))
