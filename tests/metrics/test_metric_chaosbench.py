@@ -420,32 +420,6 @@ def test_batches_are_of_successive_days_in_whatever_order_they_come() -> None:
 # Ensembles
 
 
-@pytest.mark.parametrize("mask", ["none", "some points"])
-def test_weighted_crps_is_equation_s20_at_each_point(mask: str, grid: Any) -> None:
-    members, truth = fields(members=4)
-    truth = masked(truth, mask)
-    actual = {fair: of(m, members, truth) for fair, m in
-             ((False, convention("crps.weighted_biased")),
-              (True, convention("crps.weighted")))}  # fmt: skip
-    for n, c, t in each(actual[True]):
-        x, o = members[n, :, t, c].astype(float), truth[n, t, c].astype(float)
-        for fair, pairs in ((False, 16), (True, 12)):
-
-            def point(i: int, j: int, x: Any = x, o: Any = o, pairs: int = pairs) -> float:
-                at = x[:, i, j]
-                distances = sum(abs(a - b) for a, b in itertools.product(at, at))
-                return float(np.abs(at - o[i, j]).mean() - distances / (2 * pairs))
-
-            assert actual[fair][n, c, t] == pytest.approx(over_globe(point, o), rel=1e-6)
-    one = of(convention("crps.weighted"), members[:, :1], truth)
-    assert one[0, 0, 0] == pytest.approx(
-        over_globe(
-            lambda i, j: abs(float(members[0, 0, 0, 0, i, j]) - float(truth[0, 0, 0, i, j])),
-            truth[0, 0, 0],
-        )
-    )
-
-
 def test_crps_of_normal_distributions_matches_properscoring() -> None:
     rng = np.random.default_rng(0)
     y, mean, deviation = rng.normal(size=50), rng.normal(size=50), rng.uniform(0.1, 3, 50)
