@@ -48,7 +48,7 @@ def skill(means: np.ndarray) -> np.ndarray:
     *outer, components, leads = means.shape
     scores = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return 1 - scores[..., 0, :] / scores[..., 1, :]
+        return np.asarray(1 - scores[..., 0, :] / scores[..., 1, :])
 
 
 def crpss(*, climatology: Literal["training", "published"] = "training", fair: bool) -> Metric:

@@ -173,7 +173,7 @@ def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
         total: sum of their qualities, divided by the number of all clips, points.
     """
     enough = rated > 0.5
-    return np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough)
+    return np.asarray(np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough))
 
 
 _ABOUT = ("network", "names", "context", "horizon", "rated", "source")

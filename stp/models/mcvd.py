@@ -589,7 +589,8 @@ class Model(ForecastModel):
         noise = draw(clean)
         noisy = self.add_noise(clean, index, noise)
         predicted_noise = self.network(noisy, index, self.network.modulations(context))
-        return (noise - predicted_noise.float()).square()
+        errors: Tensor = (noise - predicted_noise.float()).square()
+        return errors
 
     def add_noise(self, clean: Tensor, index: Tensor, noise: Tensor) -> Tensor:
         """Bring clean frames (B, ...) to the noise levels `index` (B,) with white noise."""
@@ -612,12 +613,14 @@ class Model(ForecastModel):
 
         def noise_in(noisy: Tensor, index: int) -> Tensor:
             where = torch.full((len(noisy),), index, device=noisy.device)
-            return self.network(noisy, where, modulations).float()
+            noise: Tensor = self.network(noisy, where, modulations).float()
+            return noise
 
         drawn = self.sampler.sample(
             noise_in, self.signal_shares, lambda: white_noise(shape, generators)
         )
-        return drawn.unflatten(1, (self.horizon, channels))
+        frames: Tensor = drawn.unflatten(1, (self.horizon, channels))
+        return frames
 
     def _scale(self, frames: Tensor) -> Tensor:
         """Pad, and map `data_range` to [-1, 1]."""

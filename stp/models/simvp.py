@@ -46,7 +46,8 @@ class Mixer(nn.Module):
         self.narrow = nn.Conv2d(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.narrow(F.gelu(self.mix(self.widen(x))))
+        mixed: Tensor = self.narrow(F.gelu(self.mix(self.widen(x))))
+        return mixed
 
 
 def draw(module: nn.Module) -> None:
@@ -85,7 +86,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attention_scale * self.attention(self.attention_norm(x))
         x = x + self.mixer_scale * self.mixer(self.mixer_norm(x))
-        return self.resize(x)
+        resized: Tensor = self.resize(x)
+        return resized
 
 
 class SimVP(ForecastModel):
@@ -166,7 +168,8 @@ class SimVP(ForecastModel):
         for layer in self.decoder[:-1]:
             x = run_block(layer, x, again=self.recompute)
         x = self.readout(run_block(self.decoder[-1], x + detail, again=self.recompute))
-        return x.unflatten(0, (batch, time))[..., :height, :width]
+        frames_after: Tensor = x.unflatten(0, (batch, time))[..., :height, :width]
+        return frames_after
 
 
 def check_widths(hid_s: Any, hid_t: Any, n_s: Any, n_t: Any, mlp_ratio: Any) -> None:

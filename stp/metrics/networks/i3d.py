@@ -105,7 +105,8 @@ class Logits(nn.Module):
         self.conv3d = nn.Conv3d(1024, classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv3d(x)
+        logits: Tensor = self.conv3d(x)
+        return logits
 
 
 class I3D(nn.Module):
