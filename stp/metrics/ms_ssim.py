@@ -13,7 +13,7 @@ halving. Those of fields on the globe have a value for each variable, and follow
 (appendix F.1.4) and its code: an odd number of rows or columns gets one more before the first, and
 at the last scale the window is not applied in a direction in which it does not fit, so that 121 x
 240 grid points have five scales, the last of 8 x 15. They weigh all grid points alike. Where
-nothing was observed, both fields have their own mean of what is there.
+nothing was observed, each field is filled with its own mean over the observed points.
 """
 
 from collections.abc import Callable
@@ -64,15 +64,15 @@ def _similarity(
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
-    found = np.ones(len(x))
+    similarity = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
         padded_x, padded_y, down, across = _with_windows(x, y)
         means = _mean_terms(padded_x, padded_y, down, across, c1, c2, is_last)
-        found *= np.maximum(means, 0) ** weight
+        similarity *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
-    return found
+    return similarity
 
 
 def _shares(scales: int) -> np.ndarray:
@@ -129,8 +129,8 @@ def _mean_terms(
     # ways. Each of the 11 rows stands in two places, so that they always lie one after another.
     row = np.empty((4, width), x.dtype)
     rows = np.empty((4, 2 * WINDOW, inside), x.dtype)
-    both = np.empty((4, inside), x.dtype)
-    found = np.empty(count)
+    window_sums = np.empty((4, inside), x.dtype)
+    means = np.empty(count)
     a0, a1, a2, a3, a4, a5 = across
     d0, d1, d2, d3, d4, d5 = down
     for g in range(count):
@@ -140,9 +140,9 @@ def _mean_terms(
                 plus, minus = x[g, h, w] + y[g, h, w], x[g, h, w] - y[g, h, w]
                 row[0, w], row[1, w] = plus, minus
                 row[2, w], row[3, w] = plus * plus, minus * minus
-            here = h % WINDOW
+            slot = h % WINDOW
             for f in range(4):
-                r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+                r, leaving, leaving_too = row[f], rows[f, slot], rows[f, slot + WINDOW]
                 for w in range(inside):
                     near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
                     far = (
@@ -150,13 +150,13 @@ def _mean_terms(
                         + a1 * (r[w + 1] + r[w + 9])
                         + a0 * (r[w] + r[w + 10])
                     )
-                    one[w] = near + far
-                    two[w] = near + far
+                    leaving[w] = near + far
+                    leaving_too[w] = near + far
             if h < WINDOW - 1:
                 continue
-            first = here + 1
+            first = slot + 1
             for f in range(4):
-                s, out = rows[f, first : first + WINDOW], both[f]
+                s, out = rows[f, first : first + WINDOW], window_sums[f]
                 for w in range(inside):
                     near = d5 * s[5, w] + d4 * (s[4, w] + s[6, w]) + d3 * (s[3, w] + s[7, w])
                     far = (
@@ -166,14 +166,17 @@ def _mean_terms(
                     )
                     out[w] = near + far
             for w in range(inside):
-                plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
-                of_sum, of_difference = both[2, w] - plus, both[3, w] - minus
+                plus, minus = (
+                    window_sums[0, w] * window_sums[0, w],
+                    window_sums[1, w] * window_sums[1, w],
+                )
+                of_sum, of_difference = window_sums[2, w] - plus, window_sums[3, w] - minus
                 term = (of_sum - of_difference + twice_c2) / (of_sum + of_difference + twice_c2)
                 if whole:
                     term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
                 sums[w] += term
-        found[g] = sums.sum() / ((height - WINDOW + 1) * inside)
-    return found
+        means[g] = sums.sum() / ((height - WINDOW + 1) * inside)
+    return means
 
 
 def smallest_side(scales: int) -> int:
@@ -186,14 +189,14 @@ def _halved(frames: np.ndarray) -> np.ndarray:
     height, width = frames.shape[1:]
     even = frames[:, : height // 2 * 2, : width // 2 * 2]
     sums = even[:, ::2] + even[:, 1::2]
-    found = sums[:, :, ::2] + sums[:, :, 1::2]
-    found *= 0.25
-    return np.asarray(found)
+    halved = sums[:, :, ::2] + sums[:, :, 1::2]
+    halved *= 0.25
+    return np.asarray(halved)
 
 
 def _statistics(predicted: np.ndarray, observed: np.ndarray, scales: int) -> np.ndarray:
-    found = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
-    return found[:, None]
+    similarity = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
+    return similarity[:, None]
 
 
 def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
@@ -214,7 +217,7 @@ def ms_ssim(*, scales: int) -> Metric:
             of scales are not comparable.
 
     Raises:
-        StpError: there are not so many.
+        StpError: `scales` is not 1 to 5.
     """
     _check_scales(scales)
     return Metric(partial(_statistics, scales=scales), on_data=partial(_fitting, scales=scales))
@@ -249,12 +252,12 @@ def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
     if odd:
         np.multiply(frames[:, 0], 2 * share, out=rows[:, 0])
     odd = width % 2
-    found = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
-    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=found[:, :, odd:])
+    halved = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
+    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=halved[:, :, odd:])
     if odd:
-        np.multiply(rows[:, :, 0], 2 * share, out=found[:, :, 0])
-    found *= 0.25
-    return found
+        np.multiply(rows[:, :, 0], 2 * share, out=halved[:, :, 0])
+    halved *= 0.25
+    return halved
 
 
 def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,20 +275,20 @@ def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarr
 def field_similarity(
     area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
 ) -> np.ndarray:
-    """Compare fields (G, H, W) each; (G,).
+    """Compare fields.
 
     Args:
-        area: where something was observed.
-        predicted: in any units.
-        observed: likewise.
-        scales: how many, from the finest; where not all, their weights are divided by their sum.
+        area: the observed points.
+        predicted, observed: (G, H, W), in any unit.
+        scales: number of scales, from the finest; if not all, their weights are divided by their
+            sum.
         own_range: each field is scaled by its own range, and the added row or column is 0; else
-            both by that of the observed field, and it repeats its neighbour.
+            both are scaled by the range of the observed field, and it repeats its neighbour.
 
     Returns:
-        float64, computed in float32: the mean of each scale is right to 1e-6, and so is the value
-        unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark). Infinite
-        where a field that gives a range is constant; NaN stays NaN.
+        float64 (G,), computed in float32. The mean of each scale is right to 1e-6, and so is the
+        value unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark).
+        Infinite where a field that gives a range is constant; NaN stays NaN.
     """
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
@@ -294,8 +297,8 @@ def field_similarity(
     halve = partial(_halved_with, zero=own_range)
     # As published, the weights of all five scales sum to 1.0001.
     weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else _shares(scales)
-    found = _similarity(x, y, 255, weights, halve)
-    return np.where(np.isnan(found) & ~bad, np.inf, found)
+    similarity = _similarity(x, y, 255, weights, halve)
+    return np.where(np.isnan(similarity) & ~bad, np.inf, similarity)
 
 
 def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: bool) -> Metric:
@@ -308,10 +311,10 @@ def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: boo
         why = f"a grid of {height} x {width} points; {scales} scales need {needed}"
         return bound._replace(reason=why)
 
-    def of(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
+    def similarity(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
         return (field_similarity(area, predicted, observed, scales=scales, own_range=own_range),)
 
-    return bound._replace(statistics=lambda p, o: by_group(of, p, o, weights, 1))
+    return bound._replace(statistics=lambda p, o: by_group(similarity, p, o, weights, 1))
 
 
 def of_fields(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
@@ -325,7 +328,7 @@ def of_fields(*, scales: int, value_range: Literal["own", "observed"]) -> Metric
             that of the observed one, so that they count.
 
     Raises:
-        StpError: there are not so many scales.
+        StpError: `scales` is not 1 to 5.
     """
     _check_scales(scales)
     return Metric(

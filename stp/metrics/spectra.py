@@ -40,7 +40,7 @@ class _Rings(NamedTuple):
 
     Attributes:
         order: the coefficients, those of wavenumber 1 first, then 2, ...
-        shares: of each in the mean of its ring.
+        shares: weight of each in the mean of its ring.
         starts: where each ring begins in ``order``.
     """
 
@@ -126,7 +126,7 @@ class _Corner(NamedTuple):
         waves: exp(-2 pi i kx x / W) of the n columns that have a part in them, cosine and sine in
             turn, (W, 2 n).
         kept: which of the H n coefficients of these columns lie in a bin, (waves,).
-        shares: of each of these in the mean of each bin, (waves, bins).
+        shares: weight of each of these in the mean of each bin, (waves, bins).
     """
 
     waves: np.ndarray
