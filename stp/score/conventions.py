@@ -8,7 +8,7 @@ from stp.core.errors import StpError
 from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
-from stp.options.conventions import COMPOSITIONS, function_of, module_of
+from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 Convention = Metric | LearnedMetric | SetDistance | Agreement
 
@@ -52,5 +52,5 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
                 expected="options of the function only",
                 remedy=f"take {key} out of the convention",
             )
-        metric = importlib.import_module(COMPOSITIONS[key]).compose(metric, value)
+        metric = importlib.import_module(f"{ROOM}.{COMPOSITIONS[key]}").compose(metric, value)
     return metric
