@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
 Report = Callable[[str], None]
-Both = tuple[pa.Table, pa.Table]
+RankTables = tuple[pa.Table, pa.Table]
 """Rows of ``ranks``, and of ``comparisons``."""
 
 RANKS = arrow_schema(schema.RANKS.columns)
@@ -64,7 +64,7 @@ def standings(
     scores: Callable[[], pa.Table],
     cache: Path | None = None,
     report: Report | None = None,
-) -> Both:
+) -> RankTables:
     """Compute the tables ``ranks`` and ``comparisons`` of all that was collected.
 
     Args:
@@ -172,7 +172,7 @@ def _overall_rows(scores: pa.Table) -> Rows:
     return by_cell
 
 
-def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
+def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
     """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
     ranked: list[RankRow] = []
     compared: list[ComparisonRow] = []
@@ -285,7 +285,7 @@ def _answers(
     return without, common
 
 
-def _kept(folder: Path | None) -> dict[str, Both]:
+def _kept(folder: Path | None) -> dict[str, RankTables]:
     """What was computed before, by key; files that are damaged or of another time are worth
     nothing."""
     if folder is None:

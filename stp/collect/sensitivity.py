@@ -241,7 +241,7 @@ class Looked(NamedTuple):
         seconds: that it looked at the distorted clips; None if that is not known.
     """
 
-    pair: sets.Pair
+    pair: sets.SetFeatures
     seconds: float | None
 
 

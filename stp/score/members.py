@@ -24,7 +24,7 @@ from stp.core.errors import StpError
 from stp.data.ensembles import ensemble_mean
 from stp.metrics.metric import Metric, every_component, first_component
 from stp.options.score import STATISTICS
-from stp.score.target_cache import Observed
+from stp.score.target_cache import TargetCache
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Members:
         numbers: np.ndarray,
         leads: np.ndarray,
         made: dict[tuple[Any, Any], np.ndarray] | None = None,
-        truth: Observed | None = None,
+        truth: TargetCache | None = None,
         context: np.ndarray | None = None,
     ) -> np.ndarray:
         """Statistics of some samples.

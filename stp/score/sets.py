@@ -14,7 +14,7 @@ from stp.score.aggregate import Row
 ABSENT = "no network has looked at the clips (see `stp list weights`)"
 
 
-class Pair(NamedTuple):
+class SetFeatures(NamedTuple):
     """Features of all observed and predicted clips of a split, from one layer of a network.
 
     Attributes:
@@ -28,7 +28,7 @@ class Pair(NamedTuple):
     reason: str = ""
 
 
-def read(inputs: Mapping[str, Path], name: str | None) -> Pair:
+def read(inputs: Mapping[str, Path], name: str | None) -> SetFeatures:
     """Read the features that a convention is made from.
 
     Args:
@@ -39,7 +39,7 @@ def read(inputs: Mapping[str, Path], name: str | None) -> Pair:
         StpError: a file is missing or damaged, or the two are not of the same number of clips.
     """
     if name is None:
-        return Pair(np.empty((0, 1)), np.empty((0, 1)), ABSENT)
+        return SetFeatures(np.empty((0, 1)), np.empty((0, 1)), ABSENT)
     folders = [inputs[f"{name}.{of}"] for of in ("observed", "predicted")]
     observed, predicted = map(table.read, folders)
     if observed.values.shape != predicted.values.shape:
@@ -48,10 +48,10 @@ def read(inputs: Mapping[str, Path], name: str | None) -> Pair:
             expected=f"{observed.values.shape}, that of {folders[0]}",
             remedy="delete both folders and run again: they are made anew",
         )
-    return Pair(observed.values, predicted.values, observed.reason or predicted.reason)
+    return SetFeatures(observed.values, predicted.values, observed.reason or predicted.reason)
 
 
-def rows(distance: SetDistance, pair: Pair) -> list[Row]:
+def rows(distance: SetDistance, pair: SetFeatures) -> list[Row]:
     """The value of one convention, for all lead times together; N is the number of clips.
 
     There is no interval: values of resampled sets are larger, since they hold clips twice.
@@ -69,7 +69,7 @@ def rows(distance: SetDistance, pair: Pair) -> list[Row]:
 
 
 def at_n(
-    pair: Pair, distance: Callable[[np.ndarray, np.ndarray], float], n: int, seed: int = 0
+    pair: SetFeatures, distance: Callable[[np.ndarray, np.ndarray], float], n: int, seed: int = 0
 ) -> float:
     """Compute a distance of ``n`` clips, drawn without replacement.
 

@@ -16,7 +16,7 @@ KEPT_BYTES = 1 << 26
 """Of all that is kept."""
 
 
-class Observed:
+class TargetCache:
     """Transforms of observed frames.
 
     Args:
