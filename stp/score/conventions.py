@@ -35,7 +35,7 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
     options = {key: value for key, value in definition.items() if key != "function"}
     composed = {key: options.pop(key) for key in COMPOSITIONS if key in options}
     try:
-        metric = make(**options)
+        metric: Convention = make(**options)
     except (TypeError, KeyError) as error:
         raise StpError(
             f"{name}: {function} cannot have these options ({error})",
@@ -51,5 +51,7 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
                 expected="options of the function only",
                 remedy=f"take {key} out of the convention",
             )
-        metric = importlib.import_module(f"{ROOM}.{COMPOSITIONS[key]}").compose(metric, value)
+        composition = importlib.import_module(f"{ROOM}.{COMPOSITIONS[key]}")
+        composed_metric: Metric = composition.compose(metric, value)
+        metric = composed_metric
     return metric
