@@ -89,8 +89,8 @@ def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: b
         split: name of the split.
         complete: whether all clips must have been predicted.
     """
-    rows = read_table(path, ["clip"], expected="the index row of each sample")
-    predicted = rows["clip"].to_pylist()
+    table = read_table(path, ["clip"], expected="the index row of each sample")
+    predicted = table["clip"].to_pylist()
     again = "predict this split of this dataset again"
     if len(predicted) != samples or (complete and samples != len(clips)):
         raise StpError(

@@ -186,7 +186,8 @@ def read_array(path: Path) -> np.ndarray:
     require_regular(path)
     try:
         if path.suffix.lower() == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            mapped: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+            return mapped
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
         with np.load(path, allow_pickle=False) as file:
