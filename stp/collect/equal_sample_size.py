@@ -1,10 +1,10 @@
-"""Distances between sets at equal N, where cells with unequal numbers of clips are compared.
+"""Distances between sets at equal n, for comparisons of cells with different numbers of clips.
 
-Of conventions whose values depend on the number of clips (``compares_sets``): a Frechet distance
-shrinks as sets grow, so that of 815 clips says nothing beside that of 3,970. Tables compare a model
-with itself on other test sets: with other frame intervals, in other scenes, on other datasets. Each
-such comparison is made at the smallest number of clips in it: of larger cells, as many are drawn
-without replacement, several times, from the features that are kept of them (stage `features`).
+Conventions with ``compares_sets`` depend on the number of clips: a Frechet distance decreases as
+sets grow, so those of 815 and 3,970 clips are not comparable. Tables compare a model with itself on
+several test sets: other frame intervals, scenes or datasets. Each comparison uses the smallest
+number of clips of its cells: from larger cells, this number is drawn repeatedly, without
+replacement, from their stored features (stage `features`).
 """
 
 import statistics
@@ -29,7 +29,7 @@ from stp.plan.manifest import Cell, Manifest
 from stp.score.sets import at_n, read
 
 REPEATS = 10
-"""Drawings of a value; the number of the drawing, from 0, is its seed."""
+"""Number of draws of a value; the index of a draw, from 0, is its seed."""
 
 _CACHE = pa.schema(
     [
@@ -45,12 +45,11 @@ _CACHE = pa.schema(
 
 Report = Callable[[str], None]
 DrawnDistances = dict[tuple[str | None, str, int | None, str, str], tuple[float, float]]
-"""(fingerprint of scores, convention, n, fingerprint of code, which making of the scores) -> value
-and its sd."""
+"""(fingerprint of scores, convention, n, fingerprint of code, making of scores) -> value and sd."""
 
 
 class _Scored(NamedTuple):
-    """A cell and its distance between all its clips."""
+    """A cell and its distance for all of its clips."""
 
     cell: Cell
     row: ScoreRow
@@ -70,15 +69,14 @@ def matched_distances(
     """Compute the distances of all comparisons at the smallest number of clips in each.
 
     Args:
-        plans: manifests of all dimensions that were collected.
+        plans: manifests of all collected dimensions.
         scores: their collected rows of `conventions_of_sets`, all lead times together.
-        cache: Parquet file of values that were drawn before; brought up to date.
-        report: called with the progress, a line at a time.
+        cache: Parquet file of cached values, which is updated.
+        report: receives the progress, a line at a time.
 
     Returns:
-        a row for each comparison, cell and convention, in a fixed order. Where all clips are
-        taken, the value is that of the scores, and ``repeats`` is 0. A value that does not exist
-        has a ``reason``.
+        A row for each comparison, cell and convention, in a fixed order. If all clips are used, the
+        value is that of the scores, and ``repeats`` is 0. A missing value has a ``reason``.
 
     Raises:
         StpError: features are damaged.
@@ -102,7 +100,7 @@ def matched_distances(
                     known[key] = used[key]
                     drawn += 1
                     if report and drawn % 20 == 1:
-                        report(f"distances at equal N: {comparison}, cell {drawn} that is new")
+                        report(f"distances at equal n: {comparison}, new cell {drawn}")
             rows.append(_row(comparison, member, n, found, reason))
     if cache is not None and (used or cache.exists()):
         _write_cache(cache, used)

@@ -1,11 +1,10 @@
-"""Is one value worse than another, or could it be the choice of test clips? A paired test.
+"""Paired tests of differences between values, which account for the choice of test clips.
 
-Both were scored on the same clusters of clips (videos, trajectories, months), and were made again
-without each of them (`stp.collect.leave_one_out`). The differences of these values have a standard
-error (`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution.
-The tests of all pairs of the models that are ranked together are corrected for each other (Holm
-1979). Beside it stands the sign test of each pair: how many of the clusters each of the two is
-better in.
+Both values were scored on the same clusters of clips (videos, trajectories, months), and computed
+again without each cluster (`stp.collect.leave_one_out`). The difference divided by its standard
+error (`stp.score.jackknife`) is compared with Student's t distribution. P values are corrected for
+all pairs of models that are ranked together (Holm 1979). A sign test counts in how many clusters
+each of the two models is better.
 """
 
 from collections.abc import Sequence
@@ -20,31 +19,32 @@ if TYPE_CHECKING:
     from stp.collect.leave_one_out import LeftOut
 
 POWER = 0.8
-"""Share of tests that find a difference which is called detectable."""
+"""Power of the t test for a detectable difference."""
 
 
 RESOLUTION = 1e-6
-"""Relative difference of values up to which they tie. Predictions are stored as float32, with a
-relative error of up to 6e-8, which a value of small errors of large numbers magnifies."""
+"""Relative difference up to which values tie. Predictions are stored as float32, with a relative
+error of up to 6e-8, which small errors of large numbers magnify."""
 
 SKEWED = 0.2
-"""Skewness over the root of the number of clusters from which a t test is not to be trusted: by the
-first term of Edgeworth's expansion, the chance of a wrong finding in the direction of the shorter
-tail is then 1.7 times its nominal 2.5 %."""
+"""Skewness over the root of the number of clusters from which a t test is unreliable: by the first
+term of Edgeworth's expansion, the error rate in the direction of the shorter tail is then 1.7 times
+its nominal 2.5 %."""
 
 
 class Tests(NamedTuple):
     """Paired tests of all pairs of M values, in the order of `itertools.combinations`; each (P,).
 
     Attributes:
-        low, high: 95 % interval of the second minus the first value; NaN where all clusters have
-            the same difference, so that nothing is known of its spread.
-        p: two-sided, of the t test; of how bad the values are, where anything is better. Without a
-            spread, that of the sign test.
-        error: the standard error of what p is of.
-        p_sign: two-sided, of the exact sign test: how many clusters each of the two is better in.
-        won: share of the clusters in which the second is better, ties by half; NaN where neither
-            is better. What a cluster adds to a value that is no mean is its linear approximation.
+        low, high: 95 % interval of the second minus the first value; NaN if all clusters have the
+            same difference.
+        p: two-sided p value of the t test of the losses, or of the values without a direction; that
+            of the sign test if all clusters have the same difference.
+        error: standard error of the tested difference.
+        p_sign: two-sided p value of the exact sign test over clusters.
+        won: share of clusters in which the second value is better, ties count half; NaN without a
+            direction. For values that are not means, clusters are compared by their linear
+            approximation.
         skewed: whether the differences of clusters are so skewed that the t test may be wrong.
     """
 

@@ -257,7 +257,8 @@ def collect(
         for dimension, reason in missing.items():
             say(log, f"  without {dimension}: {reason}")
         if database.parent.parent == RESULTS:
-            combine(RESULTS, database.parent.name)
+            for scale, reason in combine(RESULTS, database.parent.name).items():
+                say(log, f"results/results.duckdb is without {scale}: {reason}")
 
 
 @command()

@@ -400,7 +400,7 @@ def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> No
         # At 40 clips, the value on the test set is larger than on new scenes: none is worse.
         "INSERT INTO matched_distances BY NAME SELECT 'generalization' AS comparison, "
         "* EXCLUDE (level, lead, threshold, statistic, variable, official_paper_protocol, source, "
-        "bytes_known_by, lacking, "
+        "bytes_known_by, lacking, accepted, "
         "release, scale, protocol, comparable, leaky, best_of) REPLACE (40 AS n, "
         "CASE dimension WHEN 'short_term' THEN 5000.0 ELSE value END AS value), n AS clips, "
         "10 AS repeats FROM scores WHERE metric = 'FVD' AND trained_on = 'bridge' "

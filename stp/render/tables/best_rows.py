@@ -7,7 +7,6 @@ from stp.collect.pairwise_tests import Entrant, Pair, Rank, contest, ranks_of
 from stp.collect.schema import ALIKE, EVALUATION
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
-from stp.plan.setting import setting_of
 from stp.render.direction import Direction
 from stp.render.tables.rows import Row
 
@@ -46,12 +45,6 @@ Standings = list[dict[str, Standing]]
 """For each row, the standing of each column that has a value."""
 
 
-def are_distortions(manifest: Manifest) -> bool:
-    """Whether all rows are distorted clips, which show what a metric sees and are no rivals."""
-    cells = manifest.cells
-    return bool(cells) and all("intensity" in setting_of(cell.key.setting) for cell in cells)
-
-
 def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -> Standings:
     """Rank the values of a table, and compare each with the best of its rivals.
 
@@ -63,7 +56,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
         StpError: a file of the store is damaged.
     """
     found: Standings = [{} for _ in rows]
-    if are_distortions(manifest):
+    if not manifest.are_rivals:
         return found
     rivals = []
     for league in leagues(manifest, rows):

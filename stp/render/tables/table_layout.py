@@ -9,7 +9,7 @@ from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
-from stp.render.tables.best_rows import Standing, Standings, are_distortions
+from stp.render.tables.best_rows import Standing, Standings
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
@@ -53,7 +53,7 @@ def grid(
         legend=[
             *_columns(manifest, rows),
             *_trust(manifest, rows, partial),
-            *([] if are_distortions(manifest) else _marks()),
+            *(_marks() if manifest.are_rivals else []),
             *_signs(table, leads is not None),
         ],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
@@ -374,7 +374,7 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
 def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
     """The command that shows a trust card; only a complete study of distortions has cards."""
     conventions = [entry.convention for row in rows for entry in row.entries.values()]
-    if are_distortions(manifest) and conventions and not partial:
+    if not manifest.are_rivals and conventions and not partial:
         yield (
             "What a metric can be trusted for, on distorted videos: "
             f"`{trust_command(manifest.scale, manifest.dimension, conventions[0])}`, and likewise "
