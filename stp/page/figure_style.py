@@ -100,8 +100,7 @@ def whose(cells: Iterable[StoredCell]) -> str:
     """Say which data and which protocol numbers come from, and which share: every figure must."""
     texts = []
     for cell in cells:
-        data = bytes_text(cell.source, cell.bytes_known_by, "data")
-        text = f"{data}, {cell.protocol} protocol"
+        text = f"{bytes_text(cell.source, cell.bytes_known_by)}, {cell.protocol} protocol"
         if cell.comparable and not cell.official_paper_protocol:
             text += f": {PAPERS_FILES}"
         elif cell.source != "own" and not cell.comparable:

@@ -153,7 +153,7 @@ def test_the_table_of_runtimes_says_where_and_how_often(database: Path, tmp_path
     first, *rows = out.read_text().splitlines()
     assert first.startswith("tested_on,subset,model,people,milliseconds") and len(rows) == 6
     text = out.with_suffix(".md").read_text()
-    assert "node1: A CPU, 1 thread" in text and "sample bytes, tiny protocol" in text
+    assert "node1: A CPU, 1 thread" in text and "sample data, tiny protocol" in text
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".tex", ".html"}
     assert len(ask(database, QUERIES["runtime"])) == 4
 

@@ -207,7 +207,7 @@ def test_four_runs_word_by_word(store: SmallStore) -> None:
         "published,from published runs,difference,notes"
     )
     start = "synthetic,demo,demo,NO,Moving-MNIST,ConvLSTM,SSIM,ssim.range2,"
-    end = ',,,,"NOT COMPARABLE: synthetic bytes, demo protocol; LPIPS: metric not available yet"'
+    end = ',,,,"NOT COMPARABLE: synthetic data, demo protocol; LPIPS: metric not available yet"'
     # mean 0.5, squares 2 x 0.0625: divisor 4 gives 0.1767767, divisor 3 gives 0.2041241. Halves:
     # means 0.625 and 0.375, each with variance 0.03125: t = 0.25 / 0.1767767 = sqrt(2), and with
     # two degrees of freedom p = 1 - t / sqrt(2 + t^2) = 1 - sqrt(1 / 2). Odd and even: equal means.

@@ -116,7 +116,7 @@ def test_the_leak_is_measured_from_the_store(finished):
     }  # fmt: skip
     assert found["parameters"]["social_force"] == "default" and found["source"] == "own"
     text = finished.run("stp", "leak", "hall", "--configfile", CONFIG, STP_RAW_MIRROR="").stdout
-    assert "hall, own bytes, 6 observed and 8 predicted positions" in text
+    assert "hall, own data, 6 observed and 8 predicted positions" in text
 
 
 @pytest.mark.long(part="reruns")
