@@ -1,4 +1,4 @@
-"""A heat map of ranks: models beside each other, cases and their columns below each other."""
+"""A heat map of ranks: a column for each model, a row for each column of each case."""
 
 from pathlib import Path
 
@@ -48,13 +48,13 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
             _cell(axes, column, row, ranking.ranks[column, row], len(models), colours)
     axes.set_xlim(-0.5, len(models) - 0.5)
     axes.set_ylim(len(places) - 0.5, -2.1)
-    shown_models = [f"{m} *" if m in ranking.lacking else m for m in models]
+    model_labels = [f"{m} *" if m in ranking.lacking else m for m in models]
     axes.set_xticks(
-        range(len(models)), shown_models, rotation=45, ha="left", rotation_mode="anchor"
+        range(len(models)), model_labels, rotation=45, ha="left", rotation_mode="anchor"
     )
     axes.xaxis.tick_top()
-    shown = ["mean rank", *(scores.heading(*place) for place in places)]
-    axes.set_yticks([-1.6, *range(len(places))], shown)
+    row_labels = ["mean rank", *(scores.heading(*place) for place in places)]
+    axes.set_yticks([-1.6, *range(len(places))], row_labels)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -63,7 +63,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
-    """Draw one place: its rank in a colour that says the same, or hatched."""
+    """Draw a rank in a colour, or a hatched cell if it is missing."""
     corner = (x - 0.5, y - 0.5)
     if np.isnan(value):
         missing = Rectangle(
