@@ -21,6 +21,12 @@ TEXT_WIDTH = 6.9
 COLUMN_WIDTH = 3.3
 """Inches: the width of one column of two."""
 DPI = 200
+UNDATED: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""Metadata by format, so that equal figures are equal files."""
 LETTERS_PER_INCH = 22
 """Of a note below a figure."""
 
@@ -149,13 +155,10 @@ def save(figure: Figure, out: Path, note: str) -> None:
             figure, which are put between them and the note.
     """
     annotate(figure, note)
-    for path, meta in (
-        (out.with_suffix(".svg"), {"Date": None}),
-        (out, {"Software": None}),
-    ):
+    for path in (out.with_suffix(".svg"), out):
         with writing(path), beside(path) as temporary:
             kind = path.suffix.removeprefix(".")
-            figure.savefig(temporary, format=kind, dpi=DPI, metadata=meta)
+            figure.savefig(temporary, format=kind, dpi=DPI, metadata=UNDATED[kind])
 
 
 def _make_room(figure: Figure, note: float) -> None:

@@ -43,7 +43,7 @@ def test_curves_are_means_over_seeds_at_each_lead_time(tmp_path: Path) -> None:
     assert points(line_of(axes, "convlstm")) == near((1, 0.85), (2, 0.5), (3, 0.3))
     assert points(line_of(axes, "persistence")) == near((1, 0.3), (2, 0.2), (3, 0.1))
     assert notes == [
-        "FVD left out: it has no value per lead time",
+        "FVD left out: no value per lead time",
         "vertical line: the last lead time of the training (2)",
     ]
 

@@ -75,7 +75,7 @@ def test_a_metric_that_is_best_at_a_value_is_ranked_by_the_distance(tmp_path: Pa
         store.scored(model, "kth", {"spectral_power.fine_detail": value, "spread.pooled": value})
     found = rank(read(*store.results()))
     assert found.models == ["right", "low", "high"]
-    assert found.left_out == ["SPREAD left out: no value is better than another"]
+    assert [text.partition(":")[0] for text in found.left_out] == ["SPREAD left out"]
 
 
 def test_the_heat_map_shows_every_rank_and_hatches_what_is_missing(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_cases_of_one_dataset_are_one_block(tmp_path: Path) -> None:
     scores = read(*store.results())
     figure, _ = critical_difference.draw(scores, rank(scores))
     (words,) = [text.get_text() for text in figure.texts]
-    assert words.startswith("Too little for a test: 3 models on 1 dataset")
+    assert "3 models on 1 dataset" in words
 
 
 # Speed
@@ -268,7 +268,7 @@ def test_one_model_is_too_little_and_the_figure_says_so(tmp_path: Path, kind: st
     manifest, results = store_of(tmp_path, {"kth": {"A": [0.9, 1.0]}}).results()
     render(kind, manifest, results, tmp_path / "out.png")
     text = (tmp_path / "out.svg").read_text()
-    assert "at least two" in text or "Too little for a test" in text
+    assert "at least two" in text or "Too few for a test" in text
 
 
 @pytest.mark.parametrize("kind", ["ranks", "overview", "critical_difference", "speed"])

@@ -333,7 +333,7 @@ def test_archives_without_the_first_start_are_drawn_at_the_start_that_they_have(
     assert shown.number == 0
     assert [forecast.label for forecast in shown.forecasts] == ["Persistence", "tau"]
     assert "(mse.pixel_mean, mean over lead times and 2 models)" in shown.why
-    assert "Not drawn, as no prediction of this sample is kept of them: ecmwf, cma." in shown.notes
+    assert "Not drawn, as their predictions of this sample are not kept: ecmwf, cma." in shown.notes
     assert not any("members" in note for note in shown.notes)
     strips.draw(shown)
     # Any other that is kept is drawn when it is asked for.
