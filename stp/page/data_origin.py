@@ -12,15 +12,15 @@ def origin(source: str, protocol: str) -> str:
     return f"{source} data, {protocol} protocol"
 
 
-def shares(kinds: Iterable[str], what: str) -> str:
+def shares(kinds: Iterable[str], noun: str) -> str:
     """Count kinds: ``72 of 78 cells: synthetic data, ...; 6 of 78 cells: ...``, most first.
 
     Args:
         kinds: the kind of each cell or row. If there is only one, it stands without a count.
-        what: noun for what is counted, such as ``cells``.
+        noun: noun for what is counted, such as ``cells``.
     """
     counted = Counter(kinds)
     if len(counted) < 2:
         return "".join(counted)
     order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{n} of {counted.total()} {what}: {kind}" for kind, n in order)
+    return "; ".join(f"{n} of {counted.total()} {noun}: {kind}" for kind, n in order)

@@ -309,10 +309,10 @@ def counted(scenes: Iterable[Scenes]) -> str:
     return f"{_range(scenarios, 'scenario')} of {_range(episodes, 'episode')}"
 
 
-def _range(counts: Sequence[int], what: str) -> str:
+def _range(counts: Sequence[int], noun: str) -> str:
     low, high = min(counts), max(counts)
     text = str(low) if low == high else f"{low} to {high}"
-    return f"{text} {what}{'' if high == 1 else 's'}"
+    return f"{text} {noun}{'' if high == 1 else 's'}"
 
 
 def about_bands(interval: Iterable[bool]) -> str:

@@ -97,7 +97,7 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
             if ratio:
                 no_ends = [None] * len(ratio)
                 curve(panel, list(ratio), list(ratio.values()), no_ends, style, pair.name)
-            printed = _ratio(*(of.get(pair.printed or "", {}) for of in published))
+            printed = _ratio(*(by_model.get(pair.printed or "", {}) for by_model in published))
             if printed:
                 is_printed = True
                 label = f"{pair.printed} (published)"

@@ -78,7 +78,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     printed = {column: printed_by_lead(scores, case, column) for column in drawn}
     ours_by_name = {name: line.model for line in lines if (name := printed_name(scores, line))}
     others = dict.fromkeys(
-        f"{name} (published)" for of in printed.values() for name in of if name not in ours_by_name
+        f"{name} (published)"
+        for by_name in printed.values()
+        for name in by_name
+        if name not in ours_by_name
     )
     style_of = _with_others(scores, others)
     figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height([*models, *others]))

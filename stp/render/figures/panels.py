@@ -158,7 +158,7 @@ def write(
     with paper_size():
         figure, notes = draw(scores, *case)
         # Cases of scenarios have other names: their note is about all cases.
-        known_cases = [one for one in case if one in scores.cases]
+        known_cases = [name for name in case if name in scores.cases]
         finish(figure, out, [scores.about(known_cases or None), *notes])
 
 

@@ -24,7 +24,9 @@ def figures(plan: Plan) -> list[str]:
     files = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
-        cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
+        cells = [
+            artefacts.cell for artefacts in plan.cells if artefacts.cell.dimension == dimension
+        ]
         facts = plan.config.suite.dimensions[dimension]
         for name in facts.figures:
             kind = KINDS[name]

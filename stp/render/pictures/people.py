@@ -160,8 +160,8 @@ def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.n
 
 def _faint_truth(axes: Axes, scene: Scene) -> None:
     """Draw whole paths faintly, so that single pictures of an animation are understandable."""
-    whole = np.concatenate([scene.observed, scene.future], axis=1)
-    axes.add_collection(LineCollection(list(whole), colors="#d9d9d9", linewidths=1.0, zorder=2))
+    paths = np.concatenate([scene.observed, scene.future], axis=1)
+    axes.add_collection(LineCollection(list(paths), colors="#d9d9d9", linewidths=1.0, zorder=2))
 
 
 def _draw_predicted(

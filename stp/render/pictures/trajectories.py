@@ -98,7 +98,7 @@ class Compared:
 
     @cached_property
     def difference(self) -> np.ndarray:
-        """Mean distance between models in each scenario, (S,), metres; of a single one its error."""
+        """Mean distance between models by scenario, (S,), metres; of a single one its error."""
         followed = self.scenarios.followed
         paths = [paths_of_model.mean(axis=0) for paths_of_model in self.predicted.values()]
         if len(paths) == 1:
@@ -344,8 +344,8 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
             name = compared.name(number).replace(", ", "\n", 1)
             measure = drawn.measure(number)
             axes.set_title(f"{compared.title}, {name}; {measure}", fontsize=7, parse_math=False)
-            found = drawing.legend_of(scene, style_of_label, with_errors=False)
-            handles |= {str(one.get_label()): one for one in found}
+            lines = drawing.legend_of(scene, style_of_label, with_errors=False)
+            handles |= {str(one.get_label()): one for one in lines}
         figure.legend(
             handles=list(handles.values()), loc="lower center", ncols=3, frameon=False, borderpad=1
         )

@@ -75,7 +75,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
             for (i, column), standing in _ranked(manifest, rows, league):
                 all_standings[i][column] = standing
     for league, (ranked, pairs) in contests(manifest, rows, rivals) if tested else ():
-        best = [one.rank for one in ranked].index(1)
+        best = [rank_of.rank for rank_of in ranked].index(1)
         for pair in pairs:
             if best in (pair.one, pair.other):
                 i, column = league[pair.other if pair.one == best else pair.one]
@@ -104,13 +104,13 @@ def contests(
     # Metrics are imported here, since not every table needs them.
     from stp.collect.leave_one_out import Asked, in_common, left_out
 
-    asked = {}
+    values = {}
     for i, column in (place for league in chosen for place in league):
         entry = rows[i].entries[column]
         assert entry.value is not None
-        asked[i, column] = Asked(rows[i].cells, entry.convention, entry.part, entry.value)
-    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
-    rivals = [[(asked[place], without[place]) for place in league] for league in chosen]
+        values[i, column] = Asked(rows[i].cells, entry.convention, entry.part, entry.value)
+    without = dict(zip(values, left_out(list(values.values())), strict=True))
+    rivals = [[(values[place], without[place]) for place in league] for league in chosen]
     for league, common in zip(chosen, in_common(rivals), strict=True):
         entrants = [
             Entrant(rows[i].model, rows[i].entries[column].value, None, without[i, column], shared)

@@ -157,9 +157,9 @@ def render_convention_effects(database: Path, out: Path) -> None:
     Raises:
         StpError: there is no store, or it is an older one; nothing is written.
     """
-    rows, whose = read(database)
-    whole = grid(rows, whose, out.stem)
-    write_all({out: _csv(rows), **texts(whole, out.parent)})
+    rows, data = read(database)
+    page_grid = grid(rows, data, out.stem)
+    write_all({out: _csv(rows), **texts(page_grid, out.parent)})
 
 
 def read(database: Path) -> tuple[Effects, list[DataUsed]]:

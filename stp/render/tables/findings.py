@@ -271,9 +271,9 @@ def undecided(finding: Finding, side: str) -> list[str]:
             metrics[row.metric] = None
             models[row.model or "best model"] = None
     reasons: dict[str, list[str]] = {}
-    for (why, place), (metrics, models) in why_of_place.items():
+    for (why, test), (metrics, models) in why_of_place.items():
         models_text = ", ".join(models) if len(models) < ALL else "all models"
-        reasons.setdefault(why, []).append(f"{place} ({', '.join(metrics)}; {models_text})")
+        reasons.setdefault(why, []).append(f"{test} ({', '.join(metrics)}; {models_text})")
     return [f"{why}: {', '.join(where)}" for why, where in reasons.items()]
 
 
@@ -307,10 +307,10 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
         StpError: see `judge`; nothing is written.
     """
     findings = judge(database, read_questions(folder).values())
-    whole = grid(findings, out.stem)
+    pages_grid = grid(findings, out.stem)
     # A float of LaTeX has to fit a page: verdicts alone.
-    brief = replace(whole, sections=whole.sections[:1])
-    pages = {**texts(whole, out.parent), out.with_suffix(".tex"): latex.text(brief)}
+    brief = replace(pages_grid, sections=pages_grid.sections[:1])
+    pages = {**texts(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
     write_all({out: _csv(findings), **pages})
 
 

@@ -233,11 +233,11 @@ def _model(line: Line) -> str:
     return str(line.cells[0].key.model)
 
 
-def _check_known(what: str, names: Iterable[str], available: set[str]) -> None:
+def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
     for name in names:
         if name not in available:
             raise NothingFoundError(
-                f"no {what} {name!r} was evaluated",
+                f"no {kind} {name!r} was evaluated",
                 expected=f"one of {', '.join(sorted(available))}",
                 remedy=nearest(name, available),
             )
@@ -268,7 +268,7 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
         start, behind = behind, behind + len(lines)
         if on is not None and on not in (case, lines[0].cells[0].key.tested_on):
             continue
-        for (one, first), (other, second) in permutations(enumerate(lines, start), 2):
+        for (i, first), (j, second) in permutations(enumerate(lines, start), 2):
             # The best of more forecasts is better by itself.
             best_of = [line.cells[0].best_of for line in (first, second)]
             if [_model(first), _model(second)] != [a, b] or best_of[0] != best_of[1]:
@@ -276,7 +276,7 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
             for column, entry in first.row.entries.items():
                 rival = second.row.entries.get(column)
                 if rival and entry.value is not None and rival.value is not None:
-                    yield _Both(scores, case, column, one, other)
+                    yield _Both(scores, case, column, i, j)
 
 
 def _tests(scores: Scores, values: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
@@ -315,17 +315,17 @@ def _turned(test: Tested) -> Tested:
 def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
     rows = _rows(both.scores)
     first, second = rows[both.one], rows[both.other]
-    one, other = first.entries[both.column], second.entries[both.column]
-    assert one.value is not None and other.value is not None
+    entry, other_entry = first.entries[both.column], second.entries[both.column]
+    assert entry.value is not None and other_entry.value is not None
     pair = Pair(
         dimension=both.scores.plan.dimension,
         tested=both.case,
         column=both.column,
         direction=both.scores.direction(both.case, both.column),
-        a=one.value,
-        b=other.value,
+        a=entry.value,
+        b=other_entry.value,
         source=first.source,
-        b_minus_a=other.value - one.value,
+        b_minus_a=other_entry.value - entry.value,
     )
     if test is None or test.p is None:
         why = test.reason if test else None

@@ -74,8 +74,8 @@ def render_runtime(database: Path, out: Path) -> None:
         StpError: there is no store, or it is an older one; nothing is written.
     """
     rows = read(database)
-    whole = grid(rows, out.stem)
-    write_all({out: _csv(rows), **texts(whole, out.parent)})
+    page_grid = grid(rows, out.stem)
+    write_all({out: _csv(rows), **texts(page_grid, out.parent)})
 
 
 def read(database: Path) -> list[RuntimeLine]:

@@ -139,8 +139,8 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 def page() -> str:
     """The page as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
-    for asked, about, sql in QUESTIONS:
-        lines += [*_wrapped(f"**{asked}** {about}"), "", "```sql", sql, "```", ""]
+    for question, about, sql in QUESTIONS:
+        lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
     with duckdb.connect() as database:
         for table in (*schema.TABLES, *(rows.view for rows in KEPT_ROWS), schema.SAMPLE_SCORES):

@@ -376,16 +376,18 @@ def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> Pa
         leads = replace(
             leads,
             rows={lead: [rows[i] for i in numbers] for lead, rows in leads.rows.items()},
-            standings={lead: [of[i] for i in numbers] for lead, of in leads.standings.items()},
+            standings={
+                lead: [of_lead[i] for i in numbers] for lead, of_lead in leads.standings.items()
+            },
         )
     return PaperTable(
         [table.rows[i] for i in numbers], [table.standings[i] for i in numbers], leads
     )
 
 
-def _nothing(what: str, name: str, available: Iterable[str]) -> NothingFoundError:
+def _nothing(kind: str, name: str, available: Iterable[str]) -> NothingFoundError:
     return NothingFoundError(
-        f"the table has no {what} {name!r}",
+        f"the table has no {kind} {name!r}",
         expected=f"one of {', '.join(sorted(available))}",
         remedy=nearest(name, available),
     )

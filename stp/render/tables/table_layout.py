@@ -175,8 +175,8 @@ def _counted(rows: list[Row]) -> Iterable[str]:
         )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _interval(entry: Entry | None) -> str:

@@ -105,16 +105,16 @@ def _common(values: Collection[Iterable[int]]) -> set[int]:
 
 
 def _values(
-    found: dict[str, dict[int, dict[str, Entry]]], column: str
+    entries: dict[str, dict[int, dict[str, Entry]]], column: str
 ) -> dict[str, dict[int, float]]:
     """Values of a column, model -> lead time -> value; models without any are left out."""
     values = {
         model: {
             lead: value
-            for lead, at in of.items()
+            for lead, at in by_column.items()
             if column in at and (value := at[column].value) is not None
         }
-        for model, of in found.items()
+        for model, by_column in entries.items()
     }
     return {model: at for model, at in values.items() if at}
 

@@ -67,15 +67,15 @@ def pairs_of(plan: Manifest) -> list[Pair]:
     pairs = []
     for dataset in [*datasets, ALL]:
         values = _values([c for c in all_curves if dataset in (c.dataset, ALL)])
-        for one, other in combinations(values, 2):
-            a, b = names.get(one, ""), names.get(other, "")
+        for first, other in combinations(values, 2):
+            a, b = names.get(first, ""), names.get(other, "")
             published = [
                 (printed.get((a, b, kind)) or printed.get((b, a, kind)) or "")
                 if dataset == ALL
                 else ""
                 for kind in ("pearson", "kendall")
             ]
-            pairs.append(_pair(dataset, one, other, values, (published[0], published[1])))
+            pairs.append(_pair(dataset, first, other, values, (published[0], published[1])))
     return pairs
 
 
