@@ -42,7 +42,7 @@ that are not comparable are left out of the verdict, and their number stands beh
 
 - Only the twelve models of the paper count; baselines do not. Seeds are averaged.
 - Differences count however small they are; `short_term_intervals.csv` has their intervals.
-- A verdict on your results states their data and protocol. On synthetic data it shows that the
+- A verdict on your results states their data and protocol. On generated data it shows that the
   query works, and nothing about the paper's sentence.
 - "Most" and "almost all" of twelve models are read as ten, the fewest that a sign test finds at 5
   % (one-sided p = 79/4096 = 0.019; nine would have 0.073). "All" and "universally" are twelve.
