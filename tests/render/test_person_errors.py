@@ -168,11 +168,11 @@ def test_a_missing_file_is_named_and_nothing_is_left(tmp_path: Path, stage: str,
     before = database.read_bytes()
     path = Path(cell[stage], name)
     shutil.move(path, tmp_path / name)
-    with pytest.raises(StpError, match=rf"{name}: missing") as caught:
+    with pytest.raises(StpError, match=name) as caught:
         build([store.write()], [store.folder / "rows.parquet"], database)
     assert "rm -r" in str(caught.value) and database.read_bytes() == before
     path.write_bytes(b"no parquet")
-    with pytest.raises(StpError, match=rf"{name}: cannot be read"):
+    with pytest.raises(StpError, match=name):
         build([store.write()], [store.folder / "rows.parquet"], database)
 
 
@@ -184,5 +184,5 @@ def test_errors_without_a_column_are_refused(tmp_path: Path) -> None:
     Path(f"{path}.new").rename(path)
     manifest, rows = store.write(), store.folder / "rows.parquet"
     collect(manifest, rows)
-    with pytest.raises(StpError, match=r"errors\.parquet: no column episode"):
+    with pytest.raises(StpError, match=r"errors\.parquet.*episode"):
         build([manifest], [rows], store.folder / "results.duckdb")

@@ -230,7 +230,7 @@ def test_four_runs_word_by_word(store: SmallStore) -> None:
 def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
     text = render(store).with_suffix(".md").read_text()
-    assert "| metric | of | 1 | 2 | 3 | 4 | std | pvalue |" in text
+    assert "| metric | values | 1 | 2 | 3 | 4 | std | pvalue |" in text
     assert "| SSIM ↑ | ours | 0.50 | 0.75 | 0.50 | 0.25 | 0.177 | 1.0000 |" in text
     assert "| LPIPS ↓ | ours | – | – | – | – | – | – |" in text
     assert "WARNING" in text and "NOT COMPARABLE" in text
@@ -373,5 +373,5 @@ def test_rows_that_cannot_be_read_are_named(store: SmallStore, damage: str) -> N
     rows = store.folder / "short_term.parquet"
     if damage == "not parquet":
         rows.write_text("no")
-    with pytest.raises(StpError, match=r"short_term.parquet"):
+    with pytest.raises(StpError, match=r"short_term\.parquet"):
         render_reliability(store.write(), store.folder / "tables" / "reliability.csv", rows)

@@ -353,9 +353,9 @@ def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
     database = build_database(store, store.write())
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, seed=4)
     out = store.folder / "tables" / "short_term.csv"
-    with pytest.raises(StpError, match="not complete") as caught:
+    with pytest.raises(StpError, match="short_term") as caught:
         render_table(store.write(), database, out)
-    assert "model convlstm" in caught.value.what and "seed 4: no rows" in caught.value.what
+    assert "model convlstm" in caught.value.what and "seed 4" in caught.value.what
     assert not out.parent.exists()
 
 
@@ -364,23 +364,23 @@ def test_rows_of_older_scores_do_not_count(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
     database = build_database(store, store.write())
     cell["scores"] = cell["scores"].replace("a000000000000000", "f" * 16)
-    with pytest.raises(StpError, match="no rows"):
+    with pytest.raises(StpError, match="persistence"):
         render_table(store.write(), database, store.folder / "short_term.csv")
 
 
 def test_table_without_a_column_is_refused(store: SmallStore) -> None:
     store.add("persistence", "moving_mnist", {"mse.pixel_sum": {"mean": 1.0}})
-    with pytest.raises(StpError, match=r"scores\.parquet: no row of ssim\.range2"):
+    with pytest.raises(StpError, match=r"scores\.parquet.*ssim\.range2"):
         render(store)
 
 
 def test_unknown_table_and_bad_rows_are_refused(store: SmallStore) -> None:
     store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
     manifest, out = store.write(), store.folder / "long_term.csv"
-    with pytest.raises(StpError, match=r"results\.duckdb is missing"):
+    with pytest.raises(StpError, match=r"results\.duckdb"):
         render_table(manifest, store.folder / "results.duckdb", out)
     database = build_database(store, manifest)
-    with pytest.raises(StpError, match="no table 'long_term'"):
+    with pytest.raises(StpError, match="'long_term'"):
         render_table(manifest, database, out, table="long_term")
     database.write_bytes(database.read_bytes()[:5000])
     with pytest.raises(StpError, match="cannot be read"):
@@ -447,7 +447,7 @@ def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
         table_column("CSI-74", "csi.mean", threshold=74)
     ]
     store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
-    with pytest.raises(StpError, match=r"no overall value of CSI-74 \(csi\.mean\)"):
+    with pytest.raises(StpError, match=r"CSI-74 \(csi\.mean\)"):
         render(store)
 
 

@@ -104,7 +104,7 @@ def _one(finding: Finding) -> Iterator[str]:
         yield ""
     file = "/".join(question.path.parts[-4:])  # suites/<suite>/findings/<name>
     yield f"Query: [{question.path.name}](../config/{file})"
-    yield from ("", "| part | published numbers | so | not so | needed | of |")
+    yield from ("", "| part | published numbers | agree | disagree | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
     for part in finding.parts[PUBLISHED]:
         counts = f"{part.yes} | {part.no} | {part.wanted} | {part.comparisons}"

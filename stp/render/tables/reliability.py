@@ -149,7 +149,7 @@ def _runs_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
     """A metric in each row, a run in each column."""
     published = [column.published for column in model.columns if column.published]
     most = max([len(model.seeds), *(len(column.runs) for column in published)])
-    yield ["metric", "of", *map(str, range(1, most + 1)), "std", "pvalue"]
+    yield ["metric", "values", *map(str, range(1, most + 1)), "std", "pvalue"]
     for column in model.columns:
         runs = [_digits(value, column.statistics.get("std.sample")) for value in column.runs]
         runs += [""] * (most - len(runs))
@@ -176,7 +176,7 @@ def _spread_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
     )
     tests = ["p.halves", "p.alternating"]
     header = ["mean", "95 % interval of the mean", "std.sample", "min", "max", "range"]
-    yield ["metric", "of", *header, "cv", *differences, *tests]
+    yield ["metric", "values", *header, "cv", *differences, *tests]
     for column in model.columns:
         rows = {"ours": column.statistics}
         rows |= {"paper": column.published.statistics} if column.published else {}

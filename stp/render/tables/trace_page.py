@@ -63,7 +63,7 @@ def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
             "part": _part(match),
             "lead": "" if match.lead is None else str(match.lead),
             "value": f"{match.value:.10g}",
-            "whose": _whose(match),
+            "origin": _origin(match),
             "scores": ", ".join(match.scores),
             "remark": match.remark or "",
         }
@@ -96,7 +96,7 @@ def _part(match: trace.Match) -> str:
     return ", ".join([*named, *at])
 
 
-def _whose(match: trace.Match) -> str:
+def _origin(match: trace.Match) -> str:
     if match.kind == "published":
         return "the paper"
     comparable = "" if match.comparable else ", NOT COMPARABLE"
