@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures.friedman import (
     ALPHA,
     Comparison,
@@ -14,9 +14,9 @@ from stp.render.figures.friedman import (
     compare,
 )
 from stp.render.figures.kinds import FEWEST_BLOCKS, FEWEST_MODELS
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -31,11 +31,7 @@ SIDE = 1.35  # for labels
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 from stp.render.tables.rows import Entry
 
 FIGURE = {
@@ -33,11 +33,7 @@ FAR = 1.0
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:

@@ -9,10 +9,10 @@ from matplotlib.colors import Colormap, rgb_to_hsv
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -26,17 +26,13 @@ COLUMN = 0.33
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        notes = [scores.about(), *ranking.notes]
-        finish(draw(scores, ranking), out, notes)
+    write_ranked(draw, manifest, results, out)
 
 
-def draw(scores: Scores, ranking: Ranking) -> Figure:
+def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     """Draw the ranks of a dimension, the models sorted by their mean rank."""
     if len(ranking.models) < 2 or not ranking.places:
-        return in_words("Ranks need at least two models and a column with a direction.")
+        return in_words("Ranks need at least two models and a column with a direction."), []
     models, places = ranking.models, ranking.places
     width = max(COLUMN_WIDTH, min(TEXT_WIDTH, 2.0 + COLUMN * len(models)))
     figure = new_figure(width, 1.3 + ROW * (len(places) + 1.6))
@@ -59,7 +55,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     for spine in axes.spines.values():
         spine.set_visible(False)
     _name_cases(axes, scores, ranking)
-    return figure
+    return figure, []
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:

@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.receipts import require_receipt
-from stp.page.figure_style import paper_size
 from stp.render.figures.panels import (
-    finish,
     in_words,
     legend,
     legend_height,
@@ -18,8 +16,8 @@ from stp.render.figures.panels import (
     plain_ticks,
     point,
 )
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -35,14 +33,10 @@ NOTE = (
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure = draw(scores, ranking)
-        finish(figure, out, [scores.about(), NOTE, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
-def draw(scores: Scores, ranking: Ranking) -> Figure:
+def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     """Draw a panel for each device: forecast frames per second against the mean rank.
 
     The speed of a model is the geometric mean over the cases that all models of the panel were run
@@ -50,7 +44,8 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     """
     devices = speeds(scores)
     if len(ranking.models) < 2 or not ranking.places or not devices:
-        return in_words("Speed against quality needs at least two ranked models with a duration.")
+        text = "Speed against quality needs at least two ranked models with a duration."
+        return in_words(text), [NOTE]
     means = dict(zip(ranking.models, ranking.means.tolist(), strict=True))
     below = legend_height(ranking.models)
     figure, all_panels = panels(len(devices), 2.7, columns=2, extra=0.3 + below)
@@ -75,7 +70,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
             continue
         _panel(axes, scores, points)
     legend(figure, scores.styles, ranking.models, lines=False)
-    return figure
+    return figure, [NOTE]
 
 
 def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]) -> None:
