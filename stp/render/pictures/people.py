@@ -375,7 +375,8 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
 def fix_layout(figure: Figure) -> None:
     """Lay a figure out once, so that nothing in it moves; its sides become even pixels."""
     figure.set_dpi(DPI)
-    figure.set_size_inches(*movie.even(*figure.get_size_inches(), DPI))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(*movie.even(width, height, DPI))
     # Two lines leave room for the time.
     figure.suptitle(f"{figure.get_suptitle()}\n", fontsize=8, parse_math=False)
     for _ in range(2):  # maps of equal aspect need the second one
