@@ -731,8 +731,8 @@ class RuntimeRow(KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
     """How often metrics agree with people on which of two videos is better: one row per scenario,
-    metric and way of counting, from the table that `stp study preferences` makes from answers about pairs
-    (docs/human_study.md). Empty without such a study.
+    metric and way of counting, from the table that `stp study preferences` makes from answers about
+    pairs (docs/human_study.md). Empty without such a study.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]

@@ -268,7 +268,8 @@ def evaluate(
         "stp videos quality predicted/",
         "stp videos quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
         "stp videos quality --cell simvpv2/kth --n 100",
-        "stp videos quality predicted/ --configfile config/pvqa-demo.yaml --measure alexnet_mcs_rfd",
+        "stp videos quality predicted/ --configfile config/pvqa-demo.yaml "
+        "--measure alexnet_mcs_rfd",
         "stp videos quality --save results/weights/quality_squeezenet.npz",
     ),
 )

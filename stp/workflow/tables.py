@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.receipts import checksum
@@ -22,9 +23,8 @@ from stp.plan.manifests import published_names
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
 from stp.profiling.published import published
-from stp.render.tables import reproduced
 from stp.render.tables.by_name import module_of
-from stp.render.tables.groups import demand_runs
+from stp.render.tables.demands import demand_runs, is_reproduced
 from stp.run.workflow_files import data_origins, results_of
 from stp.studies.options import load_study
 
@@ -363,14 +363,12 @@ class Tables:
 
     def _demand_printed(self, name: str) -> None:
         """Raises StpError: no cell is one of a table of what the paper reproduced."""
-        tables = self.suite.reproduction
-        assert self.suite.published_file is not None
-        if not reproduced.has_cells(
-            [made.cell for made in self._cells(name)],
-            {dataset: table.table for dataset, table in tables.items()},
-            published_names(self.plan.config),
-            self.suite.published_file,
-        ):
+        tables = {dataset: facts.table for dataset, facts in self.suite.reproduction.items()}
+        published = read_published(self.suite.published_file)
+        models = {(value.table, value.model) for value in published}
+        names = published_names(self.plan.config)
+        keys = [made.cell for made in self._cells(name)]
+        if not any(is_reproduced(key, tables, models, names) for key in keys):
             raise StpError(
                 f"the scale {self.plan.config.scale.scale} has no cell of the table {name}",
                 expected=f"a model on one of {', '.join(tables)} that the paper reproduced",

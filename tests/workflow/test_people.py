@@ -126,7 +126,7 @@ def test_the_leak_is_measured_from_the_store(finished):
     text = finished.run(
         "stp", "check", "leak", "hall", "--configfile", CONFIG, STP_RAW_MIRROR=""
     ).stdout
-    assert "hall, own bytes, 6 observed and 8 predicted positions" in text
+    assert "hall, own data, 6 observed and 8 predicted positions" in text
 
 
 @pytest.mark.long(part="reruns")

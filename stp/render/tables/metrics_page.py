@@ -123,8 +123,8 @@ def _metrics(config: Config) -> Iterator[str]:
             yield f"{SUCCESS[metric.success]}\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
         for choice, convention in metric.conventions.items():
-            told, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
-            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {told} |"
+            about, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
+            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {about} |"
         yield ""
 
 
@@ -132,7 +132,7 @@ def _columns(config: Config) -> Iterator[str]:
     yield "## What is scored where\n"
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
-        names = [name for name, its in config.suite.datasets.items() if its == row]
+        names = [name for name, group in config.suite.datasets.items() if group == row]
         shown = ", ".join(f"{column.name}: `{column.shown}`" for column in columns)
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
