@@ -15,7 +15,7 @@ from stp.tracks.gaps import filled
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.smoothing import box
-from stp.tracks.tracks import joined
+from stp.tracks.tracks import joined, labels
 
 OBSERVE, PREDICT = 8, 12
 """Positions that a predictor without a calibration is shown, and predicts."""
@@ -91,12 +91,14 @@ class Crowd:
 
     Attributes:
         person: numbers, (N,).
+        names: identifiers of the people in the raw data, N.
         positions: (N, observed, 2), metres.
         dt: seconds between two positions.
         left_out: people who are there at the end, and were not seen long enough.
     """
 
     person: np.ndarray
+    names: list[str]
     positions: np.ndarray
     dt: float
     left_out: int
@@ -153,4 +155,6 @@ def read(
             expected="at least one person",
             remedy="observe fewer positions (--observe), or cut the recording where people are",
         )
-    return Crowd(np.array(person), box(np.stack(positions), made.smooth), dt, short)
+    numbers = np.array(person)
+    observed = box(np.stack(positions), made.smooth)
+    return Crowd(numbers, labels(numbers, tracks.names), observed, dt, short)

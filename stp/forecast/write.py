@@ -82,16 +82,17 @@ def tracks(folder: Path, given: Crowd, found: np.ndarray, model: str) -> list[Pa
     attrs = {"model": model, "source": "own", "units": "m", "dt": given.dt}
     group = create_group(folder / STORE, attrs)
     leads = found.shape[2]
-    for name, values in {"person": given.person, "lead": np.arange(1, leads + 1)}.items():
-        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
-        array[:] = values
+    names = given.names != [str(number) for number in given.person]
+    people_axis = np.array(given.names, np.dtypes.StringDType()) if names else given.person
+    group.create_array("person", data=people_axis, dimension_names=("person",))
+    group.create_array("lead", data=np.arange(1, leads + 1), dimension_names=("lead",))
     dims = ("sample", "person", "lead", "axis")
     stored = create_array(group, "predictions", found.shape, np.float64, dims, found.shape)
     stored[:] = found
     unknown = np.full((len(given.person), leads, 2), np.nan)
     scene = Scene(
         f"forecast of {model}: {len(given.person)} people, {leads * given.dt:g} s ahead",
-        given.person,
+        given.names,
         given.positions,
         unknown,
         given.dt,

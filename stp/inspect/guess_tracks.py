@@ -158,7 +158,7 @@ def _trajnetpp(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         tracks = trajnetpp.read(root / name, step=1, dt=1)
         if not len(tracks):
             check_detections(tracks, name)
-        parts.append(Rows(tracks.frame, tracks.person, tracks.position, None, 0))
+        parts.append(Rows(tracks.frame, tracks.person, tracks.position, {}, 0))
     said = {trajnetpp.positions_per_second(root / name) for name in names}
     rate = said.pop() if len(said) == 1 else None
     step = _step(parts) or 1

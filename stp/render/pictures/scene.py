@@ -8,6 +8,7 @@ import numpy as np
 from stp.tracks.errors import displacement
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
+from stp.tracks.tracks import labels
 
 AROUND = 1.0
 """Metres that are shown around everything that moves."""
@@ -63,7 +64,7 @@ class Scene:
 
     Attributes:
         title: what it is.
-        person: numbers of people, (N,).
+        person: identifiers of people in the raw data, N.
         observed: (N, O, 2), metres: what predictors are given.
         future: (N, T, 2), metres: what happened; NaN where nobody knows yet.
         dt: seconds between two positions.
@@ -75,7 +76,7 @@ class Scene:
     """
 
     title: str
-    person: np.ndarray
+    person: list[str]
     observed: np.ndarray
     future: np.ndarray
     dt: float
@@ -133,7 +134,7 @@ def scene_of(
         shown.append(Predicted(label, samples[:, number][:, there]))
     return Scene(
         title,
-        scenarios.person[number][there],
+        labels(scenarios.person[number][there], scenarios.names),
         scenarios.observed[number][there],
         scenarios.future[number][there],
         scenarios.dt,
