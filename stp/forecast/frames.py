@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.inspect.new_dataset import LOOKS, Files, members_of, root_of
+from stp.inspect.first_look import FIRST_LOOKS
+from stp.inspect.own_files import UnlockedFiles, members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
@@ -186,8 +187,8 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     path = path.resolve()
     kind, members = members_of(path)
     root = root_of(path)
-    raw = Files(root, [member.relative_to(root).as_posix() for member in members])
-    shape, guessed, _, _ = LOOKS[kind](raw)
+    raw = UnlockedFiles(root, [member.relative_to(root).as_posix() for member in members])
+    shape, guessed, _, _ = FIRST_LOOKS[kind](raw)
     by = {"by": "time" if kind == "grids" else "file", **SPLITS}
     # How frames are normalised is the model's to say, and splits are of no use here.
     given = {**(guessed if options is None else options), "kind": kind, "splits": by}
@@ -222,7 +223,7 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     )
 
 
-def _last(raw: Files, found: RawContents, number: int, span: int) -> np.ndarray:
+def _last(raw: UnlockedFiles, found: RawContents, number: int, span: int) -> np.ndarray:
     """The last frames of a recording, as they are stored."""
     one = found.recordings[number]
     begin = max([0, *one.cuts])

@@ -24,6 +24,7 @@ from stp.inspect.track_clock import (
     WALKING,
     clock,
     frames_per_second,
+    intervals,
     speed,
     time_unit,
 )
@@ -333,17 +334,11 @@ def _step(parts: Iterable[Rows]) -> int:
 
     They are even where all intervals of people are multiples of the most frequent one.
     """
-    passed = []
-    for part in parts:
-        order = np.lexsort((part.when, part.person))
-        same = np.diff(part.person[order]) == 0
-        passed.append(np.diff(part.when[order])[same])
-    intervals, counts = np.unique(np.concatenate(passed), return_counts=True)
-    counts, intervals = counts[intervals > 0], intervals[intervals > 0]
-    if not len(intervals):
+    passed, counts = np.unique(intervals(parts), return_counts=True)
+    if not len(passed):
         return 1
-    usual = intervals[np.argmax(counts)]
-    return int(usual) if not (intervals % usual).any() else 0
+    usual = passed[np.argmax(counts)]
+    return int(usual) if not (passed % usual).any() else 0
 
 
 def _unit_of_frames(pace: float) -> str:

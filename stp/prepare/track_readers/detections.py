@@ -314,19 +314,33 @@ def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -
         )
 
 
+def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times between two detections of a person that follow each other, and the person of each.
+
+    Args:
+        time: seconds or frames, (R,).
+        person: numbers, (R,).
+
+    Returns:
+        (I,) and (I,), by person and time; intervals of no time are left out.
+    """
+    order = np.lexsort((time, person))
+    passed = np.diff(time[order])
+    same = (np.diff(person[order]) == 0) & (passed > 0)
+    return passed[same], person[order][1:][same]
+
+
 def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
     """The usual time between two detections of a person, of everybody and of each; medians.
 
     Returns:
         0 if everybody is seen once; the others lack who is seen once.
     """
-    order = np.lexsort((time, person))
-    passed, who = np.diff(time[order]), person[order][1:]
-    same = (np.diff(person[order]) == 0) & (passed > 0)
-    if not same.any():
+    passed, who = time_between(time, person)
+    if not len(passed):
         return 0.0, {}
-    of_people = pd.Series(passed[same]).groupby(who[same]).median()
-    return float(np.median(passed[same])), dict(
+    of_people = pd.Series(passed).groupby(who).median()
+    return float(np.median(passed)), dict(
         zip(of_people.index.to_numpy().tolist(), of_people.to_numpy().tolist(), strict=True)
     )
 
