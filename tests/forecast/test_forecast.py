@@ -71,7 +71,7 @@ def test_a_trained_model_forecasts_in_the_units_of_its_data(
         ((2, 8, 8), {}, "frames of shape"),
         ((1, 8, 12), {"samples": 2}, "all would be the same"),
         ((1, 8, 12), {"frames": 2}, "2 frames"),
-        ((1, 8, 12), {"value": np.nan}, "no finite number"),
+        ((1, 8, 12), {"value": np.nan}, "not finite"),
     ],
 )
 def test_frames_that_do_not_suit_a_model_are_refused(
