@@ -191,7 +191,8 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     expected = "predictions: scenario, person, lead, sample, x, y"
     with reading(path, expected):
         table = read_table(path, expected=expected)
-        columns = {name: table[name].to_numpy() for name in table.column_names}
+        names = ("scenario", "person", "lead", "sample", "x", "y")
+        columns = {name: table[name].to_numpy() for name in names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]
     scene, place = np.nonzero(scenarios.present)

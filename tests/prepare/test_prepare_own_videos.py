@@ -12,7 +12,7 @@ from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.inspect.new_dataset import members_of
+from stp.inspect.own_files import members_of
 from stp.prepare import video
 from stp.prepare.opinions import Source
 from stp.prepare.own import reader, videos

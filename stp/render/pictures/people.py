@@ -107,9 +107,9 @@ def draw(
             facecolor="white", edgecolor=TRUTH, lw=0.9, zorder=6,
         )
     )  # fmt: skip
-    for number, position in zip(scene.person, now, strict=True):
+    for name, position in zip(scene.person, now, strict=True):
         axes.annotate(
-            str(number), position + np.array([0, PERSON]), xytext=(0, 1.5),
+            name, position + np.array([0, PERSON]), xytext=(0, 1.5),
             textcoords="offset points", ha="center", va="bottom", fontsize=6, zorder=7,
             color=TRUTH, annotation_clip=True,
         )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 from stp.tracks.errors import displacement
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
+from stp.tracks.tracks import labels
 
 AROUND = 1.0
 """Margin around all paths, metres."""
@@ -63,7 +64,7 @@ class Scene:
 
     Attributes:
         title: title of the scenario.
-        person: numbers of people, (N,).
+        person: identifiers of people in the raw data, N.
         observed: observed positions, (N, O, 2), metres.
         future: true positions, (N, T, 2), metres; NaN where they are unknown.
         dt: seconds between two positions.
@@ -75,7 +76,7 @@ class Scene:
     """
 
     title: str
-    person: np.ndarray
+    person: list[str]
     observed: np.ndarray
     future: np.ndarray
     dt: float
@@ -133,7 +134,7 @@ def scene_of(
         predictions.append(Predicted(label, samples[:, number][:, followed]))
     return Scene(
         title,
-        scenarios.person[number][followed],
+        labels(scenarios.person[number][followed], scenarios.names),
         scenarios.observed[number][followed],
         scenarios.future[number][followed],
         scenarios.dt,
