@@ -150,7 +150,7 @@ def preferences(
     from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
     from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
-    from stp.studies.pairs import nobody_asked
+    from stp.studies.pairs import empty_key
     from stp.studies.preferences_table import render_preferences
     from stp.studies.ratings import write_ratings
 
@@ -158,7 +158,7 @@ def preferences(
         raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
     about = None if study is None else load_item(Pairs, study)
     if about is not None and not answers and not key.exists():
-        asked: Key = nobody_asked(about)
+        asked: Key = empty_key(about)
     else:
         asked = load_key(key, Key if about is None else PairKey)
     if manifest is not None and not isinstance(asked, BestOfKey):

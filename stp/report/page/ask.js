@@ -57,7 +57,7 @@
   }
 
   function query(root, {sql}) {
-    const command = /\n|"/.test(sql) ? null : `stp query "${sql}"`;
+    const command = /\n|"/.test(sql) ? null : `stp query "${sql}" ${stp.asking(stp.scaleOf())}`;
     root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
   }
 
