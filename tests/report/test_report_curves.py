@@ -262,7 +262,7 @@ def test_costs_are_marked_where_nothing_is_better_and_cheaper(page: Browser, ask
     )
     logarithmic = at(page, "cost", tested="kth", axis="log")
     assert "Persistence" not in logarithmic
-    assert "Persistence: 0 has no place on this axis" in text(page, "main .note")
+    assert "Persistence: 0 cannot be drawn" in text(page, "main .note")
 
 
 def test_times_of_different_devices_have_fronts_of_their_own(page: Browser) -> None:
