@@ -123,9 +123,9 @@ def _bundle(
 
 def _told(path: Path, held: object) -> list[str]:
     from stp.core.units import size_text
-    from stp.export.checking import Held
+    from stp.export.checking import Summary
 
-    assert isinstance(held, Held)
+    assert isinstance(held, Summary)
     by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())
     comparable = f"{held.comparable} of {held.cells} comparable with published values"
     lines = [
