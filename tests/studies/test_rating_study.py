@@ -78,7 +78,7 @@ def test_videos_without_a_natural_one_or_a_class_are_refused(
     tags = (raw / "Tags.csv").read_text()
     (raw / "Tags.csv").write_text(tags.replace("natural", "blur"))
     try:
-        refused("KTH_000: no natural video")
+        refused("BAIR_001: no natural video")
     finally:
         (raw / "Tags.csv").write_text(tags)
 
