@@ -1,16 +1,17 @@
 """Files of answers from raters. They come from strangers, so every field is checked."""
 
 import csv
+import io
 import math
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from stp.core.disk import require_regular
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.opinions.raters import identical, identical_text
 from stp.studies.answer_key import NONE, Key, kept_path
 
@@ -106,7 +107,16 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     numbers = {question.id: number for number, question in enumerate(key.questions)}
     line_of_answer: dict[tuple[str, int], str] = {}
     for path in files_of_answers(paths):
-        for number, fields in _lines(path, problems):
+        try:
+            columns, lines = read_csv(path)
+        except FileError as error:
+            problems.append(error.what)
+            continue
+        if columns != COLUMNS:
+            problem = f"columns {','.join(columns)[:80]!r}, not {','.join(COLUMNS)!r}"
+            problems.append(f"{path}: {problem}")
+            continue
+        for number, fields in lines:
             try:
                 if fields["study"] != key.study:
                     studies.add(fields["study"])
@@ -212,33 +222,31 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
     return list(files)
 
 
-def _lines(path: Path, problems: list[str]) -> Iterable[tuple[int, dict[str, str]]]:
-    """Number and fields of each line; lines with missing fields become problems."""
+def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
+    """Read a CSV file, such as a spreadsheet saves it.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        columns; and for each line its number in the file and its fields.
+
+    Raises:
+        FileError: the file cannot be read, or a line has not as many fields as columns.
+    """
     try:
         # Spreadsheets put a byte order mark in front.
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path}: {error}")
-        return
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            problems.append(f"{path}: empty")
-            return
-        if tuple(header) != COLUMNS:
-            columns = ",".join(header)[:80]
-            problems.append(f"{path}, line 1: columns {columns!r}, not {','.join(COLUMNS)!r}")
-            return
-        for fields in reader:
-            if len(fields) != len(COLUMNS):
-                problems.append(
-                    f"{path}, line {reader.line_num}: {len(fields)} fields, not {len(COLUMNS)}"
-                )
-            else:
-                yield reader.line_num, dict(zip(COLUMNS, fields, strict=True))
-    except csv.Error as error:
-        problems.append(f"{path}, line {reader.line_num}: {error}")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(next(reader, ()))
+        lines = [(reader.line_num, fields) for fields in reader if fields]  # not empty lines
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, f"cannot be read ({error})", expected="CSV in UTF-8") from None
+    for number, fields in lines:
+        if len(fields) != len(columns):
+            problem = f"{len(fields)} fields, not {len(columns)}"
+            raise FileError(f"{path}, line {number}", problem)
+    return columns, [(number, dict(zip(columns, fields, strict=True))) for number, fields in lines]
 
 
 def _refuse(problems: list[str], studies: set[str], key_path: Path) -> None:

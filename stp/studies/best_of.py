@@ -15,7 +15,7 @@ from stp.plan.manifest import Cell, load_manifest
 from stp.score.predictions import Predictions
 from stp.studies.answer_key import BestOfKey, ClipQuestion, Source
 from stp.studies.options import LETTERS, BestOf, load_item
-from stp.studies.page import TRIAL, Draft, Opaque, Page, page_question
+from stp.studies.page import TRIAL, Draft, Opaque, Page
 from stp.studies.sampling import draw
 
 WORDS = {
@@ -69,7 +69,8 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
             drawn.append((name, sample, str(row["clip"]), str(row["cluster"]), frames))
             report("clips read", len(drawn), sum(study.clips.values()))
     opaque = Opaque(secret.digest())
-    questions, on_page = [], []
+    questions: list[ClipQuestion] = []
+    others: dict[str, dict[str, str]] = {}
     pictures: dict[str, Callable[[], np.ndarray]] = {}
     for name, sample, clip, cluster, frames in drawn:
         ids = {part: opaque(f"{name}/{sample}/{part}") for part in frames}
@@ -81,8 +82,7 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
             cluster=cluster,
         )  # fmt: skip
         questions.append(question)
-        others = {"given": ids["given"], "beside": ids["beside"]}
-        on_page.append(page_question(question.id, list(choices), **others))
+        others[question.id] = {"given": ids["given"], "beside": ids["beside"]}
     sources = [_source(cells[model, name]) for name in study.clips for model in study.models]
     is_official = all(source.source == "official" for source in sources)
     letters = LETTERS[: len(study.models)]
@@ -95,7 +95,8 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
         questions=sorted(questions, key=lambda question: question.id),
     )
     words = {**WORDS, "letters": letters, "note": "" if is_official else TRIAL}
-    return Draft(study_file, key, words, [Page(out, on_page, {})], pictures)
+    page = Page(out, [question.id for question in questions], {})
+    return Draft(study_file, key, words, [page], pictures, others)
 
 
 def _readers(

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,47 +43,21 @@ class Opaque:
         return hmac.new(self.secret, name.encode(), hashlib.sha256).hexdigest()[:12]
 
 
-def page_question(name: str, choices: Sequence[str], **pictures: str) -> Json:
-    """A question as the page has it.
-
-    Args:
-        name: id of the question.
-        choices: ids of the pictures to choose from.
-        pictures: ids of other pictures: ``given``, the context frames; ``beside``, the video beside
-            the choices.
-    """
-    # Sorted by id, so that the order in the file says nothing.
-    return {"id": name, "choices": sorted(choices), **pictures}
-
-
 @dataclass(frozen=True)
 class Page:
-    """A page without its pictures.
+    """A page.
 
     Attributes:
         path: of the file.
-        questions: of the page.
+        questions: ids.
         own: other data of this page alone, such as the name of its rater.
-        training: questions whose answers do not count.
+        training: ids of questions whose answers do not count.
     """
 
     path: Path
-    questions: list[Json]
+    questions: Sequence[str]
     own: Json
-    training: Sequence[Json] = ()
-
-    def content(self) -> Json:
-        """The data of the page."""
-        questions = sorted(self.questions, key=lambda question: str(question["id"]))
-        return {**self.own, "questions": questions, "training": list(self.training)}
-
-    def pictures(self) -> list[str]:
-        """Ids of all pictures."""
-        names: set[str] = set()
-        for question in [*self.questions, *self.training]:
-            names.update(question["choices"])
-            names.update(question[extra] for extra in ("given", "beside") if extra in question)
-        return sorted(names)
+    training: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -94,8 +68,10 @@ class Draft:
         file: of the configuration.
         key: without a checksum.
         words: texts and settings of the pages that the configuration does not state.
-        pages: without pictures.
+        pages: all of them.
         pictures: by id, a function that returns 8-bit frames (T, H, W, 3).
+        others: by id of a question, ids of pictures besides the choices: ``given``, the context
+            frames; ``beside``, the video beside the choices.
     """
 
     file: Path
@@ -103,6 +79,32 @@ class Draft:
     words: Json
     pages: list[Page]
     pictures: Mapping[str, Callable[[], np.ndarray]]
+    others: Mapping[str, Json] = field(default_factory=dict)
+
+    def content(self, page: Page) -> Json:
+        """The data of a page, sorted by id, so that the order says nothing."""
+        by_id = {
+            question.id: {
+                "id": question.id,
+                "choices": sorted(question.choices),
+                **self.others.get(question.id, {}),
+            }
+            for question in self.key.questions
+        }
+        return {
+            **page.own,
+            "questions": [by_id[name] for name in sorted(page.questions)],
+            "training": [by_id[name] for name in page.training],
+        }
+
+
+def _pictures(content: Json) -> list[str]:
+    """Ids of all pictures of a page."""
+    names: set[str] = set()
+    for question in [*content["questions"], *content["training"]]:
+        names.update(question["choices"])
+        names.update(question[extra] for extra in ("given", "beside") if extra in question)
+    return sorted(names)
 
 
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
@@ -120,16 +122,17 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
             remedy="name one with --out",
         )
     limit = draft.key.about.max_megabytes * 1e6
+    contents = [draft.content(page) for page in draft.pages]
     for quality in sprites.QUALITIES:
-        encoded = _encoded(draft, quality, limit, report)
+        encoded = _encoded(draft, contents, quality, limit, report)
         if encoded is None:
             continue
-        visible = [_common(draft), [page.content() for page in draft.pages], encoded]
+        visible = [_common(draft), contents, encoded]
         checksum = hashlib.sha256(json.dumps(visible, sort_keys=True).encode()).hexdigest()[:16]
         encoding = "lossless WebP" if quality is None else f"JPEG 4:4:4 of quality {quality}"
         key = draft.key.model_copy(update={"study": checksum, "pictures": encoding})
         text = partial(_text, {"study": checksum, **_common(draft)}, encoded)
-        if all(len(text(page).encode()) <= limit for page in draft.pages):
+        if all(len(text(content).encode()) <= limit for content in contents):
             break
     else:
         raise StpError(
@@ -141,18 +144,18 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     with writing(key_path), ExitStack() as stack:
         # The stack unwinds from the last entry to the first: once all files are written, the keys
         # are put in place, and then the pages, whose presence means that the keys are complete.
-        for number, page in enumerate(draft.pages, start=1):
+        for number, (page, content) in enumerate(zip(draft.pages, contents, strict=True), start=1):
             temporary = stack.enter_context(beside(page.path))
-            temporary.write_text(text(page), encoding="utf-8", newline="\n")
+            temporary.write_text(text(content), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
         for path in (key_path, kept_path(key_path, key.study)):
             stack.enter_context(beside(path)).write_text(key.text(), encoding="utf-8")
     return key
 
 
-def _text(common: Json, encoded: Mapping[str, Json], page: Page) -> str:
-    pictures = {name: encoded[name] for name in page.pictures()}
-    return html({**common, **page.content(), "pictures": pictures})
+def _text(common: Json, encoded: Mapping[str, Json], content: Json) -> str:
+    pictures = {name: encoded[name] for name in _pictures(content)}
+    return html({**common, **content, "pictures": pictures})
 
 
 def _common(draft: Draft) -> Json:
@@ -171,13 +174,13 @@ def _common(draft: Draft) -> Json:
 
 
 def _encoded(
-    draft: Draft, quality: int | None, limit: float, report: Report
+    draft: Draft, contents: list[Json], quality: int | None, limit: float, report: Report
 ) -> dict[str, Json] | None:
     """Sprite sheets by id, with the size of their frames; None if a page would be too large."""
     encoded: dict[str, Json] = {}
-    for page in draft.pages:
+    for content in contents:
         size = 0
-        for name in page.pictures():
+        for name in _pictures(content):
             if name not in encoded:
                 frames = draft.pictures[name]()
                 height, width = frames.shape[1:3]

@@ -67,12 +67,12 @@ def agreements(
         published: the printed values.
     """
     judged = _judged(key, read)
-    printed = {}
-    for value in published:
-        if value.dimension == "agreement":
-            printed[value.run, value.model] = value.value
-        elif value.dimension == "resolution":
-            printed[f"{value.model} {value.run}", "FVD"] = value.value
+    printed: dict[tuple[str, str], float] = {}
+    for entry in published:
+        if entry.dimension == "agreement":
+            printed[entry.run, entry.model] = entry.value
+        elif entry.dimension == "resolution":
+            printed[f"{entry.model} {entry.run}", "FVD"] = entry.value
     rows = []
     points = [(scenario, [scenario]) for scenario in key.scenarios]
     for scenario, parts in [*points, *over_bases(key.scenarios)]:
@@ -167,7 +167,9 @@ def _row(
             for model, rater in _choices(pair.answers, counting) if better is not None else []:
                 votes.append(Vote(model == better, rater, pair.pair))
                 questions.add(pair.question.id)
-    value = low = high = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
     no_interval = ""
     if not reason:
         total = share(votes, of_raters=of_raters, resamples=RESAMPLES)

@@ -235,7 +235,7 @@ def _draw(key: PairKey, rows: Sequence[AgreementRow], read: Answers, out: Path) 
     """Draw agreement over the difference, a line for each base, with standard errors."""
     of_point = {row.scenario: row for row in rows if row.counting == ALL_ANSWERS}
     gaps = [scenario for scenario in key.scenarios if scenario.kind == "gap"]
-    bases = list(dict.fromkeys(scenario.base for scenario in gaps))
+    bases = list(dict.fromkeys(gap.base for gap in gaps if gap.base is not None))
     looks = styles([f"{base:g}" for base in bases])
     with paper_size():
         figure = new_figure(COLUMN_WIDTH, 2.4)

@@ -21,7 +21,7 @@ from stp.data.pixels import pixels
 from stp.studies.answer_key import REMEDY, PairKey, PairQuestion, load_key
 from stp.studies.answers import read_answers
 from stp.studies.options import LETTERS, Pairs
-from stp.studies.page import TRIAL, Draft, Opaque, Page, html, page_question, read_page
+from stp.studies.page import TRIAL, Draft, Opaque, Page, html, read_page
 from stp.studies.pair_agreement import answers_by_question, needs_rater
 from stp.studies.population import Population, read_population
 from stp.studies.selection import choose
@@ -87,12 +87,11 @@ def pairs(
         scenarios=scenarios,
         questions=sorted(by_id.values(), key=lambda question: question.id),
     )
-    questions = [page_question(pair.id, list(pair.choices)) for pair in key.questions]
     pictures = {
         opaque(json.dumps(name)): partial(np.asarray, frames) for name, frames in videos.items()
     }
     words = {**WORDS, "note": TRIAL if sources & {"synthetic", "sample"} else ""}
-    page = Page(out, questions, {"round": "first"})
+    page = Page(out, list(by_id), {"round": "first"})
     return Draft(study_file, key, words, [page], pictures)
 
 

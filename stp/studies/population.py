@@ -1,6 +1,5 @@
 """Populations of models whose videos raters compare: cells of a results store, or a CSV file."""
 
-import csv
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from stp.options.score import CELL_KEYS
 from stp.score.predictions import Predictions
 from stp.score.video_folder import Clip, find_clips, read_clip
 from stp.studies.answer_key import ScoredModel
+from stp.studies.answers import read_csv
 from stp.studies.options import Measure
 from stp.studies.sampling import draw
 
@@ -165,7 +165,7 @@ class TablePopulation(Population):
     scale = ""
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure]) -> None:
-        names, lines = _read_csv(path)
+        names, lines = read_csv(path)
         columns = {
             heading: next((n for n in (heading, measure.convention) if n in names), None)
             for heading, measure in metrics.items()
@@ -200,7 +200,7 @@ class TablePopulation(Population):
     def clusters(self, model: str) -> pd.Series:
         """See `Population`; each clip is a cluster."""
         numbers = range(len(self._videos(model)))
-        return pd.Series(numbers, index=map(str, numbers))
+        return pd.Series(numbers, index=[str(number) for number in numbers])
 
     def video(self, model: str, clip: str) -> np.ndarray:
         """See `Population`."""
@@ -226,22 +226,6 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
             remedy="delete lines of the file instead",
         )
     return TablePopulation(path, metrics)
-
-
-def _read_csv(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns of a CSV file, and its lines with their numbers."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, strict=True)
-            names = list(reader.fieldnames or ())
-            lines = [(reader.line_num, line) for line in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        expected = "a CSV file in UTF-8, or a results store (.duckdb)"
-        raise FileError(path, f"cannot be read ({error})", expected=expected) from None
-    for number, line in lines:
-        if None in line or None in line.values():
-            raise FileError(f"{path}, line {number}", f"not {len(names)} fields")
-    return names, lines
 
 
 def _number(text: str, where: str) -> float | None:

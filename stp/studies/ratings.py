@@ -21,7 +21,7 @@ from stp.prepare.opinions import PREDICTED, RATING_COLUMNS, TRUE, Source
 from stp.studies.answer_key import RatingKey, VideoQuestion
 from stp.studies.answers import Answer, Answers, read_answers
 from stp.studies.options import LETTERS, Ratings
-from stp.studies.page import Draft, Opaque, Page, page_question
+from stp.studies.page import Draft, Opaque, Page
 from stp.studies.sampling import assign, draw
 
 WORDS = {
@@ -113,23 +113,19 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         )
         for video, beside in zip(rated, natural, strict=True)
     ]
-    on_page = [
-        page_question(question.id, list(question.choices), beside=opaque(question.natural))
-        for question in questions
-    ]
     sessions_of: dict[str, list[list[str]]] = {}
     pages = []
     for number, sessions in enumerate(plan, start=1):
         rater = f"{opaque(f'rater {number}')}{number:04d}"
-        sessions_of[rater] = [[questions[video].id for video in own] for own in sessions]
+        names = sessions_of[rater] = [[questions[video].id for video in own] for own in sessions]
         trainings = _training(study, rated, number, sessions)
-        for session, (own, training) in enumerate(zip(sessions, trainings, strict=True), start=1):
+        for session, (own, training) in enumerate(zip(names, trainings, strict=True), start=1):
             pages.append(
                 Page(
                     page_path(out, number, session),
-                    [on_page[video] for video in own],
+                    own,
                     {"rater": rater, "session": session},
-                    [on_page[video] for video in training],
+                    [questions[video].id for video in training],
                 )
             )
     key = RatingKey(
@@ -140,7 +136,8 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
     )
     words = {**WORDS, "height": study.height, "sessions": study.sessions, "hours": study.hours}
     pictures = {opaque(video.file): partial(_frames, source, video) for video in videos}
-    return Draft(study_file, key, words, pages, pictures)
+    others = {question.id: {"beside": opaque(question.natural)} for question in questions}
+    return Draft(study_file, key, words, pages, pictures, others)
 
 
 def _frames(source: Source, video: _Video) -> np.ndarray:
