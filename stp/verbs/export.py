@@ -11,7 +11,7 @@ from stp.verbs import output
 from stp.verbs.app import DEMO, ConfigFile, examples, listing, say, stores
 
 if TYPE_CHECKING:
-    from stp.export.checking import Held
+    from stp.export.checking import Summary
 
 
 @stores.command(
@@ -123,7 +123,7 @@ def _bundle(
     print("\n".join(_summary(out, contents)))
 
 
-def _summary(path: Path, held: "Held") -> list[str]:
+def _summary(path: Path, held: "Summary") -> list[str]:
     from stp.core.units import size_text
 
     by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())

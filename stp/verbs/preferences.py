@@ -147,7 +147,7 @@ def preferences(
     from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
     from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
-    from stp.studies.pairs import nobody_asked
+    from stp.studies.pairs import empty_key
     from stp.studies.preferences_table import render_preferences
     from stp.studies.ratings import write_ratings
 
@@ -155,7 +155,7 @@ def preferences(
         raise typer.BadParameter("name files or folders of answers", param_hint="ANSWERS")
     pairs = None if study is None else load_item(Pairs, study)
     if pairs is not None and not answers and not key.exists():
-        loaded_key: Key = nobody_asked(pairs)
+        loaded_key: Key = empty_key(pairs)
     else:
         loaded_key = load_key(key, Key if pairs is None else PairKey)
     if manifest is not None and not isinstance(loaded_key, BestOfKey):

@@ -144,7 +144,7 @@ def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, t
     assert (held.comparable, held.sources) == (2, ("official",))
     card = (tmp_path / "official" / "README.md").read_text()
     assert "NOT COMPARABLE" not in card
-    assert "Official bytes under the paper's protocol throughout." in card
+    assert "Official data under the paper's protocol throughout." in card
     # The paper prints 0.9290; ours is the mean of 0.50 and 0.54.
     assert "| 0.9290 (difference -0.409) |" in card
     assert "| 0.9290 |" in (made / "README.md").read_text(), "synthetic bytes have none"
@@ -218,11 +218,11 @@ def edit_manifest(bundle: Path, **keys) -> None:
         (lambda b: edit_manifest(b, rows=7), "has 8 rows, scores.csv 8"),
         (
             lambda b: change_scores(b, "value", [float("nan")], pa.float64()),
-            "1 values that are no finite numbers",
+            "1 values that are not finite",
         ),
         (
             lambda b: change_scores(b, "ci95_low", [float("inf")], pa.float64()),
-            "1 values that are no finite numbers",
+            "1 values that are not finite",
         ),
         (
             lambda b: change_scores(b, "reason", [None] * 9, pa.string()),
@@ -263,8 +263,8 @@ def call_official(bundle: Path) -> None:
         (lambda b: edit_manifest(b, comparable_cells=1), "comparable_cells 1"),
         (lambda b: edit_manifest(b, sources=["official"]), "sources ['official']"),
         (lambda b: edit_manifest(b, checkpoints=False), "checkpoints False"),
-        (call_official, "official bytes of moving_mnist"),
-        (lambda b: change_scores(b, "source", ["official"], pa.string()), "official bytes"),
+        (call_official, "official data of moving_mnist"),
+        (lambda b: change_scores(b, "source", ["official"], pa.string()), "official data"),
         (lambda b: change_scores(b, "comparable", [True], pa.bool_()), "comparable True"),
         (lambda b: change_scores(b, "protocol", ["other"], pa.string()), "protocol other"),
         (lambda b: change_scores(b, "ci95_low", [0.9] * 2, pa.float64()), "the interval [0.9,"),

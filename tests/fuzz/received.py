@@ -28,7 +28,7 @@ from stp.external.submitted import open_source, read_windows
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import windows_checksum
 from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
-from stp.studies.answers import COLUMNS, read_answers
+from stp.studies.answers import COLUMNS, Answers, read_answers
 from stp.studies.options import Measure
 from stp.studies.pair_agreement import agreements
 from stp.studies.population import TablePopulation
@@ -283,7 +283,7 @@ def read_key(path: Path) -> None:
         for asked in key.questions:
             for metric in key.about.metrics:
                 assert key.better(metric, asked) in (None, *key.models)
-        agreements(key, None, [])
+        agreements(key, Answers({}, []), [])
     elif isinstance(key, RatingKey):
         assert all(names.issuperset(own) for both in key.sessions.values() for own in both)
     else:
