@@ -1,4 +1,4 @@
-"""What the videos from cars have in common: KITTI, nuScenes, Caltech Pedestrian."""
+"""Videos from cars: pieces, windows, times and gaps of recordings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +10,13 @@ import zarr
 from pydantic import PositiveInt
 
 from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.core.options import require
+from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
-from stp.prepare.frames import Piece
+from stp.prepare.frames import Decode, Piece, Written
 from stp.prepare.output import Clip, write_coordinate
+from stp.prepare.pixels import write_pixels
 
 WITHOUT_GAPS = "without_gaps"
 RECORDING = "recording"
@@ -40,6 +43,16 @@ class Drive:
 
 Size = tuple[PositiveInt, PositiveInt]
 """Option that is a height and a width in pixels."""
+
+
+def require_crop(resize: tuple[int, int], height: int, width: int) -> None:
+    """Refuse the option ``resize`` if pictures are smaller than the crop.
+
+    Raises:
+        StpError: they are.
+    """
+    ok = height <= resize[0] and width <= resize[1]
+    require(ok, "resize", resize, f"at least {height} x {width}, the crop")
 
 
 def require_clusters(value: object) -> None:
@@ -115,6 +128,34 @@ def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) ->
         )
         for start in range(0, drive.length, PER_PIECE)
     ]
+
+
+def write_drives(
+    job: Job,
+    raw: RawFiles,
+    recordings: Iterable[tuple[Drive, Sequence[Any], Sequence[int]]],
+    decode: Decode,
+    **attrs: Any,
+) -> Written:
+    """Write ``frames.zarr`` with all recordings, one after the other, and their times.
+
+    Args:
+        job: of the stage that prepares data.
+        raw: the raw files.
+        recordings: each with the tasks and the raw bytes of its frames; see `make_pieces`.
+        decode: gives the frames of a list of tasks.
+        attrs: further attributes of the Zarr group.
+
+    Raises:
+        StpError: a picture cannot be decoded.
+    """
+    recordings = list(recordings)
+    pieces = [piece for recording in recordings for piece in make_pieces(*recording)]
+    written = write_pixels(job, raw, pieces, decode, "pieces", **attrs)
+    drives = [drive for drive, _, _ in recordings]
+    if all(drive.times is not None for drive in drives):
+        write_times(written.group, drives)
+    return written
 
 
 def check_times(name: str, times: np.ndarray, remedy: str = "fetch it again") -> None:

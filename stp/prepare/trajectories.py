@@ -34,6 +34,20 @@ def clip_of(split: str, name: str, first: int, frames: int, span: int, cluster: 
     return Clip(split, name, first + centre(frames, span), 1, span, cluster)
 
 
+def clips_of(trajectories: Iterable[tuple[str, str, int, str]], span: int) -> list[Clip]:
+    """The clips of trajectories whose frames lie one after the other.
+
+    Args:
+        trajectories: split, name, number of frames and cluster of each; see `clip_of`.
+        span: frames in a window.
+    """
+    clips, first = [], 0
+    for split, name, frames, cluster in trajectories:
+        clips.append(clip_of(split, name, first, frames, span, cluster))
+        first += frames
+    return clips
+
+
 def number_by_name(name: str, seed: int) -> int:
     """A random number of 64 bits that depends on nothing but a name and a seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8], "big")
