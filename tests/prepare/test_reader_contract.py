@@ -46,7 +46,8 @@ class Case:
         disjoint: splits that share no frame and no cluster.
         packed: kinds of archives that may hold the files below the folder ``packed_folder``.
         packed_folder: below the raw folder; files elsewhere are lists.
-        ordered: words in the names of text files whose lines are in a necessary order.
+        ordered: names of the text files whose lines have a required order.
+        is_rendered: clips are rendered: they may have any length, and there is nothing to resume.
     """
 
     shape: list[int]
@@ -60,6 +61,7 @@ class Case:
     packed: tuple[str, ...] = ()
     packed_folder: str = ""
     ordered: tuple[str, ...] = ()
+    is_rendered: bool = False
 
 
 DIGITS = "mnist/{}-images-idx3-ubyte.gz"
@@ -167,6 +169,7 @@ CASES = {
         },
         unread=("labels",),
         disjoint=("val", "test"),
+        is_rendered=True,
     ),
     "nuscenes": Case(
         [3, 4, 5],
@@ -176,8 +179,6 @@ CASES = {
         },
         {"resize": [4, 7], "stride": 2, "subsets": {"extrapolation": 6}},
         unread=("sensor.json", "log.json"),
-        packed=("tar", "zip"),
-        packed_folder="nuscenes/s",
     ),
     "robonet": Case(
         [3, 16, 24],
@@ -343,6 +344,8 @@ def test_an_interrupted_run_goes_on(release: Release, make_job: Callable[..., Jo
         if done == min(2, total):
             raise Interrupted
 
+    if release.case.is_rendered:
+        pytest.skip("there is nothing to resume")
     arguments = (release.name, release.case.shape, release.case.options)
     with pytest.raises(Interrupted):
         release.module.run(replace(make_job(*arguments, **release.job_options), report=stop))
@@ -412,9 +415,10 @@ def test_a_file_that_is_missing_or_cut_off(
             prepare(names=[other for other in names if other != name])
         root = release.copy(tmp_path / "damaged")
         path = root / name
-        path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 5])
-        with pytest.raises(StpError, match=re.escape(path.stem)):
-            prepare(root=root)
+        if path.suffix != ".txt":  # a shorter list may be valid
+            path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 5])
+            with pytest.raises(StpError, match=re.escape(path.stem)):
+                prepare(root=root)
         path.unlink()
         with pytest.raises(StpError, match=re.escape(path.stem)):  # in the release, but missing
             prepare(root=root, lock_root=release.root)
@@ -445,5 +449,6 @@ def test_unknown_options_and_values_of_another_type_are_named(
 def test_shapes_and_horizons_that_do_not_fit(release: Release, prepare: Callable[..., Job]):
     with pytest.raises(ConfigurationError, match="shape"):
         prepare(shape=[7, *release.case.shape[1:]])
-    with pytest.raises(StpError):
-        prepare(horizon=1000)
+    if not release.case.is_rendered:
+        with pytest.raises(StpError):
+            prepare(horizon=1000)
