@@ -5,9 +5,9 @@ Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pi
 transportation, and drop-off phase, and the same number and type of units that were picked up must
 be dropped off again".
 
-The first observed frame shows the objects and their
-positions. A video in which nothing happens breaks rules: at least half as much as in the observed
-video must be collected, lost or picked up, and units must move at least half as far.
+The first observed frame shows the objects and their positions. A video in which nothing happens
+breaks rules: at least half as much as in the observed video must be collected, lost or picked up,
+and units must move at least half as far.
 
 Some rules are about what stays the same in each frame, others about what must happen. The share of
 the rules that a video keeps is the product of the means of both kinds: neither changes of wrong
