@@ -123,7 +123,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
     """Dimensions whose tests are compared -> the dimension that they are compared with.
 
-    Dimensions whose clips have other lengths are not among them.
+    Dimensions with clips of other lengths are not included.
     """
     return {
         name: of.changes_from
@@ -134,15 +134,15 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 
 
 def _groups(
-    found: list[_Scored], compared: Mapping[str, str]
+    scored: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
     """Cells of one training that are compared with each other, by comparison and convention.
 
-    A comparison without any cell of its own dimension, or of a single cell, is none.
+    A comparison needs two cells, at least one of them of its own dimension.
     """
     groups: dict[tuple[str, object], list[_Scored]] = {}
     for comparison, base in compared.items():
-        for member in found:
+        for member in scored:
             key = member.cell.key
             at_home = key.dimension == base and key.trained_on == key.tested_on
             if key.dimension == comparison or at_home:
@@ -159,7 +159,7 @@ def _groups(
 def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
-    """The value and its spread (None: all clips), or why there is none."""
+    """The value and its standard deviation (None for all clips), or why there is none."""
     value, clips = member.row.value, member.row.n
     if value is None or n is None:
         return None, member.row.reason or "no value to compare"
@@ -173,15 +173,15 @@ def _value(
     if folder is None or receipt is None or name is None:
         return None, f"its {clips} clips left no features to draw {n} from"
     store = Path(str(folder).removesuffix(receipt.path))
-    behind = {
+    inputs = {
         key: store / path for key, path in receipt.inputs.items() if key.startswith(f"{name}.")
     }
-    for looked in behind.values():
-        check_file(looked, require_receipt(looked), FEATURES)
-    pair = read(behind, name)
+    for features in inputs.values():
+        check_file(features, require_receipt(features), FEATURES)
+    pair = read(inputs, name)
     metric = convention_in(folder, member.row.convention)
     if not isinstance(metric, SetDistance):
-        return None, "it is made of single clips: none are drawn"
+        return None, "it is a mean over single clips, which needs no draws"
     values = [at_n(pair, metric.distance, n, seed) for seed in range(REPEATS)]
     return (statistics.fmean(values), statistics.stdev(values)), None
 
@@ -210,7 +210,7 @@ def _row(
 
 
 def _read_cache(path: Path | None) -> DrawnDistances:
-    """Read what was drawn before; a file that is damaged or of another time is worth nothing."""
+    """Read cached values; none if the file is damaged or outdated."""
     if path is None or not path.is_file():
         return {}
     try:

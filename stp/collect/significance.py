@@ -61,22 +61,22 @@ def tested(ones: "Sequence[LeftOut]", direction: Direction) -> Tests:
     """Compare each pair of values.
 
     Args:
-        ones: the values, of the same clusters.
-        direction: which of them are better.
+        ones: values without each cluster, of the same clusters.
+        direction: which values are better.
     """
-    # Imported late: a store without sums over clusters has no tests.
+    # Imported here, since a store without sums over clusters has no tests.
     from scipy.special import bdtr, stdtr, stdtrit
 
     counts = np.array(ones[0].clusters.counts)
     freedom = degrees_of_freedom(counts)
-    # The values of all clusters, and then without each of them, (1 + G, M).
+    # Values of all clusters, followed by values without each of them, (1 + G, M).
     values = np.stack([np.append(one.value, one.values) for one in ones], axis=1)
     first, second = np.triu_indices(len(ones), 1)
     size = np.maximum(np.abs(values[:, first]), np.abs(values[:, second]))
     tied = np.abs(values[:, second] - values[:, first]) <= RESOLUTION * size
 
     def spread(of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Differences (1 + G, P), and that of all clusters and its error, 0 where they tie."""
+        """Differences (1 + G, P), and the difference of all clusters and its error, 0 for ties."""
         differences = of[:, second] - of[:, first]
         resolved = np.where(tied, 0.0, differences)
         return differences, resolved[0], standard_error(resolved[1:], resolved[0])
@@ -99,23 +99,25 @@ def tested(ones: "Sequence[LeftOut]", direction: Direction) -> Tests:
 
 
 def _are_skewed(each: np.ndarray) -> np.ndarray:
-    """Is the skewness of differences (G, P) both more than chance and enough to matter?"""
+    """Whether the skewness of differences (G, P) exceeds chance and is large enough to matter."""
     clusters = len(each)
     centred = each - each.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (centred**3).mean(axis=0) / (centred**2).mean(axis=0) ** 1.5
-    chance = np.sqrt(6 * (clusters - 2) / ((clusters + 1) * (clusters + 3)))  # of normal ones
+    chance = np.sqrt(
+        6 * (clusters - 2) / ((clusters + 1) * (clusters + 3))
+    )  # for a normal distribution
     return np.asarray(np.abs(skewness) > max(2 * chance, SKEWED * np.sqrt(clusters)))
 
 
 def effect(counts: Sequence[int], tests: int) -> float:
-    """How many standard errors a difference must have to be found by four of five tests.
+    """The difference, in standard errors, that the t test detects with a power of `POWER`.
 
     Args:
-        counts: of samples in each cluster behind both values.
-        tests: how many are corrected for each other. The level is that for the smallest of their
-            p values, `LEVEL` / tests (Holm's first step), so that what is called detectable is
-            found whatever the others are.
+        counts: number of samples in each cluster of both values.
+        tests: number of tests that are corrected for each other. The level is that of the smallest
+            p value, `LEVEL` / tests (Holm's first step), so that a detectable difference does not
+            depend on the other tests.
     """
     from scipy.special import nctdtrinc, stdtrit
 
@@ -124,8 +126,8 @@ def effect(counts: Sequence[int], tests: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values of several comparisons (Holm 1979): the chance of any false finding among
-    them stays below the level at which a corrected value counts."""
+    """Correct p values of several comparisons (Holm 1979), which controls the chance of any false
+    positive among them."""
     order = np.argsort(p_values, kind="stable")
     stepped = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
     corrected = np.empty(len(order))

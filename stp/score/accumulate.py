@@ -329,6 +329,6 @@ class _Sums:
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             weighted = mean + every[:, None, None] * (of_samples - mean)
         of_samples = np.where(np.isfinite(mean), weighted, of_samples)
-        sums = _Sums(self._whole, self._clusters, self._count)
-        sums.add(of_samples, np.arange(len(of_samples)))
-        return sums
+        of_batches = _Sums(self._whole, self._clusters, self._count)
+        of_batches.add(of_samples, np.arange(len(of_samples)))
+        return of_batches
