@@ -58,12 +58,12 @@ class Cost:
 
 
 class Start(Strict):
-    """Seconds of a job beside its work.
+    """Seconds that a job takes besides its work.
 
     Attributes:
-        fetch, prepare, train, predict, features, score: of a job of this stage.
-        table: of a job that collects or renders.
-        gpu: that a job on a GPU takes on top.
+        fetch, prepare, train, predict, features, score: seconds of a job of this stage.
+        table: seconds of a job that collects or renders.
+        gpu: further seconds of a job on a GPU.
     """
 
     fetch: float
@@ -81,13 +81,13 @@ class Rates(Strict):
 
     Attributes:
         gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
-        cpu_gmacs: the same on one CPU thread.
+        cpu_gmacs: 10^9 multiply-adds of networks on one CPU thread.
         read_mb: MB of frames that are read.
         frames_mb: MB of frames that models without a network read and write.
         score_mvalues: 10^6 predicted values x conventions.
-        prepare_mb: MB of raw and prepared bytes, of one process.
-        download_mb: MB from the network.
-        generate_mb: MB of prepared data that generators lead to.
+        prepare_mb: MB of raw and prepared data, of one process.
+        download_mb: MB of downloads.
+        generate_mb: MB of prepared data whose raw files are generated.
     """
 
     gpu_gmacs: float
@@ -104,15 +104,15 @@ class Memory(Strict):
     """Memory of a job in MB.
 
     Attributes:
-        snakemake: of Snakemake in the job.
-        python: of Python and its libraries, without torch.
-        torch: of all that and torch.
-        gpu: of the host, for CUDA.
-        fit: of a fit in closed form.
-        score: of blocks that are scored.
-        prepare: of one process of a reader, at most.
-        per_gmac: kept for the backward pass, for each 10^9 multiply-adds.
-        per_mb: likewise, for each MB of a clip.
+        snakemake: memory of Snakemake in the job.
+        python: memory of Python and its libraries, without torch.
+        torch: memory of Python and its libraries, with torch.
+        gpu: main memory for CUDA.
+        fit: memory of a fit in closed form.
+        score: memory of the blocks that are scored.
+        prepare: memory of one process of a reader, at most.
+        per_gmac: activations kept for the backward pass, for each 10^9 multiply-adds.
+        per_mb: activations kept for the backward pass, for each MB of a clip.
     """
 
     snakemake: float
@@ -127,11 +127,11 @@ class Memory(Strict):
 
 
 class Files(Strict):
-    """Files of an artefact at most.
+    """Largest number of files of an artefact.
 
     Attributes:
-        fetch, prepare, train, predict, features, score: of this stage.
-        table: of a table.
+        fetch, prepare, train, predict, features, score: number of files of this stage.
+        table: number of files of a table.
     """
 
     fetch: int
@@ -147,11 +147,11 @@ class Constants(Strict):
     """Constants of the estimates of `stp plan` (config/costs.yaml).
 
     Attributes:
-        start_s: seconds of a job beside its work.
+        start_s: seconds of a job besides its work.
         rates: work per second.
-        unknown: what is taken where nothing is known.
+        unknown: assumptions for missing values.
         memory_mb: memory of a job.
-        files: files of an artefact, at most.
+        files: largest number of files of an artefact.
     """
 
     start_s: Start
