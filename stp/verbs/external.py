@@ -148,6 +148,6 @@ def import_predictions(
         for warning in done.warnings:
             lines.say(f"WARNING: {warning}")
         again = " in place of an older submission" if done.replaced else ""
-        (file,) = done.submission.release.files
-        lines.say(f"wrote {plan.raw_folder / file.path} and {done.entry}{again}")
+        (raw_file,) = done.submission.release.files
+        lines.say(f"wrote {plan.raw_folder / raw_file.path} and {done.entry}{again}")
         lines.say(f"now add {model} to `models:` in {configfile}, and make the tables")
