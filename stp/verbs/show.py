@@ -270,14 +270,14 @@ def _draw(
 
     What readers counted in it, such as people and scenarios, is written as well.
     """
-    from stp.inspect.descriptions import of_kind
+    from stp.inspect.descriptions import describer_of
     from stp.plan.checked_config import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)
     check_known(name, plan.config.datasets, "dataset", "stp show")
     samples = plan.recipes.samples(name)
-    about = of_kind(samples)
+    about = describer_of(samples)
     if out is None and samples.has_scenarios and about.facts(plan, name) is not None:
         _, shared = about.describe(plan, name, leakage=True)
         assert shared is not None
