@@ -263,14 +263,14 @@ def _draw(
     level: str | None,
 ) -> None:
     """Draw a few clips of a prepared dataset as one picture or a movie, and print its counts."""
-    from stp.inspect.descriptions import of_kind
+    from stp.inspect.descriptions import describer_of
     from stp.plan.checked_config import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)
     check_known(name, plan.config.datasets, "dataset", "stp show")
     samples = plan.recipes.samples(name)
-    about = of_kind(samples)
+    about = describer_of(samples)
     if out is None and samples.has_scenarios and about.facts(plan, name) is not None:
         _, shared = about.describe(plan, name, leakage=True)
         assert shared is not None

@@ -550,7 +550,7 @@ def test_cells_name_the_prepared_data_that_no_longer_show_what_was_predicted(
     world, submit, dots, monkeypatch
 ):
     submit("dots", 0.9 * dots)  # nobody else has these bytes, so the cell is yet to be made
-    monkeypatch.setattr("stp.predict.imported.shown", lambda frames: "f" * 16)
+    monkeypatch.setattr("stp.predict.imported.window_checksum", lambda frames: "f" * 16)
     refuse("made from other windows than those of", made, world)
 
 

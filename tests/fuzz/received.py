@@ -225,7 +225,7 @@ def read_submission(path: Path) -> None:
         if path.name != name:
             write(path.parent / name)
     found = read_windows(path.parent)
-    assert list(zip(found.clips, found.shown, strict=True)) == CLIPS
+    assert list(zip(found.clips, found.checksums, strict=True)) == CLIPS
 
 
 # Answers of raters
