@@ -198,9 +198,8 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     scene, place = np.nonzero(scenarios.present)
     steps = scenarios.future.shape[2]
     expected_keys = densities.keys(scenarios, sample=samples)
-    if not pd.MultiIndex.from_arrays([columns[key] for key in expected_keys.names]).equals(
-        expected_keys
-    ):
+    keys = [str(name) for name in expected_keys.names]
+    if not pd.MultiIndex.from_arrays([columns[key] for key in keys]).equals(expected_keys):
         raise ArtefactError(
             path,
             f"{len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
@@ -209,7 +208,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         bad = int(np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))[0])
-        where = ", ".join(f"{key} {columns[key][bad]}" for key in expected_keys.names)
+        where = ", ".join(f"{key} {columns[key][bad]}" for key in keys)
         raise StpError(
             f"{path}: no finite position for {where}",
             expected="metres",
