@@ -106,7 +106,7 @@ def test_an_artefact_has_at_most_a_hundred_files(prepared):
 
 
 def test_a_missing_input_says_what_to_run(plan):
-    with pytest.raises(StpError, match=r"raw files were not fetched(.|\n)*stp fetch"):
+    with pytest.raises(StpError, match="stp fetch"):
         runner.make(plan, plan.data("enso"))
     with pytest.raises(StpError, match="missing or damaged"):
         runner.make(plan, cell(plan, "persistence").predictions)
@@ -283,7 +283,7 @@ def test_a_file_beside_a_module_is_refused_until_it_is_declared(
     done = make()
     assert done.returncode == 1
     assert f"{path.with_suffix('.json')} is read by stp.{module}" in done.stdout
-    assert f"declare it in config/{entry}, `reads: [PATH]`" in done.stdout
+    assert f"config/{entry}" in done.stdout and "`reads: [PATH]`" in done.stdout
     assert receipts(prepared.store) == before
     declared = f"reads: [{path.with_suffix('.json').relative_to(checkout)}]"
     text = declared_in.read_text()
