@@ -84,7 +84,7 @@ def left_out(asked: Sequence[Asked], samples: frozenset[str] | None = None) -> l
             of_cell[value.place] = None
     # By cell, since sums may take far more memory than values. NumPy releases the GIL.
     with ThreadPoolExecutor(THREADS) as threads:
-        results = threads.map(lambda item: _of_cell(*item, samples), places.values())
+        results = threads.map(lambda item: _of_cell(item[0], item[1], samples), places.values())
         by_cell = dict(zip(places, results, strict=True))
     return [_answer(value, by_cell, some=samples is not None) for value in asked]
 

@@ -1,6 +1,6 @@
 """Read and write the table of agreement between metrics and people on pairs of videos.
 
-`stp preferences` writes it; the results store and trust cards read it.
+`stp study preferences` writes it; the results store and trust cards read it.
 """
 
 import csv
@@ -39,7 +39,7 @@ def read_agreements(path: Path) -> list[AgreementRow]:
     """
     if not path.is_file():
         return []
-    remedy = "run `stp preferences` again"
+    remedy = "run `stp study preferences` again"
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, strict=True)

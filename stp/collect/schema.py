@@ -731,8 +731,8 @@ class RuntimeRow(KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
     """How often metrics agree with people on which of two videos is better: one row per scenario,
-    metric and way of counting, from the table that `stp preferences` makes from answers about pairs
-    (docs/human_study.md). Empty without such a study.
+    metric and way of counting, from the table that `stp study preferences` makes from answers about
+    pairs (docs/human_study.md). Empty without such a study.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]
@@ -781,7 +781,8 @@ class PersonErrorRow(KeyRow):
     scenario: Annotated[int, "Number of the scenario, from 0."]
     start_frame: Annotated[int, "First observed frame of the scenario."]
     episode: Annotated[int, "Cluster: scenarios that overlap in time share one."]
-    person: Annotated[int, "Number of the person in the raw data."]
+    person: Annotated[int, "Number of the person."]
+    person_name: Annotated[str, "Identifier of the person in the raw data."]
     lead: Annotated[int, "Lead time in steps, from 1."]
     lead_seconds: Annotated[float, "Lead time in seconds."]
     sample: Annotated[int, "Sample of the prediction, from 0."]

@@ -36,12 +36,12 @@ def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
     if odd:
         np.multiply(frames[:, 0], 2 * share, out=rows[:, 0])
     odd = width % 2
-    found = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
-    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=found[:, :, odd:])
+    halved = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
+    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=halved[:, :, odd:])
     if odd:
-        np.multiply(rows[:, :, 0], 2 * share, out=found[:, :, 0])
-    found *= 0.25
-    return found
+        np.multiply(rows[:, :, 0], 2 * share, out=halved[:, :, 0])
+    halved *= 0.25
+    return halved
 
 
 def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,20 +59,20 @@ def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarr
 def field_similarity(
     area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
 ) -> np.ndarray:
-    """Compare fields (G, H, W) each; (G,).
+    """Compare fields.
 
     Args:
-        area: where something was observed.
-        predicted: in any units.
-        observed: likewise.
-        scales: how many, from the finest; where not all, their weights are divided by their sum.
+        area: the observed points.
+        predicted, observed: (G, H, W), in any unit.
+        scales: number of scales, from the finest; if not all, their weights are divided by their
+            sum.
         own_range: each field is scaled by its own range, and the added row or column is 0; else
-            both by that of the observed field, and it repeats its neighbour.
+            both are scaled by the range of the observed field, and it repeats its neighbour.
 
     Returns:
-        float64, computed in float32: the mean of each scale is right to 1e-6, and so is the value
-        unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark). Infinite
-        where a field that gives a range is constant; NaN stays NaN.
+        float64 (G,), computed in float32. The mean of each scale is right to 1e-6, and so is the
+        value unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark).
+        Infinite where a field that gives a range is constant; NaN stays NaN.
     """
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
@@ -81,8 +81,8 @@ def field_similarity(
     halve = partial(_halved_with, zero=own_range)
     # As published, the weights of all five scales sum to 1.0001.
     weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else shares(scales)
-    found = similarity(x, y, 255, weights, halve)
-    return np.where(np.isnan(found) & ~bad, np.inf, found)
+    values = similarity(x, y, 255, weights, halve)
+    return np.where(np.isnan(values) & ~bad, np.inf, values)
 
 
 def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: bool) -> Metric:
@@ -95,10 +95,10 @@ def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: boo
         why = f"a grid of {height} x {width} points; {scales} scales need {needed}"
         return bound._replace(reason=why)
 
-    def of(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
+    def of_area(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
         return (field_similarity(area, predicted, observed, scales=scales, own_range=own_range),)
 
-    return bound._replace(statistics=lambda p, o: by_group(of, p, o, weights, 1))
+    return bound._replace(statistics=lambda p, o: by_group(of_area, p, o, weights, 1))
 
 
 def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
@@ -112,7 +112,7 @@ def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Me
             that of the observed one, so that they count.
 
     Raises:
-        StpError: there are not so many scales.
+        StpError: `scales` is not 1 to 5.
     """
     check_scales(scales)
     return Metric(

@@ -74,7 +74,7 @@ class _Corner(NamedTuple):
         waves: exp(-2 pi i kx x / W) of the n columns that have a part in them, cosine and sine in
             turn, (W, 2 n).
         kept: which of the H n coefficients of these columns lie in a bin, (waves,).
-        shares: of each of these in the mean of each bin, (waves, bins).
+        shares: weight of each of these in the mean of each bin, (waves, bins).
     """
 
     waves: np.ndarray
@@ -118,9 +118,9 @@ def of_fields(score: Score, starts: int | None = None) -> Metric:
     """A convention of each variable of each frame, or of mean fields.
 
     Args:
-        score: of spectra.
-        starts: of the mean field of the starts on so many successive days, then the mean over such
-            batches, see `batches_in_time`; None: of each frame.
+        score: function of two spectra.
+        starts: number of successive days whose starts are averaged to one field; the value is the
+            mean over such batches (`batches_in_time`). None: the score of each frame.
     """
     on_data = partial(_on, score=score)
     if starts is not None:
@@ -149,14 +149,17 @@ def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
 
 @cache
 def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Makes `finest_waves` of frames, complex128 (N, T, C, waves); one for equal weights."""
+    """A transform of frames to `finest_waves`, complex128 (N, T, C, waves).
+
+    Cached, so that conventions with equal weights share one transform, and what it computes.
+    """
 
     def transform(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        made = []
-        for n, t, here in groups(frames.shape):
-            area = Area(np.array(weights), observed[n, t, here])
-            made.append(finest_waves(area.filled(frames[n, t, here])))
-        return np.concatenate(made).reshape(*frames.shape[:3], -1)
+        coefficients = []
+        for n, t, channels in groups(frames.shape):
+            area = Area(np.array(weights), observed[n, t, channels])
+            coefficients.append(finest_waves(area.filled(frames[n, t, channels])))
+        return np.concatenate(coefficients).reshape(*frames.shape[:3], -1)
 
     return transform
 
@@ -171,14 +174,14 @@ def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Real and imaginary parts of the waves of both, (N, C * components, T)."""
         samples, leads = observed.shape[:2]
-        both = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
-        return np.moveaxis(both.view(np.float64).reshape(samples, leads, -1), 1, -1)
+        pair = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
+        return np.moveaxis(pair.view(np.float64).reshape(samples, leads, -1), 1, -1)
 
     def of_means(means: np.ndarray) -> np.ndarray:
         """Scores of the waves of mean fields: (C * components, T) to (C, T)."""
         parts = np.ascontiguousarray(means.T).view(np.complex128)
-        both = parts.reshape(len(parts), -1, 2, waves)
-        p, o = (spectrum_of(both[:, :, k], height, width) for k in (0, 1))
+        pair = parts.reshape(len(parts), -1, 2, waves)
+        p, o = (spectrum_of(pair[:, :, k], height, width) for k in (0, 1))
         return score(o, p).T
 
     batches = Batches(batches_in_time(compared.frames, size), 4 * waves, of_means)

@@ -58,15 +58,15 @@ def similarity(
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
-    found = np.ones(len(x))
+    product = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
         padded_x, padded_y, down, across = _with_windows(x, y)
         means = _mean_terms(padded_x, padded_y, down, across, c1, c2, is_last)
-        found *= np.maximum(means, 0) ** weight
+        product *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
-    return found
+    return product
 
 
 def shares(scales: int) -> np.ndarray:
@@ -123,8 +123,8 @@ def _mean_terms(
     # ways. Each of the 11 rows stands in two places, so that they always lie one after another.
     row = np.empty((4, width), x.dtype)
     rows = np.empty((4, 2 * WINDOW, inside), x.dtype)
-    both = np.empty((4, inside), x.dtype)
-    found = np.empty(count)
+    window_sums = np.empty((4, inside), x.dtype)
+    means = np.empty(count)
     a0, a1, a2, a3, a4, a5 = across
     d0, d1, d2, d3, d4, d5 = down
     for g in range(count):
@@ -134,9 +134,9 @@ def _mean_terms(
                 plus, minus = x[g, h, w] + y[g, h, w], x[g, h, w] - y[g, h, w]
                 row[0, w], row[1, w] = plus, minus
                 row[2, w], row[3, w] = plus * plus, minus * minus
-            here = h % WINDOW
+            slot = h % WINDOW
             for f in range(4):
-                r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+                r, leaving, leaving_too = row[f], rows[f, slot], rows[f, slot + WINDOW]
                 for w in range(inside):
                     near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
                     far = (
@@ -144,13 +144,13 @@ def _mean_terms(
                         + a1 * (r[w + 1] + r[w + 9])
                         + a0 * (r[w] + r[w + 10])
                     )
-                    one[w] = near + far
-                    two[w] = near + far
+                    leaving[w] = near + far
+                    leaving_too[w] = near + far
             if h < WINDOW - 1:
                 continue
-            first = here + 1
+            first = slot + 1
             for f in range(4):
-                s, out = rows[f, first : first + WINDOW], both[f]
+                s, out = rows[f, first : first + WINDOW], window_sums[f]
                 for w in range(inside):
                     near = d5 * s[5, w] + d4 * (s[4, w] + s[6, w]) + d3 * (s[3, w] + s[7, w])
                     far = (
@@ -160,14 +160,17 @@ def _mean_terms(
                     )
                     out[w] = near + far
             for w in range(inside):
-                plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
-                of_sum, of_difference = both[2, w] - plus, both[3, w] - minus
+                plus, minus = (
+                    window_sums[0, w] * window_sums[0, w],
+                    window_sums[1, w] * window_sums[1, w],
+                )
+                of_sum, of_difference = window_sums[2, w] - plus, window_sums[3, w] - minus
                 term = (of_sum - of_difference + twice_c2) / (of_sum + of_difference + twice_c2)
                 if whole:
                     term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
                 sums[w] += term
-        found[g] = sums.sum() / ((height - WINDOW + 1) * inside)
-    return found
+        means[g] = sums.sum() / ((height - WINDOW + 1) * inside)
+    return means
 
 
 def smallest_side(scales: int) -> int:
@@ -180,14 +183,14 @@ def _halved(frames: np.ndarray) -> np.ndarray:
     height, width = frames.shape[1:]
     even = frames[:, : height // 2 * 2, : width // 2 * 2]
     sums = even[:, ::2] + even[:, 1::2]
-    found = sums[:, :, ::2] + sums[:, :, 1::2]
-    found *= 0.25
-    return np.asarray(found)
+    halved = sums[:, :, ::2] + sums[:, :, 1::2]
+    halved *= 0.25
+    return np.asarray(halved)
 
 
 def _statistics(predicted: np.ndarray, observed: np.ndarray, scales: int) -> np.ndarray:
-    found = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
-    return found[:, None]
+    similarity = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
+    return similarity[:, None]
 
 
 def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
@@ -208,7 +211,7 @@ def ms_ssim(*, scales: int) -> Metric:
             of scales are not comparable.
 
     Raises:
-        StpError: there are not so many.
+        StpError: `scales` is not 1 to 5.
     """
     check_scales(scales)
     return Metric(partial(_statistics, scales=scales), on_data=partial(_fitting, scales=scales))

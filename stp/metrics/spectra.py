@@ -39,7 +39,7 @@ class _Rings(NamedTuple):
 
     Attributes:
         order: the coefficients, those of wavenumber 1 first, then 2, ...
-        shares: of each in the mean of its ring.
+        shares: weight of each in the mean of its ring.
         starts: where each ring begins in ``order``.
     """
 

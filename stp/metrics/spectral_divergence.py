@@ -1,4 +1,4 @@
-"""Spectral divergence: do forecasts have the observed share of fine detail? Blur does not.
+"""Spectral divergence: whether forecasts have the observed share of fine detail, unlike blur.
 
     sum over k of O(k) ln(O(k) / P(k))
 
@@ -33,12 +33,12 @@ def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def _finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    found = np.empty(predicted.shape[:2])
+    divergences = np.empty(predicted.shape[:2])
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
         spectra = radial_spectrum(o), radial_spectrum(p)
         first = min(int(spectra[0].shape[-1] * (1 - FINEST)), spectra[0].shape[-1] - 2)
-        found[n] = divergence(*(s[..., max(first, 0) :] for s in spectra)).mean(axis=-1)
-    return found[:, None]
+        divergences[n] = divergence(*(s[..., max(first, 0) :] for s in spectra)).mean(axis=-1)
+    return divergences[:, None]
 
 
 def _spectra_on(metric: Metric, compared: Comparison) -> Metric:

@@ -191,15 +191,15 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     expected = "predictions: scenario, person, lead, sample, x, y"
     with reading(path, expected):
         table = read_table(path, expected=expected)
-        columns = {name: table[name].to_numpy() for name in table.column_names}
+        names = ("scenario", "person", "lead", "sample", "x", "y")
+        columns = {name: table[name].to_numpy() for name in names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]
     scene, place = np.nonzero(scenarios.present)
     steps = scenarios.future.shape[2]
     expected_keys = densities.keys(scenarios, sample=samples)
-    if not pd.MultiIndex.from_arrays([columns[key] for key in expected_keys.names]).equals(
-        expected_keys
-    ):
+    keys = [str(name) for name in expected_keys.names]
+    if not pd.MultiIndex.from_arrays([columns[key] for key in keys]).equals(expected_keys):
         raise ArtefactError(
             path,
             f"{len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
@@ -208,7 +208,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         bad = int(np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))[0])
-        where = ", ".join(f"{key} {columns[key][bad]}" for key in expected_keys.names)
+        where = ", ".join(f"{key} {columns[key][bad]}" for key in keys)
         raise StpError(
             f"{path}: no finite position for {where}",
             expected="metres",

@@ -34,8 +34,8 @@ def test_one_scale_is_the_ssim_of_scikit_image_with_a_gaussian_window() -> None:
         )
         for p, o in zip(predicted[0], observed[0], strict=True)
     ]
-    found = multi_scale_similarity(predicted, observed, data_range=1, scales=1)
-    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-6)
+    actual = multi_scale_similarity(predicted, observed, data_range=1, scales=1)
+    np.testing.assert_allclose(actual[0], expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(("scales", "size"), [(3, 44), (3, 65), (5, 176)])
@@ -59,8 +59,8 @@ def test_several_scales_match_the_formula(scales: int, size: int) -> None:
             box, even = np.full((2, 2), 0.25), slice(None, None, 2)
             x, y = (convolve2d(a, box, mode="valid")[even, even] for a in (x, y))
         expected.append(value)
-    found = multi_scale_similarity(predicted, observed, data_range=1, scales=scales)
-    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-9)
+    actual = multi_scale_similarity(predicted, observed, data_range=1, scales=scales)
+    np.testing.assert_allclose(actual[0], expected, rtol=0, atol=1e-9)
 
 
 def test_equal_frames_have_one_and_opposite_ones_zero() -> None:
@@ -70,13 +70,6 @@ def test_equal_frames_have_one_and_opposite_ones_zero() -> None:
     )
     # Anticorrelated everywhere: the averages are negative, and have no real power.
     assert convention("ms_ssim.three_scales").statistics(1 - observed, observed).max() == 0
-
-
-def test_nan_stays_in_its_frame() -> None:
-    predicted, observed = frames(44)
-    predicted[0, 1, 0, 3, 3] = np.nan
-    found = convention("ms_ssim.three_scales").statistics(predicted, observed)
-    np.testing.assert_array_equal(np.isnan(found[0, 0]), [False, True])
 
 
 def test_the_window_fits_at_the_coarsest_scale() -> None:
