@@ -240,7 +240,7 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
     except (OSError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         raise StpError(
             f"{path}: no measure of quality can be read ({error})",
-            expected="a file that `stp quality --save` has written",
+            expected="a file that `stp videos quality --save` has written",
             remedy="make it again",
         ) from error
     network, context, horizon, rated, source = about

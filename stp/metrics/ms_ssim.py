@@ -8,26 +8,20 @@ scale. Means, variances and covariance are those of a Gaussian window of 11 x 11
 standard deviation 1.5, where it lies inside the frame. A negative average, which has no real
 power, counts as 0, as in the usual implementations.
 
-Conventions of video have the mean over channels, and leave out an odd last row or column before
-halving. Those of fields on the globe have a value for each variable, and follow ChaosBench
-(appendix F.1.4) and its code: an odd number of rows or columns gets one more before the first, and
-at the last scale the window is not applied in a direction in which it does not fit, so that 121 x
-240 grid points have five scales, the last of 8 x 15. They weigh all grid points alike. Where
-nothing was observed, each field is filled with its own mean over the observed points.
+The value is the mean over channels. An odd last row or column is left out before halving. Fields on
+the globe have conventions of their own (`stp.metrics.field_ms_ssim`).
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from stp.core.compiled import compiled
 from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison
-from stp.metrics.globe import Area, by_group
-from stp.metrics.latitude import per_variable, weights_of
-from stp.metrics.metric import Metric, every_component, needs_data
+from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range
 
 WINDOW = 11
@@ -55,27 +49,27 @@ def multi_scale_similarity(
     values = np.empty(predicted.shape[:3])
     for n, t in np.ndindex(values.shape[:2]):
         p, o = (frames[n, t].astype(np.float64) for frames in (predicted, observed))
-        values[n, t] = _similarity(p, o, data_range, _shares(scales), _halved)
+        values[n, t] = similarity(p, o, data_range, shares(scales), _halved)
     return np.asarray(values.mean(axis=-1))
 
 
-def _similarity(
+def similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
-    similarity = np.ones(len(x))
+    product = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
         padded_x, padded_y, down, across = _with_windows(x, y)
         means = _mean_terms(padded_x, padded_y, down, across, c1, c2, is_last)
-        similarity *= np.maximum(means, 0) ** weight
+        product *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
-    return similarity
+    return product
 
 
-def _shares(scales: int) -> np.ndarray:
+def shares(scales: int) -> np.ndarray:
     """Weights of the finest scales, divided by their sum."""
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 
@@ -219,121 +213,14 @@ def ms_ssim(*, scales: int) -> Metric:
     Raises:
         StpError: `scales` is not 1 to 5.
     """
-    _check_scales(scales)
+    check_scales(scales)
     return Metric(partial(_statistics, scales=scales), on_data=partial(_fitting, scales=scales))
 
 
-def _check_scales(scales: int) -> None:
+def check_scales(scales: int) -> None:
     if scales not in range(1, len(WEIGHTS) + 1):
         raise StpError(
             f"MS-SSIM of {scales!r} scales",
             expected=f"1 to {len(WEIGHTS)}",
             remedy="correct the convention",
         )
-
-
-# Fields on the globe
-
-
-def smallest_grid(scales: int) -> int:
-    """Rows and columns that a grid needs for the window to fit at all scales but the last."""
-    size = WINDOW
-    for _ in range(scales - 2):
-        size = 2 * size - 1
-    return size
-
-
-def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
-    """Means of 2 x 2 points, (F, H, W); an odd first row or column is paired with 0 or itself."""
-    _, height, width = frames.shape
-    odd, share = height % 2, 0.5 if zero else 1.0
-    rows = np.empty((len(frames), (height + 1) // 2, width), frames.dtype)
-    np.add(frames[:, odd::2], frames[:, odd + 1 :: 2], out=rows[:, odd:])
-    if odd:
-        np.multiply(frames[:, 0], 2 * share, out=rows[:, 0])
-    odd = width % 2
-    halved = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
-    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=halved[:, :, odd:])
-    if odd:
-        np.multiply(rows[:, :, 0], 2 * share, out=halved[:, :, 0])
-    halved *= 0.25
-    return halved
-
-
-def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest value of fields (G, H, W) and the factor to 0..255, (G, 1, 1); NaN if constant."""
-    low = fields.min(axis=(1, 2), keepdims=True)
-    size = fields.max(axis=(1, 2), keepdims=True) - low
-    return low, 255 / np.where(size == 0, np.nan, size)
-
-
-def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Fields of a range in 0..255, float32."""
-    return np.asarray((fields - low) * factor, np.float32)
-
-
-def field_similarity(
-    area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
-) -> np.ndarray:
-    """Compare fields.
-
-    Args:
-        area: the observed points.
-        predicted, observed: (G, H, W), in any unit.
-        scales: number of scales, from the finest; if not all, their weights are divided by their
-            sum.
-        own_range: each field is scaled by its own range, and the added row or column is 0; else
-            both are scaled by the range of the observed field, and it repeats its neighbour.
-
-    Returns:
-        float64 (G,), computed in float32. The mean of each scale is right to 1e-6, and so is the
-        value unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark).
-        Infinite where a field that gives a range is constant; NaN stays NaN.
-    """
-    x, y = area.filled(predicted), area.filled(observed)
-    of_x, of_y = _range(x), _range(y)
-    bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)
-    x, y = _scaled(x, *(of_x if own_range else of_y)), _scaled(y, *of_y)
-    halve = partial(_halved_with, zero=own_range)
-    # As published, the weights of all five scales sum to 1.0001.
-    weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else _shares(scales)
-    similarity = _similarity(x, y, 255, weights, halve)
-    return np.where(np.isnan(similarity) & ~bad, np.inf, similarity)
-
-
-def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: bool) -> Metric:
-    bound = per_variable(metric, compared)
-    weights = weights_of(compared.data)
-    if weights is None:
-        return bound
-    height, width = compared.data.shape[1:]
-    if min(height, width) < (needed := smallest_grid(scales)):
-        why = f"a grid of {height} x {width} points; {scales} scales need {needed}"
-        return bound._replace(reason=why)
-
-    def similarity(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
-        return (field_similarity(area, predicted, observed, scales=scales, own_range=own_range),)
-
-    return bound._replace(statistics=lambda p, o: by_group(similarity, p, o, weights, 1))
-
-
-def of_fields(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
-    """Of each variable on a grid.
-
-    Args:
-        scales: five, for grids from 81 points, or so many of the finest: three for grids from 21
-            points. Values of different numbers of scales are not comparable.
-        value_range: each field is scaled to 0..255 by its own range (ChaosBench's code; the paper
-            does not say by which range), so that no error of mean or amplitude counts; or both by
-            that of the observed one, so that they count.
-
-    Raises:
-        StpError: `scales` is not 1 to 5.
-    """
-    _check_scales(scales)
-    return Metric(
-        needs_data,
-        finish=every_component,
-        no_value="a field is constant",
-        on_data=partial(_fields_on, scales=scales, own_range=value_range == "own"),
-    )

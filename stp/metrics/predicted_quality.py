@@ -1,7 +1,7 @@
 """Predicted opinion of people about predicted videos, in points from 0 to 100.
 
-A measure of quality learns opinions from rated videos (`stp quality --save`, docs/pvqa.md). Its
-input are the observed and the predicted frames; it needs no true future. Where data have no
+A measure of quality learns opinions from rated videos (`stp videos quality --save`, docs/pvqa.md).
+Its input are the observed and the predicted frames; it needs no true future. Where data have no
 context, as in studies of distortions, the first frames of the real clip count as observed. The
 value is the mean over clips that are not far from all rated videos, if these are more than half of
 all clips.

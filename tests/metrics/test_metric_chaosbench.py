@@ -23,8 +23,8 @@ from stp.metrics import (
 )
 from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
+from stp.metrics.finest import finest_bins, finest_spectrum
 from stp.metrics.metric import Metric
-from stp.metrics.spectra import finest_bins, finest_spectrum
 from stp.score.aggregate import values
 from stp.score.motion import PeopleData
 

@@ -341,7 +341,7 @@ def test_files_that_are_no_clips_are_refused(tmp_path: Path, name, content, said
 
 
 def run(*arguments: object, folder: Path) -> object:
-    return CliRunner().invoke(app, ["fvd", *map(str, arguments), "--folder", str(folder)])
+    return CliRunner().invoke(app, ["videos", "fvd", *map(str, arguments), "--folder", str(folder)])
 
 
 def two_clips(folder: Path) -> None:

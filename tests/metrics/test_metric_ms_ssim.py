@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import convolve2d
 from skimage.metrics import structural_similarity
 
-from stp.metrics import ms_ssim
+from stp.metrics import field_ms_ssim, ms_ssim
 from stp.metrics.ms_ssim import WEIGHTS, multi_scale_similarity, smallest_side
 
 
@@ -93,8 +93,8 @@ def test_an_axis_that_is_shorter_than_the_window_is_not_blurred(sides: tuple[int
     vx, vy, cxy = (blurred(a * b) - blurred(a) * blurred(b) for a, b in ((x, x), (y, y), (x, y)))
     terms = (2 * cxy + 9e-4) / (vx + vy + 9e-4)
     terms *= (2 * mx * my + 1e-4) / (mx**2 + my**2 + 1e-4)
-    actual = ms_ssim._similarity(x, y, 1.0, np.ones(1), ms_ssim._halved)
-    np.testing.assert_allclose(actual, terms.mean(axis=(1, 2)).clip(0), rtol=1e-12)
+    found = ms_ssim.similarity(x, y, 1.0, np.ones(1), ms_ssim._halved)
+    np.testing.assert_allclose(found, terms.mean(axis=(1, 2)).clip(0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("sides", [(4, 6), (5, 6), (4, 7), (5, 7)])
@@ -106,4 +106,4 @@ def test_an_odd_row_or_column_is_left_out_or_paired(sides: tuple[int, int]) -> N
     for zero, mode in ((True, "constant"), (False, "edge")):
         padded = np.pad(fields, ((0, 0), (sides[0] % 2, 0), (sides[1] % 2, 0)), mode)
         paired = padded.reshape(2, padded.shape[1] // 2, 2, -1, 2).mean(axis=(2, 4))
-        np.testing.assert_allclose(ms_ssim._halved_with(fields, zero=zero), paired)
+        np.testing.assert_allclose(field_ms_ssim._halved_with(fields, zero=zero), paired)

@@ -419,5 +419,5 @@ def test_predictions_of_other_videos_are_refused(data: Path, tmp_path: Path):
         **{"conventions": defined(*CONVENTIONS), "split": "published"},
     }
     inputs = {"data": other, "predictions": tmp_path}
-    with pytest.raises(StpError, match="is no video of the prepared data"):
+    with pytest.raises(StpError, match=table["video"][0].as_py()):
         score.run(Job(recipe, inputs, tmp_path, tmp_path))

@@ -95,7 +95,17 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     np.save(clips / "a.npy", next(open_database(data, 4).videos()).predicted)
 
     def run(*words: str) -> tuple[str, BaseException | None]:
-        words = ("quality", "--measure", OWN, *words, "--configfile", str(DEMO), "--format", "json")
+        words = (
+            "videos",
+            "quality",
+            "--measure",
+            OWN,
+            *words,
+            "--configfile",
+            str(DEMO),
+            "--format",
+            "json",
+        )
         done = CliRunner().invoke(app, words)
         return done.stdout, done.exception
 
