@@ -240,7 +240,7 @@ def test_estimates_of_uncounted_data_are_guesses_until_prepare_counted(facts, tm
     written = yaml.safe_load(path.read_text())
     counts = written.pop("counts")
     path.write_text(yaml.safe_dump(written, sort_keys=False))
-    guess = "a guess: nobody has counted the clips of bars"
+    guess = "a guess: the clips of bars"
     assert guess in "".join(brief.lines(planned(), "short_term", 2))
     plan = planned()
     runner.fetch(plan, plan.raw("bars"))

@@ -1,4 +1,4 @@
-"""`stp quality`: predicted opinions about the user's own videos.
+"""`stp videos quality`: predicted opinions about the user's own videos.
 
 A measure of a plan of opinions (docs/pvqa.md) has learnt from rated videos. The metric
 `stp.metrics.predicted_quality` needs a saved measure.

@@ -277,7 +277,7 @@ class PairedClips(Samples):
                 f"{len(names[0])} predicted clips and {len(names[1])} true ones"
                 + (f"; only in one of the two: {', '.join(alone[:3])}" if alone else ""),
                 expected="a true clip for each predicted one, in folders of the same name",
-                remedy="`stp fvd` compares sets of clips that do not belong together",
+                remedy="`stp videos fvd` compares sets of clips that do not belong together",
             )
         self.index = pd.DataFrame({"clip": names[0], "cluster": names[0]})
         self.blocks = None

@@ -1,4 +1,4 @@
-"""Output of `stp leak`: the future that protocols reveal to predictors of people."""
+"""Output of `stp check leak`: the future that protocols reveal to predictors of people."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def measure(
         StpError: the dataset is unknown, has no tracks, is not prepared or is damaged, or no
             protocol gives a scenario.
     """
-    check_known(name, plan.config.datasets, "dataset", "stp leak")
+    check_known(name, plan.config.datasets, "dataset", "stp check leak")
     if not plan.recipes.samples(name).has_scenarios:
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",

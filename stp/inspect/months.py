@@ -1,4 +1,4 @@
-"""Output of `stp leak` about ocean data: how much the monthly mean reveals of the days ahead.
+"""Output of `stp check leak` about ocean data: how much the monthly mean reveals of the days ahead.
 
 ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st the mean of the whole
 month is known, and a persistence forecast profits from that. It is scored here as published, and

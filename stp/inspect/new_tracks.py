@@ -60,6 +60,7 @@ def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
     calibrates = found.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = found.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
+    calibrated = f"train_subset: {protocol}, " if calibrates else ""
     lines = [
         *scale_lines(name, "simple predictors", dimension),
         f"suite: {suite}",
@@ -68,13 +69,10 @@ def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
         f"  {dimension}:",
         f"    models: {flow(models)}",
         "    cells:",
-        f"      - {{trained_on: {name}, subset: {protocol}, models: [constant_velocity]}}",
+        # One evaluation for all models, so that `stp compare` can test them against each other.
+        f"      - {{trained_on: {name}, {calibrated}subset: {protocol}}}",
     ]
     if calibrates:
-        lines.append(
-            f"      - {{trained_on: {name}, train_subset: {protocol}, subset: {protocol}, "
-            "models: [social_force]}"
-        )
         lines.append("train: {trials: 50}")
     return "\n".join(lines) + "\n"
 

@@ -28,14 +28,14 @@ from stp.external.submitted import open_source, read_windows
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import windows_checksum
 from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
-from stp.studies.answers import COLUMNS, read_answers
+from stp.studies.answers import COLUMNS, Answers, read_answers
 from stp.studies.options import Measure
 from stp.studies.pair_agreement import agreements
 from stp.studies.population import TablePopulation
 from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS
 
-# Artefacts, for `stp import`
+# Artefacts, for `stp store import`
 
 CONTENT = b"frames"
 CODE: dict[str, Any] = {"fingerprint": "0" * 16, "modules": {}}
@@ -108,7 +108,7 @@ def take(source: Path, path: Path) -> None:
         raise StpError(f"{path}: {next(iter(received.refused.values()))}")
 
 
-# Bundles, for `stp export --check`
+# Bundles, for `stp store export --check`
 
 
 def bundle(root: Path) -> Path:
@@ -283,7 +283,7 @@ def read_key(path: Path) -> None:
         for asked in key.questions:
             for metric in key.about.metrics:
                 assert key.better(metric, asked) in (None, *key.models)
-        agreements(key, None, [])
+        agreements(key, Answers({}, []), [])
     elif isinstance(key, RatingKey):
         assert all(names.issuperset(own) for both in key.sessions.values() for own in both)
     else:
