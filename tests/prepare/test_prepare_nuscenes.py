@@ -222,7 +222,6 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
     ("options", "message"),
     [
         ({"resize": [2, 7]}, "at least 4 x 5, the crop"),
-        ({"released_crop": "yes"}, "released_crop is 'yes'"),
         ({"stride": 0}, "stride is 0"),
         ({"subsets": {"without_gaps": 3}}, "subsets is"),
         ({"gap_s": -1}, "gap_s is -1"),

@@ -4,6 +4,7 @@ A reader that has no case here fails these tests: write one.
 """
 
 import json
+import multiprocessing
 import re
 import shutil
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from stp.core.errors import ConfigurationError, StpError
 from stp.core.job import Interrupted, Job
 from stp.core.named_modules import SOURCE_FOLDER
 from stp.fetch.raw import run_generator
+from stp.prepare import frames
 from stp.prepare.output import SPLITS
 from stp.prepare.planned_counts import Lists
 
@@ -297,29 +299,29 @@ def assert_same_clips(one: Job, other: Job) -> None:
     """Compare clips by their splits and names, wherever they lie in the store."""
     expected, actual = clips(one), clips(other)
     assert actual.keys() == expected.keys()
-    for clip, frames in expected.items():
-        np.testing.assert_array_equal(actual[clip], frames)
+    for clip in expected:
+        np.testing.assert_array_equal(actual[clip], expected[clip])
 
 
 def clips(job: Job) -> dict[tuple[str, str], np.ndarray]:
-    frames, index = content(job)
+    stored, index = content(job)
     return {
-        (row.split, row.clip): frames[row.start :: row.stride][: row.length]
+        (row.split, row.clip): stored[row.start :: row.stride][: row.length]
         for row in index.itertuples()
     }
 
 
 def test_splits_share_no_frames_and_no_clusters(release: Release):
     _, index = content(release.intact)
-    frames, clusters = {}, {}
+    numbers, clusters = {}, {}
     for split in release.case.disjoint:
         rows = index[index["split"] == split]
         assert len(rows)
-        frames[split] = {
+        numbers[split] = {
             row.start + row.stride * t for row in rows.itertuples() for t in range(row.length)
         }
         clusters[split] = set(rows["cluster"])
-    for sets in (frames.values(), clusters.values()):
+    for sets in (numbers.values(), clusters.values()):
         assert sum(map(len, sets)) == len(set().union(*sets))
 
 
@@ -335,7 +337,11 @@ def test_planned_clips_are_those_prepared(release: Release):
     assert planned.numbers == prepared | ({"train": virtual} if virtual else {})
 
 
-def test_two_processes_write_the_same_files(release: Release, prepare: Callable[..., Job]):
+def test_two_processes_write_the_same_files(
+    release: Release, prepare: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+):
+    # Processes of a server of forks, which test_prepare_frames.py has, would import everything.
+    monkeypatch.setattr(frames, "get_context", lambda _: multiprocessing.get_context("fork"))
     assert contents(prepare(prepare_workers=2).out) == contents(release.intact.out)
 
 
