@@ -40,6 +40,7 @@ class Raw:
         generated: folder of generated files relative to the raw folder, or None.
         declared: the files, or what generates them.
         reads: files of the checkout that the generator reads, besides what its imports name.
+        place: where the release is declared, for people: a file, and the keys in it.
     """
 
     dataset: str
@@ -49,6 +50,7 @@ class Raw:
     generated: str | None
     declared: Release = field(compare=False)
     reads: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
