@@ -3,13 +3,14 @@
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, RawFileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
 from stp.prepare.frames import Decoded, Piece, write_frames
@@ -180,3 +181,17 @@ def test_killed_in_the_middle_it_goes_on(job, tmp_path):
     assert write(again, pieces(trap), decode_or_die).extras["pieces resumed"] == 7
     write(whole, pieces())
     np.testing.assert_array_equal(frames_of(again), frames_of(whole))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StpError("wrong", expected="right", remedy="repair it"),
+        ConfigurationError("span is 0", expected="1"),
+        RawFileError("a.nc", "cannot be read", expected="a NetCDF file"),
+    ],
+)
+def test_errors_of_worker_processes_arrive_as_they_are(error):
+    other = pickle.loads(pickle.dumps(error))
+    assert type(other) is type(error) and str(other) == str(error)
+    assert (other.what, other.expected, other.remedy) == (error.what, error.expected, error.remedy)
