@@ -113,7 +113,7 @@ def test_other_pieces_start_anew(job, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(job):
-    with pytest.raises(StpError, match=r"p0: 24 values that are missing or not finite"):
+    with pytest.raises(StpError, match=r"p0: 24 values"):
         write(job("d", SHAPE, {}), pieces()[:1], decode_nan)
     with pytest.raises(StpError, match=r"p0: float32 frames of shape \(1, 2, 3, 4\)"):
         write(job("d", SHAPE, {}), [Piece("p0", 2, (0, 1, None))])
@@ -158,7 +158,7 @@ def test_a_process_that_is_killed_is_one_clear_error(job, tmp_path):
     trap = tmp_path / "trap"
     trap.touch()
     killed = job("d", SHAPE, {}, prepare_workers=2)
-    with pytest.raises(StpError, match=r"was killed[\s\S]*prepare_workers lower"):
+    with pytest.raises(StpError, match=r"was killed[\s\S]*prepare_workers"):
         write(killed, pieces(trap), decode_or_die)
     trap.unlink()
     again, whole = job("d", SHAPE, {}), job("d", SHAPE, {})

@@ -11,7 +11,7 @@ def test_a_list_is_found_in_the_first_folder_that_has_it(tmp_path):
     for folder in folders:
         folder.mkdir()
     lists = Lists(folders)
-    with pytest.raises(StpError, match=r"list\.txt is not here") as refused:
+    with pytest.raises(StpError, match=r"list\.txt") as refused:
         lists.find("list.txt")
     assert refused.value.expected == "it below " + " or ".join(map(str, folders))
     for folder in folders[1:]:
