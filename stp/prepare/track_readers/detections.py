@@ -10,8 +10,9 @@ A time may replace the frame. Such files may have a clock of their own for each 
 interpolated to a common clock; interpolated and excluded detections are counted.
 """
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,19 +56,19 @@ class Rows:
         when: frames or seconds, float64 (R,).
         person: numbers of people, int64 (R,).
         position: positions, float64 (R, 2), in the unit of the files.
-        names: names of people by number - 1, where they are not numbers.
+        names: identifiers of people by number; empty where they are the numbers.
         lost: number of further rows that are marked as lost.
     """
 
     when: np.ndarray
     person: np.ndarray
     position: np.ndarray
-    names: list[str] | None
+    names: dict[int, str]
     lost: int
 
     def name(self, person: int) -> str:
-        """The name of a person in the files."""
-        return f"person {person if self.names is None else self.names[person - 1]}"
+        """The identifier of a person in the files."""
+        return f"person {self.names.get(person, person)}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def read(
     position = detected.position * metres
     count = len(detected.when) + detected.lost
     if columns.frame is not None:
-        tracks = Tracks(detected.when, detected.person, position, step, dt)
+        tracks = Tracks(detected.when, detected.person, position, step, dt, detected.names)
         return Recording(tracks, count, detected.lost)
     title = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     time, person, position = _once(detected, position, title)
@@ -138,6 +139,7 @@ def read(
         else f"{detected.name(who)}, seen once"
         for who in lacking.tolist()
     )
+    tracks = replace(tracks, names=detected.names)
     return Recording(tracks, count, detected.lost, interpolated, left_out)
 
 
@@ -153,7 +155,10 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
             expected="one of them",
             remedy="change columns in the configuration",
         )
-    parts = [_one_file(path, columns, time_unit) for path in paths]
+    parts = [
+        _one_file(path, columns, time_unit, name)
+        for path, name in zip(paths, _file_names(paths), strict=True)
+    ]
     table = pd.concat([part for part, _ in parts], ignore_index=True)
     lost = sum(lost for _, lost in parts)
     if not len(table):
@@ -162,18 +167,39 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
             expected="at least one row",
             remedy="fetch the file again, or correct columns",
         )
-    names = None
-    if pd.api.types.is_numeric_dtype(table["person"]):
-        person = whole(table["person"].to_numpy(np.float64), paths[0], "person")
-    else:  # numbered by name, so that the order of rows does not matter
-        numbers, labels = pd.factorize(table["person"].astype(str), sort=True)
-        person, names = np.asarray(numbers, np.int64) + 1, [str(label) for label in labels]
+    person, names = _numbered(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
     return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
 
 
-def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFrame, int]:
-    """Frame or time, person, x and y of each row, and the number of lost rows."""
+def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
+    """A number for the person of each row, and names by number where identifiers are none."""
+    if pd.api.types.is_float_dtype(column):
+        column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
+    # -1 stands for nobody in scenarios
+    if pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() < 2**63:
+        return column.to_numpy(np.int64), {}
+    # by name, so that the order of rows does not matter
+    numbers, names = pd.factorize(column.astype(str), sort=True)
+    return np.asarray(numbers, np.int64) + 1, dict(enumerate(map(str, names), start=1))
+
+
+def _file_names(paths: Sequence[Path]) -> list[str]:
+    """Identifiers of people whose files have no column for them."""
+    stems = [path.stem for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    folder = os.path.commonpath([path.parent for path in paths])
+    return [path.relative_to(folder).as_posix() for path in paths]
+
+
+def _one_file(
+    path: Path, columns: Columns, time_unit: float, name: str
+) -> tuple[pd.DataFrame, int]:
+    """When (frames or seconds), person, x and y of each row, and how many rows are lost.
+
+    Without a column of people, all rows are of the person ``name``.
+    """
     named = [name for name in vars(columns).values() if name is not None]
     by_number = all(isinstance(name, int) for name in named)
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
@@ -191,9 +217,9 @@ def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFr
     else:
         when = pd.to_numeric(table[columns.frame], errors="coerce")
     part = pd.DataFrame({"when": when.astype(np.float64)})
-    for axis, name in (("x", columns.x), ("y", columns.y)):
-        part[axis] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
-    part["person"] = str(path) if columns.person is None else table[columns.person]
+    for axis, column in (("x", columns.x), ("y", columns.y)):
+        part[axis] = pd.to_numeric(table[column], errors="coerce").astype(np.float64)
+    part["person"] = name if columns.person is None else table[columns.person]
     lost = np.zeros(len(table), bool) if columns.lost is None else is_set(table[columns.lost])
     bad = ~np.isfinite(part[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
     bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)
@@ -288,6 +314,22 @@ def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -
         )
 
 
+def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times between two detections of a person that follow each other, and the person of each.
+
+    Args:
+        time: seconds or frames, (R,).
+        person: numbers, (R,).
+
+    Returns:
+        (I,) and (I,), by person and time; intervals of no time are left out.
+    """
+    order = np.lexsort((time, person))
+    passed = np.diff(time[order])
+    same = (np.diff(person[order]) == 0) & (passed > 0)
+    return passed[same], person[order][1:][same]
+
+
 def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
     """Median time between two detections of a person.
 
@@ -295,13 +337,11 @@ def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, fl
         the median over everybody (0 if everybody is seen once), and that of each person who is seen
         more than once.
     """
-    order = np.lexsort((time, person))
-    passed, who = np.diff(time[order]), person[order][1:]
-    same = (np.diff(person[order]) == 0) & (passed > 0)
-    if not same.any():
+    passed, who = time_between(time, person)
+    if not len(passed):
         return 0.0, {}
-    of_people = pd.Series(passed[same]).groupby(who[same]).median()
-    return float(np.median(passed[same])), dict(
+    of_people = pd.Series(passed).groupby(who).median()
+    return float(np.median(passed)), dict(
         zip(of_people.index.to_numpy().tolist(), of_people.to_numpy().tolist(), strict=True)
     )
 
