@@ -100,7 +100,7 @@ def disk_error(error: OSError, what: str) -> StpError:
     return StpError(
         f"{what}: {error.strerror or error}{where}",
         expected="a writable folder with enough free space",
-        remedy=_REMEDIES.get(error.errno or 0, "mend the disk") + ", and run again",
+        remedy=_REMEDIES.get(error.errno or 0, "repair the disk") + ", and run again",
     )
 
 

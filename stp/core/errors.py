@@ -90,7 +90,7 @@ def again(folder: Path) -> str:
 
     The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
     """
-    return f"delete the folder and run again, it is made anew: rm -r {folder}"
+    return f"delete the folder, and run again to make it anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

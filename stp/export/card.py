@@ -37,7 +37,7 @@ FILES = {
     "environment.json, constraints.txt": "versions and devices that made the artefacts; the pins "
     "of the checkout that exported this",
     "CITATION.bib, CITATION.md": "what to cite",
-    "MANIFEST.json": "every file with its SHA-256; `stp export --check` verifies it",
+    "MANIFEST.json": "every file with its SHA-256; `stp store export --check` verifies it",
 }
 
 

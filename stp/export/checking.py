@@ -49,7 +49,7 @@ _PLACE = (
     *(*CELL_KEYS, "convention", "variable", "level", "threshold", "leads", "lead"),
     *("source", "scale"),
 )
-_REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
+_REMEDY = "ask for the bundle again, or export it again: stp store export --model NAME"
 
 
 _SCHEMA = TypeAdapter(BundleManifest)
@@ -135,7 +135,7 @@ def check(path: Path) -> Summary:
             dimensions = _check_scores(bundle, described)
             identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
     except _DAMAGED as error:
-        _refuse(path, f"is damaged ({error})", "a zip file as stp export writes it")
+        _refuse(path, f"is damaged ({error})", "a zip file as stp store export writes it")
     return Summary(
         model=described.model,
         title=described.title,
@@ -185,7 +185,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
     else:
         raise StpError(
             f"{path}: no such file or folder",
-            expected="a bundle, as `stp export --model NAME` writes it",
+            expected="a bundle, as `stp store export --model NAME` writes it",
         )
 
 
@@ -205,7 +205,7 @@ def _manifest(bundle: _Bundle) -> BundleManifest:
             )
         return _SCHEMA.validate_json(text, strict=True)
     except (ValueError, KeyError, TypeError, RecursionError):
-        _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp export writes")
+        _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp store export writes")
 
 
 def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
@@ -287,5 +287,5 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
         for said, expected in contradictions(described, table, bundle.read):
             _refuse(bundle.path, said, expected)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
-        _refuse(bundle.path, f"not files of an export ({error!r})", "files of stp export")
+        _refuse(bundle.path, f"not files of an export ({error!r})", "files of stp store export")
     return {str(dimension): int(number) for dimension, number in cells}

@@ -189,9 +189,9 @@ def read_yaml(path: Path) -> Any:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
         project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
         if not path.is_absolute() and not path.parent.is_dir():
-            project = "work in the folder of a project: a clone, or what `stp init FOLDER` makes"
+            project = "change to a checkout of stp, or to a folder that `stp init FOLDER` has made"
         raise StpError(
-            f"there is no configuration file {path}",
+            f"{path}: no such configuration file",
             remedy=nearest(str(path), beside) if beside else project,
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
@@ -199,7 +199,7 @@ def read_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         why = getattr(error, "problem", None) or error
-        raise StpError(f"{path}{line} is not YAML: {why}", remedy="mend it there") from None
+        raise StpError(f"{path}{line} is not YAML: {why}", remedy="fix it there") from None
 
 
 @lru_cache(maxsize=1000)
@@ -271,7 +271,7 @@ def check(kind: type[S], value: Any, where: str) -> S:
         name = ".".join(keys)
         if problem["type"] == "extra_forbidden":
             if today := KEYS.get((kind.__name__, name)):
-                raise StpError(f"{where}: {name} is no more", remedy=today) from None
+                raise StpError(f"{where}: {name} has been removed", remedy=today) from None
             known = _fields_at(kind, problem["loc"][:-1])
             raise StpError(
                 f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""

@@ -90,6 +90,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
             for one in plan.config.suite.deviations
             if dimension in one.dimensions or not one.dimensions
         ),
+        are_rivals=plan.config.suite.dimensions[dimension].are_rivals,
         controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
             name: ReproductionFacts(table.table, table.columns)

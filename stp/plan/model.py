@@ -139,7 +139,7 @@ class Submission(Strict):
             was trained on is the submitter's statement.
         data: digest of the recipe of the prepared data that they are about: another release, or
             other clips, are another test.
-        windows: identity of the windows that they were made from (stp/predict/windows.py).
+        windows: checksum of the windows that they were made from (stp/predict/windows.py).
         bytes: size of their file.
         sha256: of the file; that is what they are known by, and what it is called.
         members: forecasts of each sample.

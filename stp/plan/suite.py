@@ -189,6 +189,8 @@ class Dimension(Strict):
         figures: kinds of figures (`stp.render.figures.kinds`) that are drawn of it, where its cells
             have what they show.
         by_lead: whether scores at each lead time have a table of their own.
+        are_rivals: whether its rows compete to be the best. Distorted clips, which show what a
+            metric notices, do not.
         changes_from: the dimension whose tests of the same trainings are what its own are compared
             with at equal numbers of clips; itself, where its own tests are compared.
         controls: the dimension of the single forecasts of what has ensembles here; a pair has one
@@ -204,6 +206,7 @@ class Dimension(Strict):
     printed: str = ""
     figures: tuple[str, ...] = ()
     by_lead: bool = False
+    are_rivals: bool = True
     changes_from: str | None = None
     controls: str | None = None
     own_data: str | None = None

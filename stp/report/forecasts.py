@@ -276,7 +276,7 @@ def _sample(
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
         label: f"the first of {kept.members} members"
-        for label, kept in case.there.items()
+        for label, kept in case.kept.items()
         if kept.members > 1 and label not in shown.absent
     }
     metrics, values = scores

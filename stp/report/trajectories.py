@@ -164,7 +164,7 @@ class DrawnPrediction:
 class DrawnScene:
     """A scenario: paths (x, y, x, y, ...) of people, in centimetres."""
 
-    person: list[int]
+    person: list[str]
     observed: list[list[int]]
     future: list[list[int]]
     neighbours: list[list[int]]
@@ -312,7 +312,7 @@ def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | 
 
 def _scene(scene: Scene) -> DrawnScene:
     return DrawnScene(
-        person=scene.person.tolist(),
+        person=scene.person,
         observed=[_flat(path) for path in scene.observed],
         future=[_flat(path) for path in scene.future],
         neighbours=[_flat(path) for path in scene.neighbours],

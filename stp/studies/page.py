@@ -233,7 +233,7 @@ def read_page(path: Path) -> Json:
         raise FileError(
             path,
             f"not a page of a questionnaire ({error})",
-            expected="a page that `stp questionnaire` wrote",
+            expected="a page that `stp study questionnaire` wrote",
             remedy="name it with --page, or write it again: the same videos give the same page",
         ) from None
     return payload

@@ -93,7 +93,8 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
     if third or second:
         warnings.append(
             f"Answers are missing: {second} pairs of videos have fewer than two, and the first two "
-            f"raters disagree on {third}, which need a third one (`stp questionnaire --after`)."
+            f"raters disagree on {third}, which need a third one "
+            "(`stp study questionnaire --after`)."
         )
     random = sorted(
         {
@@ -144,7 +145,8 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
             *legend,
             *(f"{name}: `{measure.convention}`" for name, measure in key.about.metrics.items()),
         ],
-        made_from=f"Made from {made_from if key.study else 'printed values'} by `stp preferences`.",
+        made_from=f"Made from {made_from if key.study else 'printed values'} "
+        "by `stp study preferences`.",
     )
 
 

@@ -171,7 +171,7 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     if payload["study"] != key.study or ids != [question.id for question in key.questions]:
         raise StpError(
             f"{key_path} is not the key of {first_page}",
-            expected="the page and the key that `stp questionnaire` wrote together",
+            expected="the page and the key that `stp study questionnaire` wrote together",
             remedy=REMEDY,
         )
     by_question = answers_by_question(key, read_answers(answers, key, key_path)).values()
@@ -184,7 +184,7 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     if not questions:
         raise StpError(
             "no pair needs another rater: each has two answers that agree, or three",
-            remedy="make the table: stp preferences",
+            remedy="make the table: stp study preferences",
         )
     pictures = {name for question in questions for name in question["choices"]}
     payload["pictures"] = {name: payload["pictures"][name] for name in sorted(pictures)}

@@ -157,7 +157,7 @@ def _grid(
             _position_section(key, read),
         ],
         legend=_legend(key),
-        made_from=f"answers to the questionnaire of study `{key.study}` by `stp preferences`",
+        made_from=f"answers to the questionnaire of study `{key.study}` by `stp study preferences`",
     )
 
 

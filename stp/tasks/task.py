@@ -89,7 +89,7 @@ class Task(ABC):
         inspect: the module that counts and describes a dataset (`stp.inspect.descriptions.About`).
         own_reader: the reader of everybody's own files.
         has_scenarios: samples are scenarios that a protocol cuts out of recordings, so that
-            ``stp leak`` can measure how much of the future it shows.
+            ``stp check leak`` can measure how much of the future it shows.
         names_training: tables name what a model was fitted on beside the model, and compare all
             models that are tested alike; else what it was trained on is part of the evaluation.
         counts_people: receipts of predictions count scenarios, people and episodes.

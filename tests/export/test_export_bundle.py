@@ -238,7 +238,7 @@ def test_what_is_not_whole_is_refused_with_one_error(bundle, damage, complaint):
     damage(bundle)
     with pytest.raises(StpError, match=re.escape(complaint)) as refused:
         check(bundle)
-    assert str(bundle) in str(refused.value) and "stp export" in str(refused.value)
+    assert str(bundle) in str(refused.value) and "stp store export" in str(refused.value)
 
 
 def change_text(bundle: Path, name: str, old: str, new: str) -> None:
@@ -348,12 +348,15 @@ def stp(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
     """The commands and queries of docs/export.md, as they stand there."""
     theirs = Path(shutil.copytree(database.parent, tmp_path / "elsewhere")) / database.name
-    done = stp(theirs.parent, "export", "--model", "convlstm", "--out", "simvpv2.zip",
+    done = stp(theirs.parent, "store", "export", "--model", "convlstm", "--out", "simvpv2.zip",
                "--database", str(theirs))  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "0 of 2 comparable" in done.stdout and "named only" in done.stdout
     folder = Path(shutil.copytree(database.parent, tmp_path / "results"))
-    assert stp(folder, "export", "--check", str(theirs.parent / "simvpv2.zip")).returncode == 0
+    assert (
+        stp(folder, "store", "export", "--check", str(theirs.parent / "simvpv2.zip")).returncode
+        == 0
+    )
     with zipfile.ZipFile(theirs.parent / "simvpv2.zip") as archive:
         archive.extractall(folder / "theirs")
     queries = re.findall(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)
@@ -374,13 +377,13 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
 
 
 def test_a_bundle_is_not_taken_for_artefacts(made, tmp_path):
-    done = stp(ROOT, "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
+    done = stp(ROOT, "store", "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
     assert done.returncode == 1 and "docs/export.md what can be done with it" in done.stderr
 
 
 def test_it_must_be_clear_what_to_export(tmp_path):
     for words in ([], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]):
-        done = stp(tmp_path, "export", *words)
+        done = stp(tmp_path, "store", "export", *words)
         assert done.returncode == 1 and "give exactly one of them" in done.stderr
 
 

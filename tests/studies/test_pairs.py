@@ -271,38 +271,47 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
             return done.output
         return str(done.exception)
 
-    told = stp("questionnaire", table, "--study", config, "--out", page)
+    told = stp("study", "questionnaire", table, "--study", config, "--out", page)
     assert "18 questions, 4 models of 4" in told
     assert "eq. PSNR: 0 models have a value of PSNR" in told
     key = load_key(page.with_name("key.json"), PairKey)
     two = {asked.id: 2 for asked in key.questions[:10]} | {key.questions[10].id: 1}
     taste = Taste(key, "FVD", noise=5, similar=3, lapse=0)
     answers = pair_crowd(page.parent / "answers", taste, two, raters=range(3), day=1)
-    told = stp("questionnaire", "--after", answers, "--page", page)
+    told = stp("study", "questionnaire", "--after", answers, "--page", page)
     following = read_page(page.with_name("questionnaire-next.html"))
     assert "8 with fewer than two answers" in told
     by = {one["id"]: one["answered_by"] for one in following["questions"]}
     assert len(by[key.questions[10].id]) == 1 and by[key.questions[11].id] == []
     assert following["study"] == key.study and following["round"] != "first"
     out = tmp_path / "tables" / "made.csv"
-    stp("preferences", answers, "--key", page.with_name("key.json"), "--out", out)
+    stp("study", "preferences", answers, "--key", page.with_name("key.json"), "--out", out)
     assert any(row.value is not None for row in read_agreements(out))
     assert "8 pairs of videos have fewer than two" in out.with_suffix(".md").read_text()
-    stp("preferences", "--study", config, "--key", tmp_path / "none.json", "--out", out)
+    stp("study", "preferences", "--study", config, "--key", tmp_path / "none.json", "--out", out)
     printed = {(row.scenario, row.metric): row for row in read_agreements(out)}
     assert {row.value for row in printed.values()} == {None}
     assert printed["spr. FVD", "Among raters"].published == 83.3
     assert "nobody was asked" in out.with_suffix(".md").read_text()
     # What does not fit is one clear error.
     np.save(tmp_path / "m3" / "all.npy", np.zeros((3, 5, 3, 10, 12), np.uint8))
-    told = stp("questionnaire", table, "--study", config, "--out", page, ok=False)
+    told = stp("study", "questionnaire", table, "--study", config, "--out", page, ok=False)
     assert "model 3, clip 0: 5 frames of 12 x 10 pixels, but model 0 has 4 frames" in told
     told = stp(
-        "questionnaire", table, "--study", config, "--where", "true", "--out", page, ok=False
+        "study",
+        "questionnaire",
+        table,
+        "--study",
+        config,
+        "--where",
+        "true",
+        "--out",
+        page,
+        ok=False,
     )
     assert "--where" in told
     table.write_text("model,clips\na,b\n")
-    told = stp("questionnaire", table, "--study", config, "--out", page, ok=False)
+    told = stp("study", "questionnaire", table, "--study", config, "--out", page, ok=False)
     assert "columns model, clips" in told
 
 

@@ -106,7 +106,7 @@ def test_answers_become_the_opinion_scores_that_raters_had(
     """A video's number is what everybody thinks of it."""
     answers = answer(tmp_path / "answers", rated.key, lambda video: 5 + 7.5 * int(video[-3:]))
     out = rated.raw / "pvqa" / "Ratings.csv"
-    command = ["preferences", str(answers), "--key", str(rated.pages / "key.json")]
+    command = ["study", "preferences", str(answers), "--key", str(rated.pages / "key.json")]
     told = CliRunner().invoke(app, [*command, "--out", str(out)])
     assert told.exit_code == 0 and "48 answers of 6 raters" in told.output
     prepare(rated.raw, tmp_path / "data", mos="ratings")
