@@ -273,7 +273,7 @@ def call_official(bundle: Path) -> None:
         (lambda b: change_scores(b, "scores_fingerprint", ["x"], pa.string()), "scores x"),
         (lambda b: change_text(b, "scores.csv", ",0.5,", ",0.4,"), "value '0.4'"),
         (lambda b: change_text(b, "checkpoints.csv", "/model.pt", "/other.pt"), "checkpoints.csv"),
-        (lambda b: change_text(b, "receipts.json", '"fingerprint"', '"name"'), "no export"),
+        (lambda b: change_text(b, "receipts.json", '"fingerprint"', '"name"'), "of an export"),
     ],
 )  # fmt: skip
 def test_what_contradicts_itself_is_refused(bundle, change, complaint):
