@@ -561,7 +561,7 @@ def own(facts: Path, **changes) -> dict:
 def test_the_fewest_keys(facts):
     plan = Plan(config.load(own(facts), facts))
     assert plan.recipes.conventions("mine") == ["mse.pixel_mean"]
-    assert plan.recipes.prepare("mine")["units"] == "1"
+    assert plan.recipes.prepare("mine").units == "1"
     assert "stp.prepare.own.grids" in plan.data("mine").code.modules
 
 
@@ -696,4 +696,4 @@ def test_dates_in_a_file_stay_text(facts):
     path = facts / "datasets" / "mine.yaml"
     path.write_text(path.read_text().replace("by: time", "train: [2001-01-01, 2001-06-30]"))
     recipe = Plan(config.load(scale, facts)).recipes.prepare("mine")
-    assert recipe["options"]["splits"]["train"] == ["2001-01-01", "2001-06-30"]
+    assert recipe.options["splits"]["train"] == ["2001-01-01", "2001-06-30"]

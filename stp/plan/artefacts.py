@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stp.core.fingerprint import Code, digest
+from stp.core.json_files import Json
 from stp.core.receipts import RECEIPT
 from stp.plan.cell_key import CellKey
-from stp.plan.checked_config import Json
 from stp.plan.dataset import Release
 from stp.tasks.task import Task
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stp.core.errors import StpError, nearest
-from stp.core.fingerprint import SOURCE_FOLDER, remembered
+from stp.core.errors import ConfigurationError, StpError, nearest
+from stp.core.fingerprint import SOURCE_FOLDER, SourceCache, source_cache
+from stp.core.json_files import Json
 from stp.core.limits import Limits, limits, require
 from stp.core.options import shown
 from stp.core.project import config_folder, extensions
@@ -21,12 +22,11 @@ from stp.plan.removed import KEYS
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
+    from pydantic_core import CoreSchema, ErrorDetails
 
 CONFIG_FOLDER = config_folder(Path.cwd())
 
 
-Json = dict[str, Any]
 NAME = "^[a-z0-9][a-z0-9_]*$"
 """What datasets, models, variants, metrics, suites and dimensions may be called, and each of the
 two parts of a convention: names are parts of paths, of commands and of SQL."""
@@ -212,21 +212,21 @@ def _parsed(content: bytes, path: str) -> bytes:
     if not Path(path).is_relative_to(CONFIG_FOLDER):
         return _value(content)
     name = str(Path(path).relative_to(CONFIG_FOLDER))  # copies of the project have equal files
-    found = _memory().of(name, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
-    return b64decode(found["pickled"])
+    entry = _cache().get(name, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
+    return b64decode(entry["pickled"])
 
 
 def _value(content: bytes) -> bytes:
     return pickle.dumps(yaml.load(content, Loader=_Loader))
 
 
-def _memory() -> Any:
-    return remembered(SOURCE_FOLDER, "configuration", Path(__file__), yaml.__version__)
+def _cache() -> SourceCache:
+    return source_cache(SOURCE_FOLDER, "configuration", Path(__file__), yaml.__version__)
 
 
-def remember() -> None:
-    """Remember the configuration for other processes, which need not parse it again."""
-    _memory().save()
+def save_cache() -> None:
+    """Save the parsed configuration for other processes."""
+    _cache().save()
 
 
 @lru_cache(maxsize=1000)
@@ -260,40 +260,47 @@ def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
     return None
 
 
-def check(kind: type[S], value: Any, where: str) -> S:
-    """Check a mapping against its schema; the first problem becomes one clear error."""
+def check(kind: type[S], value: object, where: str) -> S:
+    """Check a mapping against its schema.
+
+    Raises:
+        ConfigurationError: it names the first problem.
+    """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
         # An unknown key first: it may be a missing one with another spelling.
-        problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        keys = [str(part) for part in problem["loc"]]
-        name = ".".join(keys)
-        if problem["type"] == "extra_forbidden":
-            if today := KEYS.get((kind.__name__, name)):
-                raise StpError(f"{where}: {name} is no more", remedy=today) from None
-            known = _fields_at(kind, problem["loc"][:-1])
-            raise StpError(
-                f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
-            ) from None
-        if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
-            raise StpError(f"{where}: {problem['msg']}", remedy="add it") from None
-        if problem["type"] == "missing":
-            meaning = _meaning(kind, problem["loc"])
-            raise StpError(
-                f"{where}: {name} is missing",
-                expected=f"{keys[-1]}: {meaning}" if meaning else "",
-                remedy=f"add `{keys[-1]}: ...`",
-            ) from None
-        meaning = _meaning(kind, problem["loc"])
-        raise StpError(
-            f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
-            expected=_wanted(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
-            remedy="change the value",
-        ) from None
+        problem = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        raise _problem(kind, problem, where) from None
 
 
-_WANTED = {
+def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> ConfigurationError:
+    keys = [str(part) for part in problem["loc"]]
+    name = ".".join(keys)
+    if problem["type"] == "extra_forbidden":
+        if (kind.__name__, name) in KEYS:
+            return ConfigurationError(
+                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
+            )
+        known = _fields_at(kind, problem["loc"][:-1])
+        remedy = nearest(keys[-1], known) if known else ""
+        return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
+    if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
+        return ConfigurationError(f"{where}: {problem['msg']}", remedy="add it")
+    meaning = _meaning(kind, problem["loc"])
+    if problem["type"] == "missing":
+        return ConfigurationError(
+            f"{where}: {name} is missing",
+            expected=f"{keys[-1]}: {meaning}" if meaning else "",
+            remedy=f"add `{keys[-1]}: ...`",
+        )
+    return ConfigurationError(
+        f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
+        expected=_expected(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
+    )
+
+
+_EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -316,14 +323,13 @@ _WANTED = {
     "too_short": "at least {min_length} of them",
     "string_pattern_mismatch": "text of the pattern {pattern}",
 }
-"""What pydantic expects, by the type of its problem, in the words of the other messages."""
+"""Type of a problem of pydantic -> what was expected, in the words of the other messages."""
 
 
-def _wanted(problem: Mapping[str, Any]) -> str:
-    said: str = problem["msg"]
-    if problem["type"] in _WANTED:
-        return _WANTED[problem["type"]].format(**problem.get("ctx", {}))
-    return said.removeprefix("Value error, ")
+def _expected(problem: "ErrorDetails") -> str:
+    if problem["type"] in _EXPECTED:
+        return _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
+    return problem["msg"].removeprefix("Value error, ")
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.plan.checked_config import Json, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Strict
 
 
 class Part(NamedTuple):

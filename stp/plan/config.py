@@ -18,7 +18,7 @@ from stp.plan.checked_config import (
     entries,
     merge,
     read_yaml,
-    remember,
+    save_cache,
 )
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
@@ -248,7 +248,7 @@ def load(
             dimension, suite.dimensions, f"dimension of {wanted.suite}", f"{where}: dimensions"
         )
         _check_wanted(cells, datasets, models, suite, declared, f"{where}: dimensions.{dimension}")
-    remember()
+    save_cache()
     return Config(
         scale=wanted,
         datasets=datasets,

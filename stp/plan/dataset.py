@@ -6,12 +6,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.plan.checked_config import Json, Module, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Module, Strict
 from stp.plan.column import Columns, ConventionName
 from stp.plan.metric import Convention
-from stp.plan.removed import current_generator
+from stp.plan.removed import current_generator, current_options
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
+
+ReaderOptions = Annotated[Json, AfterValidator(current_options)]
 
 
 class RawFile(Strict):
@@ -102,7 +105,7 @@ class Release(Strict):
     archives: tuple[Archive, ...] = ()
     generator: Annotated[Module, AfterValidator(current_generator)] | None = None
     options: Json = {}
-    prepare: Json = {}
+    prepare: ReaderOptions = {}
     reads: tuple[str, ...] = ()
     leaky: bool = False
     note: str = ""
@@ -252,7 +255,7 @@ class Dataset(Strict):
     reader: Module | None = None
     virtual_clips: Module | None = None
     reads: tuple[str, ...] = ()
-    prepare: Json = {}
+    prepare: ReaderOptions = {}
     counts: Counts = Counts()
     subsets: dict[str, Subset] = {}
     train_subsets: dict[str, Subset] = {}

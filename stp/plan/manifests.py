@@ -5,15 +5,17 @@ the code of collecting changes, or the published values do.
 """
 
 import hashlib
-import json
 from dataclasses import fields, replace
 
+from stp.core.fingerprint import digest
+from stp.core.json_files import Json
+from stp.core.options import as_json
 from stp.options.quality import FITTED, QualityOptions
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Artefact, CellArtefacts
 from stp.plan.cell_key import CellKey
 from stp.plan.cells import Plan
-from stp.plan.checked_config import Json, config_file
+from stp.plan.checked_config import config_file
 from stp.plan.code_fingerprint import COLLECT
 from stp.plan.dataset import Dataset
 from stp.plan.enumeration import enumerate_cells
@@ -148,7 +150,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
     """Seconds between two positions, for datasets that have such steps."""
     steps = {}
     for name in datasets:
-        options = plan.recipes.prepare(name)["options"]
+        options = plan.recipes.prepare(name).options
         step = plan.recipes.samples(name).seconds_per_step(options)
         if step is not None:
             steps[name] = step
@@ -197,7 +199,10 @@ class Paper:
         def prepared(name: str) -> str:
             dataset = recipes.config.datasets[name]
             is_papers = dataset.releases[dataset.release].behind_paper
-            return _protocol("prepare", of.prepare(name, dataset.release if is_papers else None))
+            recipe = of.prepare(name, dataset.release if is_papers else None)
+            # The clusters of clips change intervals, but no value.
+            kept = {key: value for key, value in recipe.options.items() if key != "clusters"}
+            return digest(as_json(replace(recipe, options=kept)))
 
         found = [prepared(cell.tested_on)]
         variant = of.variant(cell.model, cell.variant)
@@ -205,10 +210,11 @@ class Paper:
         if fitted and not (variant and variant.is_given):
             found.append(prepared(cell.trained_on))
             train = of.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
-            found.append(_protocol("train", train))
+            found.append(digest(as_json(replace(train, train=_protocol("train", train.train)))))
         tested = (cell.model, cell.trained_on, cell.tested_on, cell.subset)
         predict = of.predict(*tested, setting_of(cell.setting), cell.variant)
-        return [*found, _protocol("predict", predict)]
+        predict = replace(predict, predict=_protocol("predict", predict.predict))
+        return [*found, digest(as_json(predict))]
 
 
 def _evaluation(cell: CellKey) -> tuple[str, ...]:
@@ -216,14 +222,9 @@ def _evaluation(cell: CellKey) -> tuple[str, ...]:
     return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
 
 
-def _protocol(stage: str, recipe: Json) -> str:
-    """The part of a recipe that makes up a protocol, as text that can be compared."""
-    if stage == "prepare":  # what depends on each other moves intervals, but no value
-        kept = {key: value for key, value in recipe["options"].items() if key != "clusters"}
-        recipe = {**recipe, "options": kept}
-    free = NOT_PROTOCOL.get(stage, ())
-    inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
-    return json.dumps({**recipe, stage: inner}, sort_keys=True)
+def _protocol(stage: str, settings: Json) -> Json:
+    """The settings of a stage that are part of the protocol."""
+    return {key: value for key, value in settings.items() if key not in NOT_PROTOCOL[stage]}
 
 
 def _describe(plan: Plan, convention: str) -> ConventionFacts:
@@ -321,7 +322,7 @@ class _Entries:
             samples=samples,
             statistic=statistic if samples > 1 else None,
             kept=made.keep,
-            clusters=plan.recipes.prepare(cell.tested_on)["options"].get("clusters"),
+            clusters=plan.recipes.prepare(cell.tested_on).options.get("clusters"),
             calibrated=self._calibrated(cell),
             external=is_external,
             reference=model.reference if is_external else None,

@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ConfigDict
 
 from stp.core.errors import StpError, nearest
-from stp.core.fingerprint import SOURCE_FOLDER, not_python, remembered
+from stp.core.fingerprint import SOURCE_FOLDER, not_python, source_cache
+from stp.core.json_files import Json
 from stp.options.conventions import COMPOSITIONS, function_of, module_of
-from stp.plan.checked_config import Json, Name, Strict, check, check_known, entries, read_yaml
+from stp.plan.checked_config import Name, Strict, check, check_known, entries, read_yaml
 
 
 class Seen(Strict):
@@ -295,11 +296,11 @@ def check_definition(definition: Json, where: str) -> None:
 
 
 class Option(NamedTuple):
-    """An option of a function, as its source has it.
+    """An option of a function, read from its source.
 
     Attributes:
-        is_needed: it has no default.
-        choices: what it may be, where that is a `Literal`.
+        is_needed: whether it has no default.
+        choices: its values, where its type is a `Literal`; else empty.
     """
 
     is_needed: bool
@@ -307,23 +308,25 @@ class Option(NamedTuple):
 
 
 Functions = dict[str, dict[str, Option] | None]
-"""By name, their options; None: only Python can tell, as of what is imported."""
+"""Options of functions by name; None of functions that are imported or take any option."""
 
 
 @cache
 def _functions(source: Path) -> Functions:
-    """The functions of a module, remembered from one process to the next."""
-    memory = remembered(SOURCE_FOLDER, "functions", Path(__file__))
+    """The functions of a module, by name."""
+    cached = source_cache(SOURCE_FOLDER, "functions", Path(__file__))
     try:
-        read = memory.of(source.name, source.read_bytes(), lambda text: {"found": _parsed(text)})
+        analysis = cached.get(
+            source.name, source.read_bytes(), lambda text: {"functions": _parsed(text)}
+        )
     except (SyntaxError, ValueError) as error:
         raise not_python(source, error) from None
-    memory.save()
+    cached.save()
     return {
         name: None
         if options is None
         else {key: Option(needed, tuple(choices)) for key, (needed, choices) in options.items()}
-        for name, options in read["found"].items()
+        for name, options in analysis["functions"].items()
     }
 
 
@@ -334,28 +337,28 @@ def _parsed(text: bytes) -> Functions:
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    found: Functions = {}
+    functions: Functions = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
-            found |= {one.asname or one.name: None for one in node.names}
+            functions |= {alias.asname or alias.name: None for alias in node.names}
         if not isinstance(node, ast.FunctionDef):
             continue
         if node.args.kwarg is not None:
-            found[node.name] = None
+            functions[node.name] = None
             continue
         needed = [True] * (len(node.args.args) - len(node.args.defaults))
         needed += [False] * len(node.args.defaults)
         needed += [default is None for default in node.args.kw_defaults]
         arguments = [*node.args.args, *node.args.kwonlyargs]
-        found[node.name] = {
+        functions[node.name] = {
             argument.arg: Option(is_needed, _choices(argument.annotation, aliases))
             for argument, is_needed in zip(arguments, needed, strict=True)
         }
-    return found
+    return functions
 
 
 def _choices(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> tuple[Any, ...]:
-    """What a `Literal` lists; nothing of other annotations."""
+    """The values of a `Literal`; none of other annotations."""
     if isinstance(annotation, ast.Name):
         annotation = aliases.get(annotation.id)
     if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.value, ast.Name):

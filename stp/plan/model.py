@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from stp.core.errors import StpError
-from stp.plan.checked_config import Json, Module, Name, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Module, Name, Strict
 from stp.plan.dataset import RawFile, Release
 from stp.plan.setting import current_name
 from stp.tasks import task as tasks
@@ -183,15 +184,16 @@ class Submission(Strict):
 
 
 class PerDataset(Strict):
-    """What a model sets for one dataset.
+    """Settings of a model, for one dataset or for all.
 
     Attributes:
-        options: of the model.
+        options: keyword arguments of the model's class.
         train: settings of its training.
         predict: settings of its prediction.
-        statistic: what is scored of several forecasts of a clip.
+        statistic: of several forecasts of a clip (``predict: {samples: 10}``) that is scored;
+            mean_of_members unless set.
         size: of the network with these options, for estimates.
-        weights: that a training begins with, or that replace it.
+        weights: that a training starts from, or that replace it.
     """
 
     options: Json = {}
@@ -230,26 +232,13 @@ class Leads(Strict):
         return self
 
 
-class ModelSettings(Leads):
+class ModelSettings(PerDataset, Leads):
     """What a scale may override in a model.
 
     Attributes:
-        options: of the model: keyword arguments of its class.
-        train: settings of its training.
-        predict: settings of its prediction.
-        size: of the network with these options, for estimates.
-        weights: that a training begins with, or that replace it.
-        datasets: what differs for single datasets, by dataset.
-        statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
-            mean_of_members unless set.
+        datasets: settings for single datasets, by dataset; they win over those beside them.
     """
 
-    options: Json = {}
-    train: Json = {}
-    predict: Json = {}
-    statistic: Statistic | None = None
-    size: Size = Size()
-    weights: Weights | None = None
     datasets: dict[str, PerDataset] = {}
 
 

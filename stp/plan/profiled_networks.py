@@ -5,8 +5,10 @@ from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
+from stp.core.json_files import Json
+from stp.core.options import as_json
 from stp.plan import named_class
-from stp.plan.checked_config import Json, check_known
+from stp.plan.checked_config import check_known
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.tasks import task as tasks
@@ -42,7 +44,7 @@ def network(config: Config, model: str, dataset: str) -> Json:
             expected=f"one of {', '.join(known)}",
             remedy="name a model that is trained by gradient descent",
         )
-    recipe = Recipes(config).train(model, dataset, 0)
+    recipe = as_json(Recipes(config).train(model, dataset, 0))
     found = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
     return {**found, "precision": recipe["train"].get("precision", "float32")}
 

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
-from stp.plan.checked_config import Json, Name, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Name, Strict
 from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
 from stp.plan.metric import Convention

@@ -4,12 +4,16 @@ Every path of an artefact is built here and nowhere else.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stp.core import named_modules, provenance
 from stp.core.errors import StpError
+from stp.core.json_files import Json
 from stp.core.lock import WEIGHTS
+from stp.core.options import as_json
 from stp.options.conventions import modules_of
 from stp.options.named import modules
+from stp.options.score import Statistic
 from stp.options.train import TrainOptions
 from stp.plan import named_class
 from stp.plan.accepted import Accepted
@@ -24,12 +28,12 @@ from stp.plan.artefacts import (
     fingerprint_of,
 )
 from stp.plan.cell_key import CellKey, seed_name
-from stp.plan.checked_config import Json
 from stp.plan.code_fingerprint import CodeOfPlan, entries_of
 from stp.plan.metric import Seen
 from stp.plan.model import Submission
 from stp.plan.model_options import check_model_options
 from stp.plan.raw_releases import Raws
+from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, TrainRecipe
 from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import check_path, joined, setting_name, setting_of
 from stp.tasks.task import Task
@@ -123,11 +127,11 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core = named_modules.reader(recipe["reader"], self.code.source)
+            core = named_modules.reader(recipe.reader, self.code.source)
             inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
-                "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
-                entries=entries_of("datasets", name),
+                "prepare", name, name, as_json(recipe), inputs, core, *self._virtual(name),
+                dataset=name, entries=entries_of("datasets", name),
             )  # fmt: skip
         return self.prepared[name]
 
@@ -163,14 +167,14 @@ class Walk:
         parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.raws.given_weights(model, name)
-        fit = kind.fits[recipe["fit"]]
+        fit = kind.fits[recipe.fit]
         self._check_options(kind, model, recipe, label)
         chosen, virtual = self._chosen(model, name, variant, recipe), self._virtual(name)
         return self._artefact(
             "train",
             f"{name}/{model}/{variant_name(variant, lead)}/{seed_name(seed)}",
             label if seed is None else f"{label}, seed {seed}",
-            recipe,
+            as_json(recipe),
             {"data": self.data(name), **({"weights": given} if given else {})},
             fit.given if given and fit.given else fit.core,
             *virtual,
@@ -187,23 +191,23 @@ class Walk:
             return [f"{kind.models}.{model}"]
         return [named_class.module_of(named)] if named_class.is_ours(named) else []
 
-    def _check_options(self, kind: Task, model: str, recipe: Json, label: str) -> None:
+    def _check_options(self, kind: Task, model: str, recipe: NetworkRecipe, label: str) -> None:
         """Refuse options that a model does not have, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
         entry, named = kind.model_class, self.recipes.class_of(model)
         if named is not None:
             (where,) = entries_of("models", model)
             source, entry = named_class.source_of(named, f"{where}: class"), named.partition(":")[2]
-        check_model_options(source, entry, recipe["options"], label)
+        check_model_options(source, entry, recipe.options, label)
 
-    def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
+    def _chosen(self, model: str, name: str, variant: str, recipe: TrainRecipe) -> list[str]:
         """Check the options of a training, whatever its seed; name the modules that they choose."""
         key = model, name, variant
         if key not in self._parts:
-            options = self.recipes.samples(name).fits[recipe["fit"]].options
+            options = self.recipes.samples(name).fits[recipe.fit].options
             if options is not None:
-                check_options(options, recipe["train"], f"training of {model} on {name}")
-            self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
+                check_options(options, recipe.train, f"training of {model} on {name}")
+            self._parts[key] = modules(recipe.train) if options is TrainOptions else []
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
@@ -213,7 +217,7 @@ class Walk:
         place = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *place, cell.setting)
 
-    def members(self, cell: CellKey) -> tuple[int, str | None]:
+    def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
         """How many forecasts of each clip there are, and what is scored of several."""
         given = self.submission(cell)
         if given is not None:
@@ -281,13 +285,13 @@ class Walk:
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
             core = [kind.cores.predict, *modules]
-            check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
+            check_options(kind.predict_options, recipe.predict, f"prediction of {label}")
             self._check_options(kind, cell.model, recipe, label)
             released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
             if facts.source is not None:
                 modules = [f"{kind.sources}.{facts.source}"]
-                recipe, core = {**recipe, "source": facts.source}, [kind.cores.predict, *modules]
+                core = [kind.cores.predict, *modules]
             if facts.network is not None:
                 looked_at = self._video_features(facts.network, cell, data)
                 made_of |= looked_at
@@ -299,13 +303,13 @@ class Walk:
         predictions, stored = None, list(keep) if isinstance(keep, tuple) else keep
         if stored is None:
             predictions = self._artefact(
-                "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
-                dimension=cell.dimension, entries=entries,
+                "predict", folder, label, as_json(recipe), made_of, *core,
+                dataset=cell.tested_on, dimension=cell.dimension, entries=entries,
             )  # fmt: skip
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
-            own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
+            own = as_json(self.recipes.score(cell, conventions, statistic))
             place, what = (
                 (f"{folder}/{PERCEPTUAL}", f"{label}, perceptual")
                 if perceptual
@@ -320,7 +324,7 @@ class Walk:
                 assert rollout
                 roots = [rollout, *computing, *modules]
                 declaring += entries
-                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": stored})}
+                own |= {"rollout": as_json(recipe), **({} if perceptual else {"keep": stored})}
             else:
                 inputs = {"data": data, "predictions": predictions, **looked}
             features.update(looked)
@@ -357,7 +361,7 @@ class Walk:
         horizon = setting_name({"horizon": self.config.datasets[name].horizon})
         found = self._artefact(
             "features", f"data/{name}/all/{horizon}/videos/{network}.maps", f"{network} of {name}",
-            recipe, {"data": data}, kind.cores.video_features, dataset=name,
+            as_json(recipe), {"data": data}, kind.cores.video_features, dataset=name,
         )  # fmt: skip
         return {"features": found}
 
@@ -365,7 +369,7 @@ class Walk:
         self,
         cell: CellKey,
         conventions: list[str],
-        forecast: Json,
+        forecast: PredictRecipe,
         predictions: Artefact | None,
         made_of: Mapping[str, Artefact | Raw],
     ) -> dict[str, Artefact]:
@@ -382,7 +386,7 @@ class Walk:
         """
         looks, _ = self.recipes.looked_through(conventions)
         # Of clips that lack frames there are no distances.
-        if not looks or len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
+        if not looks or len(forecast.leads) not in (0, forecast.lead_times):
             return {}
         kind, found = self.recipes.samples(cell.tested_on), {}
         cores = kind.cores
@@ -392,32 +396,29 @@ class Walk:
         clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
         for seen in {one.name: one for one in looks.values()}.values():
             assert cores.features and cores.features_rollout and cores.features_read
-            recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
-            about = f"{what} of {seen.frames.replace('_', ' ')}"
+            options = self.recipes.features(seen, forecast)
+            about = f"{seen.network} {seen.layer} of {seen.frames.replace('_', ' ')}"
             found[f"{seen.name}.observed"] = self._artefact(
-                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
+                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", as_json(options),
                 {"data": made_of["data"]}, cores.features, seen.code, dataset=cell.tested_on,
                 entries=self._entries_of_network(seen),
             )  # fmt: skip
             samples, statistic = self.members(cell)
             if samples > 1 and statistic == "ensemble_mean":
-                recipe = {**recipe, "member": "mean"}
+                options = replace(options, member="mean")
+            recipe = as_json(options)
             roots, inputs = [cores.features, seen.code], made_of
             entries = self._entries_of_network(seen)
             if predictions is not None:
                 inputs = {"data": made_of["data"], "predictions": predictions}
             else:
-                if "member" not in recipe:  # the first is what the others do not change
-                    drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
-                    forecast = {**forecast, "predict": drawn}
-                recipe = {**recipe, "rollout": forecast}
-                is_read = "source" in forecast
-                modules = (
-                    [f"{kind.sources}.{forecast['source']}"]
-                    if is_read
-                    else self._code_of(kind, cell.model)
-                )
-                core = cores.features_read if is_read else cores.features_rollout
+                if options.member == "first":  # the same one, however many are drawn
+                    drawn = {k: v for k, v in forecast.predict.items() if k != "samples"}
+                    forecast = replace(forecast, predict=drawn)
+                recipe |= {"rollout": as_json(forecast)}
+                core, modules = cores.features_rollout, self._code_of(kind, cell.model)
+                if forecast.source is not None:
+                    core, modules = cores.features_read, [f"{kind.sources}.{forecast.source}"]
                 roots = [core, seen.code, *modules]
                 entries += entries_of("models", cell.model)
             found[f"{seen.name}.predicted"] = self._artefact(

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
-from stp.tasks.task import Cores, Fit, Json, Task
+from stp.tasks.task import Cores, Fit, Task
 
 
 class Frames(Task):
@@ -37,10 +37,6 @@ class Frames(Task):
     prepared_pictures = "stp.render.pictures.prepared"
     inspect = "stp.inspect.clips"
     own_reader = "own.reader"
-
-    def predicting(self, network: Json, context: int) -> Json:
-        """The network as it was trained, whatever is tested."""
-        return network
 
     def title_of(self, fit: str) -> str:
         """Models without gradient descent are baselines."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
+from stp.core.json_files import Json
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.options.predict import PredictOptions
 from stp.options.predict_tracks import MotionOptions
@@ -22,7 +23,6 @@ Options: TypeAlias = (
     | type[MotionOptions]
     | type[QualityOptions]
 )
-Json: TypeAlias = dict[str, Any]
 
 
 class Fit(NamedTuple):
@@ -122,18 +122,8 @@ class Task(ABC):
     has_runtime: ClassVar[bool] = False
 
     def shape_recipe(self, shape: Sequence[int]) -> Json:
-        """What recipes say of the shape of a dataset's samples."""
-        return {"shape": list(shape)} if self.has_shape else {"kind": self.name}
-
-    def predicting(self, network: Json, context: int) -> Json:
-        """What a recipe of predictions says of the model.
-
-        Args:
-            network: what the recipe of its training says.
-            context: of the dataset that is tested.
-        """
-        known = {key: value for key, value in network.items() if key != "horizon"}
-        return {**known, "context": context}
+        """The fields of a recipe that describe a dataset's samples."""
+        return {"shape": shape} if self.has_shape else {"kind": self.name}
 
     @abstractmethod
     def title_of(self, fit: str) -> str:

@@ -41,8 +41,8 @@ class Tracks(Task):
 
     def seconds_per_step(self, options: Json) -> float:
         """Readers are given the time between positions (``dt``), or the frame rate (``fps``)."""
-        step: float = options.get("dt") or options.get("step", 1) / options["fps"]
-        return round(step * options.get("decimate", 1), 6)
+        step = float(options.get("dt") or options.get("step", 1) / options["fps"])
+        return round(step * int(options.get("decimate", 1)), 6)
 
 
 TASK = Tracks()

@@ -196,7 +196,7 @@ def everything() -> Config:
         trained_on=dataset,
         tested_on=dataset,
         setting=recipes.setting(Case(dataset, dataset, "all", "test", "default", {}, ())),
-        data=digest(recipes.prepare(dataset)),
+        data=recipes.prepare_digest(dataset),
         windows="0" * 64,
         bytes=1,
         sha256="0" * 64,
