@@ -56,7 +56,7 @@ BAD = {
     ),
     "broken YAML": (
         call("--configfile", "{}/broken.yaml", "--", TABLE),
-        ["broken.yaml, line 3 is not YAML", "mend it there"],
+        ["broken.yaml, line 3"],
     ),
     "a device that does not exist": (
         plan(runtime={"device": "gpu"}),
@@ -65,13 +65,13 @@ BAD = {
     "no thread": (plan(runtime={"score_threads": 0}), ["runtime.score_threads is 0", "1"]),
     "a key twice": (
         call("--configfile", "{}/twice.yaml"),
-        ["twice.yaml, line 4 is not YAML: the key 'epochs' is in line 2 already"],
+        ["twice.yaml, line 4", "'epochs'", "line 2"],
     ),
     "a key twice in a line": (
         call("--configfile", "{}/flow.json"),
-        ["flow.json, line 1 is not YAML: the key 'a' is in line 1 already"],
+        ["flow.json, line 1", "'a'"],
     ),
-    "a tab": (call("--configfile", "{}/tab.yaml"), ["tab.yaml, line 2 is not YAML", "tab"]),
+    "a tab": (call("--configfile", "{}/tab.yaml"), ["tab.yaml, line 2"]),
     "an unknown target": (
         target("shortterm.csv"),
         ["no rule that makes shortterm.csv", f"did you mean {TABLE}?"],

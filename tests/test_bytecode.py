@@ -46,7 +46,7 @@ def test_equal_code_is_compiled_once_for_all_processes_and_another_one_again(mod
     """Stale code stays refused; what was compared counts for these bytes of both files alone."""
     compared = []
     monkeypatch.setattr(
-        bytecode, "_compared", lambda name, *_: compared.append(name) or {"equal": True}
+        bytecode, "_compare", lambda name, *_: compared.append(name) or {"equal": True}
     )
     for _ in range(2):
         fingerprint.source_cache.cache_clear()  # as in another process

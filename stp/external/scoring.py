@@ -29,7 +29,7 @@ from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
-from stp.plan.metric import Seen, declared
+from stp.plan.metric import NetworkFeatures, declared
 from stp.predict.agreement import Agreement
 from stp.score.samples import ALL, Samples, There
 from stp.score.scoring import score
@@ -112,7 +112,7 @@ def evaluate(
         inputs: dict[str, Path] = {}
         looks: dict[str, str] = {}
         for convention, known in about.items():
-            seen = known.seen
+            seen = known.features
             if seen is None or (seen.seed is None and seen.network not in at_hand):
                 continue
             looks[convention] = seen.name
@@ -148,7 +148,7 @@ def evaluate(
     missing = {
         name: f"the weights of {seen.network} are not there (see `stp list weights`)"
         for name, known in about.items()
-        if (seen := known.seen) and name not in looks
+        if (seen := known.features) and name not in looks
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
     scores = [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
@@ -338,7 +338,7 @@ def _names(clips: np.ndarray | list[Clip]) -> list[str]:
     return [f"{number:06}" for number in range(len(clips))]
 
 
-def _seen(clips: Pairs, seen: Seen, weights: Weights) -> tuple[Features, Features]:
+def _seen(clips: Pairs, seen: NetworkFeatures, weights: Weights) -> tuple[Features, Features]:
     """What a network sees of the predicted clips, and of the true ones."""
     module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
     context = clips.context

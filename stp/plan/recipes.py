@@ -19,7 +19,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.checked_config import check_known, in_order, merge
 from stp.plan.config import Config
 from stp.plan.grid import Case
-from stp.plan.metric import Seen
+from stp.plan.metric import NetworkFeatures
 from stp.plan.model import Leads, ModelSettings, PerDataset, Submission, Variant, Weights
 from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, PrepareRecipe, TrainRecipe
 from stp.plan.scored_conventions import ScoredConventions
@@ -422,20 +422,20 @@ class Recipes(ScoredConventions):
         statistics = (layer.statistic for layer in layers if layer.statistic is not None)
         return next(statistics, "mean_of_members")
 
-    def features(self, seen: Seen, forecast: PredictRecipe) -> FeatureOptions:
+    def features(self, features: NetworkFeatures, forecast: PredictRecipe) -> FeatureOptions:
         """The recipe of network features of the clips that forecasts are about.
 
         Args:
-            seen: network, layer and frames.
+            features: network, layer and frames.
             forecast: the recipe of the forecasts.
         """
         return FeatureOptions(
-            network=seen.network,
-            module=seen.module or seen.network,
-            layer=seen.layer,
-            frames=seen.frames,
-            weights=dict(self._at_hand[seen.network]) if seen.seed is None else {},
-            seed=seen.seed,
+            network=features.network,
+            module=features.module or features.network,
+            layer=features.layer,
+            frames=features.frames,
+            weights=dict(self._at_hand[features.network]) if features.seed is None else {},
+            seed=features.seed,
             split=forecast.split,
             lead_times=forecast.lead_times,
             interval=forecast.interval or 1,
@@ -464,7 +464,7 @@ class Recipes(ScoredConventions):
             conventions: to compute.
             statistic: of several forecasts of a clip that is scored; None of one forecast.
         """
-        looks, networks = self.looked_through(conventions)
+        features, networks = self.networks_of(conventions)
         directions = conventions if statistic == "best_of_members" else ()
         return ScoreOptions(
             cell=dict(vars(cell)),
@@ -475,7 +475,7 @@ class Recipes(ScoredConventions):
             statistic=statistic,
             higher_is_better={name: self._is_higher_better(name) for name in directions},
             weights={name: dict(self._at_hand[name]) for name in networks},
-            features={name: seen.name for name, seen in looks.items()},
+            features={name: used.name for name, used in features.items()},
         )
 
 
