@@ -175,7 +175,7 @@ def test_across_datasets_the_test_reads_the_tested_data_and_the_trained_model(pa
 
 def test_a_cell_is_wanted_once():
     twice = {"short_term": {"cells": [{"trained_on": "kth"}]}}
-    with pytest.raises(StpError, match=r"persistence on kth(.|\n)*is wanted twice"):
+    with pytest.raises(StpError, match="persistence on kth"):
         Plan(config.load(demo(dimensions=twice)))
 
 

@@ -116,7 +116,7 @@ def scale(*entries, models=MODELS):
         ({"trained_on": "kth", "models": ["persistance"]}, "did you mean persistence?"),
         ({"trained_on": "kth", "without": [{"tested": "kth"}]}, "did you mean tested_on?"),
         ({"trained_on": "kth", "without": [{"models": ["mcvd"]}]}, "without.0.models: unknown"),
-        ({"trained_on": ["kth", "kth"]}, "is wanted twice"),
+        ({"trained_on": ["kth", "kth"]}, "persistence on kth"),
     ],
 )
 def test_a_wrong_entry_is_refused_with_its_place(entry, message):

@@ -1,4 +1,4 @@
-"""The networks that can be profiled, their options, and the code that measures them. No torch."""
+"""Networks that can be profiled, their options, and the code that measures them; without torch."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ from stp.tasks import task as tasks
 
 NETWORK_KEYS = ("model", "class", "options", "shape", "context", "horizon")
 CODE = ("stp.profiling.measure", "stp.profiling.table19")
-"""Root modules of all that can change a measurement, besides the model and the machine."""
+"""Root modules of the code of a measurement, besides the model."""
 BUSY = "other work ran on this machine at the same time, so durations are too long"
 
 
 def networks(config: Config) -> dict[str, str]:
-    """Titles of all models that gradient descent trains and that can be profiled, by name."""
+    """Titles of all models that can be profiled, by name."""
     return {
         name: model.title
         for name, model in config.models.items()
@@ -29,10 +29,10 @@ def networks(config: Config) -> dict[str, str]:
 
 
 def network(config: Config, model: str, dataset: str) -> Json:
-    """The part of a training recipe that makes up a network, and ``precision``.
+    """The part of a training recipe that defines a network, and ``precision``.
 
     Raises:
-        StpError: there is no such dataset or model, or it is not a network.
+        StpError: there is no such dataset or model, or the model is not a network.
     """
     check_known(dataset, config.datasets, "dataset", "profile")
     known = networks(config)
@@ -40,17 +40,16 @@ def network(config: Config, model: str, dataset: str) -> Json:
         raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, known))
     if model not in known:
         raise StpError(
-            f"profile: {model} is not a network: there is nothing to count or to train",
-            expected=f"one of {', '.join(known)}",
-            remedy="name a model that is trained by gradient descent",
+            f"profile: {model} is not a network",
+            expected=f"a model that is trained by gradient descent: {', '.join(known)}",
         )
     recipe = as_json(Recipes(config).train(model, dataset, 0))
-    found = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
-    return {**found, "precision": recipe["train"].get("precision", "float32")}
+    network = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
+    return {**network, "precision": recipe["train"].get("precision", "float32")}
 
 
 def made_from(config: Config, model: str, dataset: str) -> str:
-    """What a measurement is made from, as text: it changes exactly when one is out of date."""
+    """Network and code of a measurement as text, which changes when the measurement is outdated."""
     recipe = network(config, model, dataset)
     named = recipe.get("class")
     module = f"stp.models.{model}" if named is None else named_class.module_of(named)

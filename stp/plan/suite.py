@@ -175,8 +175,8 @@ class Dimension(Strict):
         figures: kinds of figures (`stp.render.figures.kinds`) that are drawn, where its cells have
             their values.
         by_lead: whether there is a table of scores at each lead time.
-        changes_from: dimension whose tests of the same trainings its own are compared with, at equal
-            numbers of clips; itself, if its own tests are compared with each other.
+        changes_from: dimension whose tests of the same trainings its own are compared with, at
+            equal numbers of clips; itself, if its own tests are compared with each other.
         controls: dimension of the single forecasts of models that have ensembles here; a pair has
             one name in the paper.
         own_data: task, such as frames, whose own datasets are drafted into this dimension; a scale

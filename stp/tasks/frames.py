@@ -39,15 +39,15 @@ class Frames(Task):
     own_reader = "own.reader"
 
     def title_of(self, fit: str) -> str:
-        """Models without gradient descent are baselines."""
+        """Networks are trained; all others are baselines."""
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """Networks and rules; one that is fitted in closed form needs a method for it."""
+        """Networks and rules may; models in closed form need a method for their fit."""
         return fit in ("none", "sgd")
 
     def is_profiled(self, fit: str) -> bool:
-        """Networks are."""
+        """Networks are profiled."""
         return fit == "sgd"
 
 
