@@ -15,8 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help tables sample weights test test-all mutants lint pages docs setup
 help:
-	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
-	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
+	@echo "make tables   set up, then the demo: raw files to results/tables/short_term.csv"
+	@echo "make sample   the same on real sample data (STP_RAW_MIRROR names their folder)"
 	@echo "make test     set up, then the tests; PARTS='demo docs' adds parts of the long ones"
 	@echo "make test-all set up, then the tests and all long ones"
 	@echo "make mutants  how many random changes of the code the tests notice"
@@ -29,7 +29,7 @@ tables: weights
 	$(BIN)/snakemake --profile local results/tables/short_term.csv
 
 sample: weights
-	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample bytes"; exit 1; }
+	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample data"; exit 1; }
 	@$(BIN)/stp plan short_term --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 

@@ -100,6 +100,24 @@ def test_reading_an_archive_takes_time(paper: Plan) -> None:
     assert work.reading_mb == pytest.approx(2 * 434_000)
 
 
+def test_a_generated_archive_is_made_and_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    plan = Plan.load(ROOT / "config" / "chaosbench-demo.yaml")
+    archives = {
+        archive.dataset: archive
+        for made in plan.cells
+        if (archive := made.scores.inputs.get("archive")) is not None
+    }
+    for name, archive in archives.items():
+        model = name.removesuffix("-chaosbench")
+        assert archive.place == f"config/models/{model}.yaml: archives.chaosbench.synthetic"
+    lock = runner.fetch(plan, archives["panguweather-chaosbench"])
+    assert json.loads(lock.read_text())["source"] == "synthetic"
+
+
 def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

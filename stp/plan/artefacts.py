@@ -42,6 +42,7 @@ class Raw:
         generated: folder of generated files, relative to the raw folder; None of others.
         declared: entry of the release.
         reads: files of the checkout that the generator reads, besides its static imports.
+        place: file and keys of the release's entry, for people.
     """
 
     dataset: str
@@ -51,6 +52,7 @@ class Raw:
     generated: str | None
     declared: Release = field(compare=False)
     reads: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class Raws:
             lock = f"raw/{name}/{title}.lock.json"
             generated = None
         check_path(lock, where)
-        return Raw(name, title, lock, identity, generated, release, tuple(reads))
+        return Raw(name, title, lock, identity, generated, release, tuple(reads), where)
 
     def archive(self, model: str, dataset: str) -> Raw | None:
         """The archive from which a model's forecasts of a dataset are read; None without archives.

@@ -246,7 +246,7 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
         modules=list(code.modules),
         folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
         declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
-        entries=[f"{plan.config.declared[raw.dataset]}: releases.{raw.release}"],
+        entries=[raw.place],
     )
     return {"watch": audit.watch, "beside": plan.given_roots}
 

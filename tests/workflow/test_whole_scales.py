@@ -7,6 +7,7 @@ import duckdb
 import pytest
 import yaml
 from checkout import Checkout
+from test_docs_commands import commands
 
 pytestmark = pytest.mark.slow
 
@@ -55,11 +56,18 @@ def test_all_models_run_on_each_domain(tmp_path: Path) -> None:
     assert reached == domains
 
 
-@pytest.mark.long(part="dimensions")
-def test_the_demo_in_all_dimensions(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The command of the demo's own comment: four tables, and all figures that it plans."""
-    checkout = Checkout.create(tmp_path / "checkout", tmp_path / "shared")
+    folder = tmp_path_factory.mktemp("demo")
+    checkout = Checkout.create(folder / "checkout", folder / "shared")
     make(checkout, "config/demo.yaml", "results/tables/all", "results/demo/figures/all")
+    return checkout
+
+
+@pytest.mark.long(part="dimensions")
+def test_the_demo_in_all_dimensions(demo: Checkout) -> None:
+    checkout = demo
     scale = yaml.safe_load((checkout.folder / "config/demo.yaml").read_text())
     found = scored(checkout)
     for name, dimension in scale["dimensions"].items():
@@ -81,3 +89,33 @@ def test_the_demo_in_all_dimensions(tmp_path: Path) -> None:
     for name in scale["dimensions"]:
         drawn = [path for path in figures.glob(f"{name}/**/*.png") if path.stat().st_size > 1000]
         assert drawn, f"no figure of {name}"
+
+
+ABOUT_THE_DEMO = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("guide", "tables", "findings", "figures", "pictures")),
+    *(f"docs/{name}.md" for name in ("results_store", "report", "export", "costs", "profiling")),
+]
+"""Pages whose commands ask about the demo, in this order."""
+ASKING = {"compare", "draw", "export", "list", "plan", "query", "render", "report", "show", "table"}
+"""Verbs that neither make artefacts nor need files of the reader's own."""
+OF_OTHERS = ("atlas", "s2s_", "social_force", "--measure", "results/demo/partial/")
+"""Words of commands about another scale or an unfinished run, or that measure for minutes."""
+
+
+def asked(page: str) -> list[tuple[str, ...]]:
+    """Commands of a page that ask about the demo."""
+    return [
+        line.words
+        for line in commands(page)
+        if line.program == "stp" and line.words[1] in ASKING
+        if not any(word.startswith(OF_OTHERS) or "/atlas" in word for word in line.words)
+    ]
+
+
+@pytest.mark.long(part="dimensions")
+@pytest.mark.parametrize("page", ABOUT_THE_DEMO)
+def test_commands_of_pages_about_the_demo_answer(demo: Checkout, page: str) -> None:
+    for words in asked(page):
+        answer = demo.run(*words)
+        assert answer.returncode == 0, f"{words}: {answer.stdout}"
