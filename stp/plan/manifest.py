@@ -48,6 +48,7 @@ def load_manifest(path: Path) -> Manifest:
     if not manifest.cells:
         raise StpError(
             f"{path}: the manifest lists no cells",
+            expected="at least one cell",
             remedy="select models and datasets in the configuration of this scale",
         )
     numbers: dict[CellKey, int] = {}
@@ -63,6 +64,7 @@ def load_manifest(path: Path) -> Manifest:
             raise StpError(
                 f"{path}: cells[{number}] and cells[{first}] have the same key "
                 f"({describe(cell.key)})",
+                expected="one score artefact for each cell",
                 remedy=remedy,
             )
     cells = tuple(noted(cell) for cell in judged(manifest))
@@ -188,6 +190,7 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
         raise StpError(
             f"no table {table!r} in the manifest",
             expected=f"one of {', '.join(sorted(manifest.tables))}",
+            remedy="name another table",
         )
     of_table, tested = manifest.tables[table], cell.key.tested_on
     columns = by_name(of_table.columns.get(tested, ()))
