@@ -4,10 +4,11 @@ A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "
 are keyword arguments of the function, or compositions, which apply to any convention that fits.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from stp.core import named_modules
-from stp.core.json_files import Json
 
 ROOM = "stp.metrics"
 
@@ -20,13 +21,13 @@ COMPOSITIONS = {
 """Option -> module with ``compose(metric, value)``, in the order of composition."""
 
 
-def function_of(definition: Json) -> tuple[str, str]:
+def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
     """Module of ``stp.metrics`` and function: of ``wrmse``, both; of ``nino34.rmse``, each."""
     module, _, function = str(definition["function"]).partition(".")
     return module, function or module
 
 
-def module_of(definition: Json, folder: Path = named_modules.SOURCE_FOLDER) -> str:
+def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER) -> str:
     """The module that has the function: of ``stp.metrics``, or of a suite.
 
     Args:
@@ -36,7 +37,9 @@ def module_of(definition: Json, folder: Path = named_modules.SOURCE_FOLDER) -> s
     return named_modules.module_of(ROOM, function_of(definition)[0], folder)
 
 
-def modules_of(definition: Json, folder: Path = named_modules.SOURCE_FOLDER) -> list[str]:
+def modules_of(
+    definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
+) -> list[str]:
     """The modules of the function and the compositions of a convention."""
     composed = [module for option, module in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

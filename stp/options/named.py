@@ -39,7 +39,8 @@ def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
     Raises:
         ConfigurationError: it is neither, or there is no such module.
     """
-    name, options = value, {}
+    name: object = value
+    options: Any = {}
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, options),) = value.items()
     if not isinstance(name, str) or not isinstance(options or {}, Mapping):
