@@ -87,7 +87,7 @@ def evaluate(
     *,
     context: int = 0,
 ) -> "list[Score]":
-    """Score predicted clips against the true ones, without a plan, as ``stp evaluate`` does.
+    """Score predicted clips against the true ones, without a plan, as ``stp videos evaluate`` does.
 
     Args:
         predicted: a folder of clips (films, arrays, folders of pictures), or an array

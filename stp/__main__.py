@@ -1,4 +1,4 @@
-"""``stp`` and ``python -m stp``: in this process, or in a child of the run's job server."""
+"""``stp`` and ``python -m stp``, in this process or in a child of the job server of a run."""
 
 import sys
 
@@ -15,7 +15,7 @@ def main() -> None:
 
     try:
         from stp import cli
-    except StpError as error:  # the project around this folder is that of somebody else
+    except StpError as error:  # the project around this folder belongs to another user
         print(exit_codes.told(error), file=sys.stderr)
         sys.exit(exit_codes.of(error))
     cli.main()

@@ -1,4 +1,4 @@
-"""The front door: `stp VERB`; a module of stp.verbs holds each group of verbs."""
+"""The command line `stp VERB`; the verbs are in the modules of stp.verbs."""
 
 import functools
 import os
@@ -48,17 +48,17 @@ from stp.verbs import (  # noqa: F401
 
 @functools.cache
 def command() -> Callable[[], Any]:
-    """The command line with all verbs, made once: in a server before the jobs that it forks."""
+    """The command line with all verbs, built once: by the job server before it forks jobs."""
     group = cast(TyperGroup, get_command(app))
     for verb in _all_of(group):
-        # Typer keeps the line breaks of docstrings, which are wider than many terminals.
+        # Typer keeps the line breaks of docstrings, which many terminals are too narrow for.
         paragraphs = (verb.help or "").split("\n\n")
         verb.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     return group
 
 
 def _all_of(group: TyperGroup) -> Iterator[TyperGroup | TyperCommand]:
-    """All verbs, those of groups such as `stp list` too."""
+    """All verbs, including those of groups such as `stp list`."""
     for verb in group.commands.values():
         yield cast(TyperCommand, verb)
         if isinstance(verb, TyperGroup):
@@ -66,7 +66,7 @@ def _all_of(group: TyperGroup) -> Iterator[TyperGroup | TyperCommand]:
 
 
 def main() -> None:
-    """Run the command line; errors for people are printed without a traceback."""
+    """Run the command line; errors that users can fix are printed without a traceback."""
     _guarded(command())
 
 
@@ -74,7 +74,7 @@ def _guarded(run: Callable[[], Any]) -> None:
     try:
         run()
     except Interrupted as saved:
-        print(f"stp: {saved}; run it again to go on from there", file=sys.stderr)
+        print(f"stp: {saved}; run it again to continue", file=sys.stderr)
         sys.exit(SAVED)
     except Terminated as signal:
         print(f"stp: ended by {signal}", file=sys.stderr)
@@ -87,16 +87,16 @@ def _guarded(run: Callable[[], Any]) -> None:
     except OSError as error:
         _complain(disk_error(error, "the system refused"))
     except Exception as error:
-        if told := failed_import(error):
-            _complain(told)
+        if import_error := failed_import(error):
+            _complain(import_error)
         print(readable(error), file=sys.stderr, end="")
         sys.exit(exit_codes.ERROR)
 
 
 def _complain(error: StpError) -> NoReturn:
-    told = visible(exit_codes.told(error))  # names of files are those of others, too
+    text = visible(exit_codes.told(error))  # it may name files of others
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
-        told = "\n".join(folded(line, width) for line in told.splitlines())
-    print(told, file=sys.stderr)
+        text = "\n".join(folded(line, width) for line in text.splitlines())
+    print(text, file=sys.stderr)
     sys.exit(exit_codes.of(error))

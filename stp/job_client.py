@@ -1,4 +1,4 @@
-"""What a verb does first: it hands its work over to the job server of the run (job_server.py).
+"""The start of a verb: it hands its work over to the job server of the run (job_server.py).
 
 Each job of a local run starts a Python for this alone, so little is imported.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 ADDRESS = "STP_JOB_SERVER"
-"""Variable of the environment that names the server's socket."""
+"""Environment variable that names the socket of the server."""
 OF_EACH_JOB = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"))
-"""What the shell and Snakemake change in the environment of a job; children get it as it is."""
+"""Variables that the shell and Snakemake change for each job; children get them as they are."""
 KILLED = 128 + signal.SIGKILL
 SIZE: Final = "big"
 
@@ -23,17 +23,17 @@ Json = dict[str, Any]
 
 
 def handed_over() -> int | None:
-    """Let the server of this run do what this process was started for.
+    """Let the job server of this run do the work of this process.
 
     Returns:
-        the exit status, or None: there is no server, or it does not serve this.
+        the exit status; None if there is no server, or if it refuses.
     """
     address = os.environ.get(ADDRESS)
     if address is None:
         return None
     request = {
         "arguments": sys.argv,
-        "package": sys.modules["__main__"].__package__,  # in what help calls the program
+        "package": sys.modules["__main__"].__package__,  # help names the program by it
         "environment": dict(os.environ),
         **place(),
     }
@@ -57,14 +57,14 @@ def handed_over() -> int | None:
             status = b""
         try:
             connection.settimeout(5)
-            connection.recv(1)  # until it has ended; a process of its own may live on
+            connection.recv(1)  # until it has ended; its own processes may go on
         except OSError:
             pass
         return status[0] if status else KILLED
 
 
 def place() -> Json:
-    """What must be alike for a child to be like the process that asks."""
+    """What a child must have in common with the process that asks."""
     return {
         "python": sys.executable,
         "folder": str(Path.cwd()),

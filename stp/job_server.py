@@ -1,15 +1,14 @@
-"""A process that the jobs of a local run are forked from, so that none of them has to start anew.
+"""The job server: a process from which the jobs of a local run are forked, to start them faster.
 
-Python, the plan and torch take two CPU seconds to start, and most jobs of a small run take less
-than that to do. So the main process of a local run starts a server, which imports what every job
-needs besides its core, and makes the plan. ``stp VERB ...`` hands its arguments and open files to
-the server (job_client.py), which forks a child that runs the verb; the core itself is imported by
-the child, as in a process of its own. Signals go to the child, its exit status comes back.
+Python, the plan and torch take two CPU seconds to start, longer than most jobs of a small run. So
+the main process of a local run starts a server, which imports what every job needs besides its
+core, and makes the plan. ``stp VERB ...`` hands its arguments and open files to the server
+(job_client.py), which forks a child that runs the verb. The child imports the core itself. Signals
+are passed to the child, and its exit status is returned.
 
-A child is like a process of its own. Where it would not be, the verb runs in its own process, as on
-a cluster: another Python or environment (more threads, an environment of conda), a file of the code
-or the configuration that has changed since the server started, a server that has several threads
-or is gone.
+A child behaves like a process of its own. Where it would not, the verb runs in its own process, as
+on a cluster: with another Python or environment (more threads, an environment of conda), after a
+change of the code or the configuration, or if the server has several threads or has ended.
 """
 
 import array
@@ -37,17 +36,17 @@ NEEDED = {
     "matplotlib.axes": {"draw", "report"},
     "scipy.stats": {"draw"},
 }
-"""Libraries that the server imports, once, before it serves one of these verbs."""
+"""Libraries that the server imports before it first serves one of these verbs."""
 THREADS = {
     f"{library}_THREADS": "1"
     for library in (
         *("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM"),
     )
 }
-"""What Snakemake sets to the threads of a job. Libraries read it when they are imported, so jobs
+"""Variables that Snakemake sets to the threads of a job. Libraries read them when imported, so jobs
 with more than one thread run in processes of their own."""
 FORKED = {"jemalloc_bg_thd"}
-"""Threads that start again in a child: of the memory allocator that Arrow brings."""
+"""Threads that start again in a child: those of Arrow's memory allocator."""
 
 
 # The main process of a run
@@ -62,13 +61,13 @@ def start(configfile: Path) -> Callable[[], None] | None:
         configfile: the scale file that the jobs will name.
 
     Returns:
-        what ends it sooner; None if there can be no server.
+        a function that ends it sooner; None if there can be no server.
     """
-    if sys.platform != "linux":  # elsewhere, what is forked after such imports may fail
+    if sys.platform != "linux":  # elsewhere, forks after such imports may fail
         return None
     folder = tempfile.TemporaryDirectory(prefix="stp-", ignore_cleanup_errors=True)
     address = f"{folder.name}/jobs"
-    if len(address) > 100:  # names of sockets are short
+    if len(address) > 100:  # names of sockets are limited
         folder.cleanup()
         return None
     os.environ[ADDRESS] = address
@@ -99,8 +98,8 @@ def serve(address: str, configfile: Path) -> None:
     """Fork a child for each verb that asks, until standard input is closed.
 
     Args:
-        address: of the socket; only this user may write to its folder.
-        configfile: the scale file whose plan is made before.
+        address: path of the socket; only this user may write to its folder.
+        configfile: the scale file whose plan is made in advance.
     """
     import gc
     import select
@@ -138,31 +137,31 @@ def serve(address: str, configfile: Path) -> None:
 
 
 def _is_served(request: Json) -> bool:
-    """Would a child be like the process that asks? It could not have another one's threads."""
+    """Whether a child would behave like the process that asks; it cannot copy other threads."""
     alike = all(request.get(key) == value for key, value in place().items())
     threads = [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
     return alike and len([name for name in threads if name not in FORKED]) == 1
 
 
 def _state(places: tuple[Path, ...]) -> dict[str, tuple[int, int]]:
-    """Times and sizes of all files of code and configuration, which every request asks for."""
-    found: dict[str, tuple[int, int]] = {}
+    """Times and sizes of all files of code and configuration, compared at every request."""
+    state: dict[str, tuple[int, int]] = {}
     waiting: list[str | Path] = [place for place in places if place.is_dir()]
     for file in set(places) - set(waiting):
         if file.is_file():
-            found[str(file)] = (seen := file.stat()).st_mtime_ns, seen.st_size
+            state[str(file)] = (stat := file.stat()).st_mtime_ns, stat.st_size
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
                     waiting.append(entry.path)
                 elif entry.is_file():
-                    found[entry.path] = (seen := entry.stat()).st_mtime_ns, seen.st_size
-    return found
+                    state[entry.path] = (stat := entry.stat()).st_mtime_ns, stat.st_size
+    return state
 
 
 def _import_the_shell(configfile: Path) -> None:
-    """Import what all jobs need, but no core, and make the plan."""
+    """Import what all jobs need except for their cores, and make the plan."""
     import duckdb  # noqa: F401
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401
@@ -171,15 +170,15 @@ def _import_the_shell(configfile: Path) -> None:
     import stp.cli
     from stp.core.provenance import versions
     from stp.run import runner  # noqa: F401
-    from stp.verbs.app import AT_HAND, load_plan
+    from stp.verbs.app import READY_PLANS, load_plan
 
     stp.cli.command()
     versions()
-    AT_HAND[configfile] = load_plan(configfile)
+    READY_PLANS[configfile] = load_plan(configfile)
 
 
 def _import_for(verb: str = "") -> None:
-    """Import what a verb needs, and others do not; the environment stays as it is."""
+    """Import the libraries of a verb, without changes of the environment."""
     settings = set(os.environ)
     for library, verbs in NEEDED.items():
         if verb in verbs:
@@ -189,12 +188,12 @@ def _import_for(verb: str = "") -> None:
 
         # The first optimizer of a process imports as much again as torch.
         torch.optim.SGD([torch.zeros(1, requires_grad=True)])
-    for name in set(os.environ) - settings:  # of torch; jobs ask without them
+    for name in set(os.environ) - settings:  # set by torch; requests of jobs lack them
         del os.environ[name]
 
 
 def _received(connection: socket.socket) -> tuple[Json, list[int]]:
-    """The request of a verb, empty if it was broken off, and its open files."""
+    """The request of a verb, empty if it is incomplete, and its open files."""
     files = array.array("i")
     try:
         head, passed, *_ = connection.recvmsg(4, socket.CMSG_SPACE(3 * files.itemsize))
@@ -209,7 +208,7 @@ def _received(connection: socket.socket) -> tuple[Json, list[int]]:
 
 
 def _become(request: Json, files: list[int], connection: socket.socket) -> NoReturn:
-    """Be the process that asked: its arguments, folder and open files; end with its status."""
+    """Take the place of the process that asked, with its arguments, environment and open files."""
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -245,10 +244,10 @@ def _become(request: Json, files: list[int], connection: socket.socket) -> NoRet
 
 
 def _heed(connection: socket.socket) -> None:
-    """Pass on the signals that the verb's process gets; end with it."""
+    """Receive the signals of the process that asked, and end with it."""
     while received := connection.recv(1):
         if signal.getsignal(received[0]) == signal.SIG_DFL:
-            connection.sendall(bytes([128 + received[0]]))  # nobody will be left to say it
+            connection.sendall(bytes([128 + received[0]]))  # this process ends before it could
         os.kill(os.getpid(), received[0])
     os.kill(os.getpid(), signal.SIGKILL)
 

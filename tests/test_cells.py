@@ -586,4 +586,4 @@ def test_progress_counts_the_dimensions_that_were_asked_for(tmp_path):
 def test_targets_say_which_dimensions_a_run_needs(tmp_path, targets, dimensions):
     plan = Plan.load(DEMO)
     workflow_files.write_counted(plan, targets, tmp_path)
-    assert workflow_files.counted(tmp_path) == dimensions
+    assert workflow_files.read_counted(tmp_path) == dimensions

@@ -13,7 +13,7 @@ from stp.data.zarr_codecs import check_codecs
 from stp.external.scoring import evaluate
 from stp.fetch.raw import _glob
 from stp.inspect.guess_tracks import members
-from stp.inspect.new_dataset import members_of
+from stp.inspect.own_files import members_of
 from stp.prepare.own.videos import probe
 from stp.score.video_folder import find_clips
 from stp.studies.answers import files_of_answers

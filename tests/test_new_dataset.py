@@ -17,18 +17,17 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
 from stp.inspect import own_options
-from stp.inspect.new_dataset import (
+from stp.inspect.draft import draft_dataset
+from stp.inspect.draft_text import dataset_text, scale_text
+from stp.inspect.first_look import (
     FIELD_METRICS,
     PIXEL_METRICS,
-    Files,
-    _look_at_pictures,
-    _look_at_videos,
-    dataset_text,
     guess_axes,
-    inspect,
-    new_dataset,
-    scale_text,
+    look_at_pictures,
+    look_at_videos,
 )
+from stp.inspect.new_dataset import new_dataset
+from stp.inspect.own_files import UnlockedFiles
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, in_order
@@ -194,7 +193,7 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     (tmp_path / "many").mkdir()
     for i in range(count):
         np.save(tmp_path / "many" / f"{i:02d}.npy", np.full((8, 8, 8), i, np.uint8))
-    draft = inspect(tmp_path / "many")
+    draft = draft_dataset(tmp_path / "many")
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
@@ -205,13 +204,13 @@ def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path):
     (tmp_path / "few").mkdir()
     for i in range(4):
         np.save(tmp_path / "few" / f"{i}.npy", np.full((400, 8, 8), i, np.uint8))
-    draft = inspect(tmp_path / "few")
+    draft = draft_dataset(tmp_path / "few")
     assert draft.clusters["test"] < 10 and draft.more_clusters
     text = dataset_text(draft)
     assert f"# To get them, change: {draft.more_clusters}" in text
     changed = yaml.safe_load("{" + draft.more_clusters.partition(" (")[0] + "}")
     assert changed["splits"]["by"] == "time"
-    raw = Files(draft.root, [f"few/{i}.npy" for i in range(4)])
+    raw = UnlockedFiles(draft.root, [f"few/{i}.npy" for i in range(4)])
     options = build_options(in_order({"kind": "arrays", **draft.options, **changed}))
     found = KINDS["arrays"].raw_contents(raw, options, tuple(draft.shape), tmp_path)
     span = draft.context + draft.horizon
@@ -241,7 +240,7 @@ def test_estimates_of_uncounted_data_are_guesses_until_prepare_counted(facts, tm
     written = yaml.safe_load(path.read_text())
     counts = written.pop("counts")
     path.write_text(yaml.safe_dump(written, sort_keys=False))
-    guess = "a guess: nobody has counted the clips of bars"
+    guess = "a guess: the clips of bars"
     assert guess in "".join(brief.lines(planned(), "short_term", 2))
     plan = planned()
     runner.fetch(plan, plan.raw("bars"))
@@ -264,16 +263,16 @@ def test_a_draft_says_that_frames_are_not_resampled(tmp_path):
     folder = tmp_path / "shots"
     for i in range(4):
         made.video(folder / f"a{i}.mkv", [40] * 20, codec="mpeg4")
-    assert "kind: videos\n" in dataset_text(inspect(folder))
+    assert "kind: videos\n" in dataset_text(draft_dataset(folder))
     made.video(folder / "b.mkv", [40] * 20, codec="mpeg4", times=[*range(19), 30])
-    written = dataset_text(inspect(folder))
+    written = dataset_text(draft_dataset(folder))
     assert (
         "kind: videos # CHECK: frames are not resampled, and those of shots/b.mkv are at uneven"
         in written
     )
     made.video(folder / "c.mkv", [40] * 20, codec="mpeg4", rate=30)
     (folder / "b.mkv").unlink()
-    written = dataset_text(inspect(folder))
+    written = dataset_text(draft_dataset(folder))
     assert "CHECK: frames are not resampled, and the videos have 12, 30 a second\n" in written
 
 
@@ -282,14 +281,14 @@ def test_a_draft_has_the_shape_of_what_a_turned_camera_saw(tmp_path):
     exif[0x0112] = 6  # a quarter turn
     Image.new("L", (64, 32)).save(tmp_path / "0.jpg", exif=exif)
     made.video(tmp_path / "a.mp4", [40, 80], (32, 64), "mpeg4", rotate=90)
-    for look, name in ((_look_at_pictures, "0.jpg"), (_look_at_videos, "a.mp4")):
-        shape, _, _, notes = look(Files(tmp_path, [name]))
+    for look, name in ((look_at_pictures, "0.jpg"), (look_at_videos, "a.mp4")):
+        shape, _, _, notes = look(UnlockedFiles(tmp_path, [name]))
         assert shape[1:] == [64, 32] and notes["shape"].endswith(f"{name} has 64 x 32")
 
 
 @pytest.mark.parametrize("model", ["convlstm", "simvpv2"])
 def test_what_a_draft_costs_is_counted(tmp_path, model):
-    draft = inspect(make_hdf5(tmp_path))  # two channels of 16 x 16
+    draft = draft_dataset(make_hdf5(tmp_path))  # two channels of 16 x 16
     settings = yaml.safe_load(scale_text(draft))["models"][model]
     recipe = {"model": model, "options": settings["options"], "shape": draft.shape,
               "context": draft.context, "horizon": draft.horizon}  # fmt: skip
@@ -307,7 +306,7 @@ def test_what_a_draft_costs_is_counted(tmp_path, model):
 def test_the_climatology_of_a_draft_repeats_what_training_holds(tmp_path, step, count, cycle):
     when = made.times("2000-01-01", count, step)
     made.grid(when, 2, 2)[["t2m"]].to_netcdf(tmp_path / "f.nc")
-    assert inspect(tmp_path / "f.nc").options.get("cycle") == cycle
+    assert draft_dataset(tmp_path / "f.nc").options.get("cycle") == cycle
 
 
 def test_the_verb(facts, tmp_path, monkeypatch):
@@ -326,7 +325,7 @@ def test_the_verb(facts, tmp_path, monkeypatch):
 
 def test_files_in_the_raw_folder_need_no_mirror(facts, tmp_path):
     (tmp_path / "raw" / "deep").mkdir(parents=True)
-    draft = inspect(make_npy(tmp_path / "raw" / "deep"))
+    draft = draft_dataset(make_npy(tmp_path / "raw" / "deep"))
     assert draft.files == [{"path": "deep/bars.npy"}]
     list(new_dataset(tmp_path / "raw" / "deep" / "bars.npy", None, facts))
     assert "mirror" not in (facts / "bars.yaml").read_text()
@@ -339,7 +338,7 @@ def test_patterns_stand_for_all_depths_and_endings(facts, tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             np.save(file, values + np.arange(20, dtype=np.uint8)[:, None, None])
-    draft = inspect(tmp_path / "data" / "all")
+    draft = draft_dataset(tmp_path / "data" / "all")
     assert [entry["path"] for entry in draft.files] == [
         "all/*.npy", "all/*/*.npy", "all/*/*/*.NPY",
     ]  # fmt: skip
@@ -370,8 +369,8 @@ def write(folder: Path, name: str, content: bytes = b"?") -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ([], "no files that could be read"),
-        (["a.txt", "b.doc"], "no files that could be read"),
+        ([], "no files"),
+        (["a.txt", "b.doc"], "no files"),
         (["b.csv"], "no column for frame or time, person, x, y"),
         (["a.mp4", "b.npy"], "1 of videos, 1 of arrays"),
         (["a.mp4"], r"a\.mp4: cannot be decoded"),
@@ -396,13 +395,13 @@ def test_what_cannot_be_a_dataset(facts, tmp_path, names, message):
 def test_too_few_frames(facts, tmp_path):
     np.save(tmp_path / "data" / "a.npy", np.zeros((5, 8, 8)))
     with pytest.raises(StpError, match="has no clips"):
-        inspect(tmp_path / "data" / "a.npy")
+        draft_dataset(tmp_path / "data" / "a.npy")
 
 
 def test_further_dimensions_are_selected(facts, tmp_path):
     field = made.grid(made.times("2000-01-01", 40))[["t2m"]].expand_dims(number=[5, 6], axis=1)
     field.to_netcdf(tmp_path / "data" / "members.nc")
-    draft = inspect(tmp_path / "data" / "members.nc")
+    draft = draft_dataset(tmp_path / "data" / "members.nc")
     assert draft.options["select"] == {"number": 5} and draft.shape == [1, 4, 6]
 
 
@@ -412,7 +411,7 @@ def test_era5_beside_its_preliminary_version_is_merged(facts, tmp_path):
     both = [field.where(~later), field.where(later)]
     both = xr.concat(both, xr.Variable("expver", [1, 5])).transpose("time", "expver", "lat", "lon")
     both.to_netcdf(tmp_path / "data" / "era5.nc")
-    draft = inspect(tmp_path / "data" / "era5.nc")
+    draft = draft_dataset(tmp_path / "data" / "era5.nc")
     assert "select" not in draft.options and draft.frames == 40
     assert "expver" in draft.notes["variables"] and "CHECK" not in draft.notes["variables"]
 
@@ -432,7 +431,7 @@ def test_a_draft_weighs_rows_only_by_latitudes_in_degrees(facts, tmp_path, name,
     field.assign_coords(lat=lat).rename({"lat": name} if name != "lat" else {}).to_netcdf(
         tmp_path / "data" / "g.nc"
     )
-    assert inspect(tmp_path / "data" / "g.nc").metrics == FIELD_METRICS
+    assert draft_dataset(tmp_path / "data" / "g.nc").metrics == FIELD_METRICS
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -441,11 +440,11 @@ def test_rows_without_coordinates_are_numbers_and_those_in_degrees_latitudes(
 ):
     field = made.grid(made.times("2000-01-01", 40))[["t2m"]].isel(lat=slice(None, None, order))
     field.to_netcdf(tmp_path / "data" / "g.nc")
-    assert inspect(tmp_path / "data" / "g.nc").metrics == [
+    assert draft_dataset(tmp_path / "data" / "g.nc").metrics == [
         {"convention": "wrmse.per_frame", "variable": "t2m"}
     ]
     field.drop_vars("lat").to_netcdf(tmp_path / "data" / "h.nc")
-    assert inspect(tmp_path / "data" / "h.nc").metrics == FIELD_METRICS
+    assert draft_dataset(tmp_path / "data" / "h.nc").metrics == FIELD_METRICS
 
 
 def test_a_draft_shows_the_range_of_each_variable(facts, tmp_path):
@@ -474,11 +473,11 @@ def test_a_draft_refuses_a_lone_far_value(facts, tmp_path, name, value):
     with pytest.raises(
         StpError, match=rf"{name}: .* has the value {value:g}, far from all".replace("+", r"\+")
     ):
-        inspect(path)
+        draft_dataset(path)
     if name == "g.nc":
         field.attrs["missing_value"] = np.float32(value)
         field.to_netcdf(path)
-        assert f"{value:g}" not in inspect(path).notes["variables"]
+        assert f"{value:g}" not in draft_dataset(path).notes["variables"]
 
 
 @pytest.mark.parametrize(
@@ -497,7 +496,7 @@ def test_the_range_of_whole_numbers_follows_type_and_values(
 ):
     values = np.random.default_rng(1).integers(0, most + 1, (12, 20, 8, 8)).astype(dtype)
     np.save(tmp_path / "data" / "a.npy", values)
-    draft = inspect(tmp_path / "data" / "a.npy")
+    draft = draft_dataset(tmp_path / "data" / "a.npy")
     assert draft.options.get("divide_by") == divide_by and draft.metrics == PIXEL_METRICS
     assert "normalisation" not in draft.options
     assert note in draft.notes["axes"] + draft.notes.get("divide_by", "")
@@ -528,11 +527,11 @@ def test_own_files_are_locked_anew_until_something_is_made_of_them(facts, tmp_pa
 def test_names_that_are_none(facts, tmp_path):
     path = make_npy(tmp_path / "data")
     with pytest.raises(StpError, match="'My data' cannot be the name"):
-        inspect(path, "My data")
+        draft_dataset(path, "My data")
     with pytest.raises(StpError, match=r"kth\.yaml exists"):
         list(new_dataset(path, "kth", facts))
     with pytest.raises(StpError, match="does not exist"):
-        inspect(tmp_path / "nowhere")
+        draft_dataset(tmp_path / "nowhere")
 
 
 # The configuration

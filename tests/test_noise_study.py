@@ -374,7 +374,7 @@ def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
     given = ["list", "metrics", "average_fid.random_means", "--study", str(path)]
     said = CliRunner().invoke(app, given)
     assert said.exit_code == 0, said.output
-    for part in ("blind to Local swap", "follows 0 of 2 surely", "hide whatever is below"):
+    for part in ("blind to Local swap", "follows 0 of 2 surely", "cannot be seen with"):
         assert part in said.stdout
     assert "has learnt nothing" in said.stdout and "synthetic" in said.stdout
     assert CliRunner().invoke(app, [*given, "--out", str(out)]).exit_code == 0

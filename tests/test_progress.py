@@ -11,7 +11,7 @@ import pytest
 from stp.core.units import duration
 from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
-from stp.run.progress import PAGES, Progress, count_pages, note_pages
+from stp.run.progress import PAGES, Progress, count_pages, write_pages
 from stp.verbs.app import say_wrote
 
 
@@ -122,7 +122,7 @@ def test_tables_and_figures_of_a_run_are_counted(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         os.utime(path, (0, 0))
-    note_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
+    write_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
     assert count_pages(pages[1]) == "[0/3] "
     pages[1].touch()
     assert count_pages(pages[1].with_suffix(".svg")) == "[1/3] "
@@ -135,7 +135,7 @@ def test_a_verb_of_a_run_says_how_many(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = Path("results/demo/figures/short_term/ranks.png")
     jobs = [SimpleNamespace(output=[str(page)])]
-    note_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
+    write_pages(SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: iter(jobs))))
     page.parent.mkdir(parents=True)
     page.touch()
     say_wrote(tmp_path / "ranks.log", page, " and ranks.svg")

@@ -20,8 +20,6 @@ ROOMS = [
 which a command starts with."""
 LONGEST = 500
 LONG_FOR_A_REASON = {
-    "stp/inspect/new_dataset.py": "a conversation from first look to finished entry",
-    "stp/render/pictures/people.py": "one drawing for files, pages and movies",
     "stp/models/earthformer.py": "a model is one file",
     "stp/models/mcvd.py": "a model is one file",
     "stp/collect/views.py": "one SQL statement after another",

@@ -48,7 +48,7 @@ OTHER_THINGS = {
 """Names of models that are names of other things, each with its reason."""
 NAME_MODELS = {
     "stp/data/distortions.py": "the functions that distort clips, which models of these names call",
-    "stp/inspect/new_dataset.py": "a draft names models, for people to choose others",
+    "stp/inspect/draft_text.py": "a draft names models, for people to choose others",
     "stp/inspect/new_tracks.py": "likewise",
     "stp/profiling/table19.py": "how a paper counted single networks",
     "stp/verbs/perceptual.py": "the measure of a verb that takes none",

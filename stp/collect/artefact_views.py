@@ -1,6 +1,6 @@
-"""Rows that only some kinds of sample have, and that are many: they stay where they were written.
+"""Views of files with many rows that only some kinds of sample have.
 
-They are files of score artefacts, with the keys of the cell, or of prepared data. A view of the
+The files stay in score artefacts, with the keys of the cell, or in prepared data. A view of the
 results store reads all files of a kind.
 """
 
@@ -20,12 +20,13 @@ class KeptRows:
     """A view and its files.
 
     Attributes:
-        view: its layout.
-        file: name in the artefact.
-        has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has them.
-        what: the file holds, for messages.
-        of_data: the artefact is prepared data, not scores. Not all of them have the file, and rows
-            have the fingerprint of the data in the place of the keys of a cell.
+        view: schema of the view.
+        file: name of the file in the artefact.
+        has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has the
+            file.
+        what: content of the file, for errors.
+        of_data: whether the artefact is prepared data, not scores. Then the file is optional, and
+            rows have the fingerprint of the data instead of the keys of a cell.
     """
 
     view: Table
@@ -36,7 +37,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """The column of the table of cells that has the folder of the artefact."""
+        """The column of the table of cells with the folder of the artefact."""
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -64,10 +65,10 @@ FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
-    """The files of a view, found to be of the right schema; absolute.
+    """Absolute paths of the files of a view, whose schemas are checked.
 
     Raises:
-        StpError: one is missing or damaged.
+        StpError: a file is missing or damaged.
     """
     cells = [cell for plan in plans for cell in plan.cells if getattr(plan.kind_of(cell), kept.has)]
     if not kept.of_data:
@@ -77,10 +78,10 @@ def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
 
 
 def file_of(folder: Path, kept: KeptRows) -> Path:
-    """The file of an artefact, found to be of the right schema; absolute.
+    """Absolute path of the file of an artefact, whose schema is checked.
 
     Raises:
-        StpError: it is missing or damaged.
+        StpError: the file is missing or damaged.
     """
     path, schema = schema_of(folder, kept.file, kept.what)
     names = [name for name, _, _ in kept.view.columns if name != FINGERPRINT]
@@ -93,13 +94,13 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
 
 def query(paths: Iterable[Path], kept: KeptRows) -> str:
-    """SQL of a view over its files; without any, of no rows."""
+    """SQL of a view over its files; a view without rows if there are none."""
     columns = kept.view.columns
     listed = ", ".join(quoted(str(path)) for path in paths)
     if not listed:
         empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
         return f"SELECT {empty} WHERE false"
-    # The folder of an artefact is called by its fingerprint.
+    # The name of an artefact's folder is its fingerprint.
     of = {FINGERPRINT: "parse_path(filename)[-2]"}
     names = ", ".join(f"{of.get(name, name)}::{kind} AS {name}" for name, kind, _ in columns)
     return f"SELECT {names} FROM read_parquet([{listed}], filename=true, hive_partitioning=false)"

@@ -1,7 +1,7 @@
 """One cell of the results store with its scores, artefacts and cost: ``stp show CELL``.
 
-A cell is chosen by words of its key, in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or by
-the fingerprint of an artefact behind it, of which the first letters are enough.
+A cell is selected by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
+by the first characters of the fingerprint of one of its artefacts.
 """
 
 import re
@@ -26,16 +26,16 @@ from stp.options.score import CELL_KEYS
 from stp.plan.setting import current_name, parts_of_name
 
 FEWEST_LETTERS = 4
-"""Of a fingerprint."""
+"""Smallest number of characters of a fingerprint."""
 MOST = 20
-"""Candidates that are listed."""
+"""Largest number of candidates in a list."""
 STAGES = ("scores", "perceptual", "predictions", "data")
-"""The artefacts of which a cell has one at most: columns such as ``scores_fingerprint``."""
+"""Artefacts of which a cell has at most one, in columns such as ``scores_fingerprint``."""
 LISTS = ("model", "feature")
-"""Those of which it may have several: columns such as ``model_fingerprints``."""
+"""Artefacts of which a cell may have several, in columns such as ``model_fingerprints``."""
 
 SAME_CELL = " AND ".join(f"{{0}}.{key} IS NOT DISTINCT FROM {{1}}.{key}" for key in CELL_KEYS)
-"""A condition that joins rows of one cell."""
+"""A condition that joins rows of the same cell."""
 
 OVERALL = f"""
 SELECT
@@ -51,12 +51,12 @@ LEFT JOIN leaderboard l
 WHERE {" AND ".join(f"o.{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS)}
 ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
     o.threshold NULLS FIRST, o.leads NULLS FIRST"""
-"""All overall values of a cell, with the rank of its model (seeds together); values of its key."""
+"""All overall values of a cell, given its key, with the rank of its model (mean over seeds)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRow(OverallRow):
-    """A row of `OVERALL`: with the convention, and the rank of the model (seeds together)."""
+    """A row of `OVERALL`, with facts of the convention and the rank of the model."""
 
     title: str | None
     unit: str | None
@@ -68,7 +68,7 @@ class ScoreRow(OverallRow):
 
 @dataclass(frozen=True)
 class Artefact:
-    """An artefact that several cells were made from, and these."""
+    """An artefact that several cells share, and these cells."""
 
     row: ArtefactRow
     cells: list[CellRow]
@@ -84,11 +84,11 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Step(LineageRow):
-    """An artefact behind a cell.
+    """An artefact that a cell depends on.
 
     Attributes:
-        attempts: at making it.
-        log: of the rule that made it; None where it is not at hand.
+        attempts: attempts to make it.
+        log: log of the rule that made it; None if it is missing.
     """
 
     attempts: list[AttemptRow]
@@ -97,14 +97,15 @@ class Step(LineageRow):
 
 @dataclass(frozen=True)
 class CellDetails:
-    """All that the store knows of a cell.
+    """A cell with all of its information in the store.
 
     Attributes:
-        name: a short one.
+        name: short name.
+        cell: row of the table of cells.
         scores: rows of `OVERALL`.
-        artefacts: behind it, from data to scores.
-        raw_files: that its data were prepared from.
-        command: makes its scores again.
+        artefacts: artefacts that it depends on, from data to scores.
+        raw_files: raw files that its data were prepared from.
+        command: command that makes its scores again.
     """
 
     name: str
@@ -152,14 +153,15 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     """Find one cell, or an artefact that several cells share.
 
     Args:
-        what: words of its key with ``/`` between them, or the beginning of a fingerprint.
+        database: results.duckdb.
+        what: words of a key separated by ``/``, or the beginning of a fingerprint.
 
     Returns:
-        the cell, the artefact, or what is known of a cell without scores.
+        The cell, the artefact, or the state of a cell without scores.
 
     Raises:
-        NothingFoundError: there is none.
-        StpError: there are several; the message lists them.
+        NothingFoundError: there is no such cell or artefact.
+        StpError: there are several, which the message lists.
     """
     cells = every(database)
     words = [word for word in what.strip("/").split("/") if word]
@@ -278,7 +280,7 @@ def key_of(cell: CellRow) -> list[str | int | None]:
 
 
 def about(database: Path, cell: CellRow) -> CellDetails:
-    """Read all that the store knows of a cell."""
+    """Read all information on a cell."""
     steps = lineage(database, [cell])
     locks = {step.raw_lock for step in steps if step.raw_lock}
     return CellDetails(
@@ -298,7 +300,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
 
 
 def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
-    """The artefacts behind cells, from data to scores, each once."""
+    """The artefacts that cells depend on, from data to scores, each once."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
@@ -317,14 +319,14 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
 
 
 def _log(database: Path, step: LineageRow) -> str | None:
-    """Where the rule of an artefact writes its log."""
+    """The log of the rule of an artefact; None if it is missing."""
     _, _, below = step.path.partition("/")
     path = database.parent / "logs" / step.stage / f"{below}.log"
     return str(path) if path.is_file() else None
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """How many raw files a lock names, their bytes, and one of them with its checksum."""
+    """Number and size (bytes) of the raw files of a lock, and one of them with its checksum."""
     _, ((files, size, first),) = answer(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "
@@ -335,8 +337,7 @@ def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
 
 
 def command(cell: CellRow) -> str:
-    """What makes the scores of a cell again, with all that they need: Snakemake knows artefacts by
-    the whole path."""
+    """The command that makes the scores of a cell again, with all artefacts that they need."""
     folder = Path(cell.perceptual_folder or cell.scores_folder)
     return (
         f"snakemake --profile local --configfile config/{cell.scale}.yaml -- "

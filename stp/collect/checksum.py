@@ -1,4 +1,4 @@
-"""A checksum of what a results store holds: the same inputs give the same, on any machine."""
+"""Checksums of the content of a results store, which depend on its inputs only."""
 
 import hashlib
 from pathlib import Path
@@ -13,15 +13,15 @@ Sums = dict[str, str]
 def checksums(database: Path, threads: int | None = None) -> Sums:
     """Compute the checksum of each table and view, over its sorted rows.
 
-    The bytes of two database files may differ where their content does not: DuckDB lays pages out
-    as its threads please. Rows are written as JSON, NULL and all digits included.
+    Database files with the same content may differ, since the layout of pages depends on threads.
+    Rows are hashed as JSON, with NULL and all digits.
 
     Args:
         database: results.duckdb.
-        threads: of DuckDB, all cores unless given.
+        threads: number of threads of DuckDB; None for all cores.
 
     Returns:
-        the SHA-256 of each table and view, by name.
+        The SHA-256 of each table and view, by name.
 
     Raises:
         StpError: there is no store, or it cannot be read.
@@ -35,11 +35,11 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
 
 
 def _of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Hash the sorted hashes of the rows: DuckDB hashes each row, however many there are."""
+    """Hash the sorted hashes of the rows, which DuckDB computes."""
     rows = connection.execute(
         f'SELECT sha256(to_json(r)::VARCHAR) AS sum FROM "{name}" r ORDER BY sum'
     )
     total = hashlib.sha256()
     while some := rows.fetchmany(100_000):
-        total.update("\n".join(one for (one,) in some).encode() + b"\n")
+        total.update("\n".join(row_hash for (row_hash,) in some).encode() + b"\n")
     return total.hexdigest()

@@ -1,8 +1,8 @@
-"""Sums over clusters of clips, read from files of score artefacts (``cluster_sums.parquet``).
+"""Sums over clusters of clips, read from score artefacts (``cluster_sums.parquet``).
 
-Means over clips, and so values, can be made again of these sums: of all clusters, or of any of them
-(`stp.collect.leave_one_out`). Sums over some of the clips are added up from the scores of each
-(``sample_scores.parquet``). Where clusters are blocks of time, they are merged into blocks that are
+Means over clips, and so values, can be computed again from these sums, for all clusters or some of
+them (`stp.collect.leave_one_out`). Sums over some of the clips are computed from the scores of each
+clip (``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks that are
 longer than the last lead time of a value.
 """
 
@@ -28,20 +28,20 @@ from stp.score.blocks import Blocks, summed
 from stp.score.tables import CLUSTERS
 
 NO_SUMS = "no sums over clusters of clips"
-"""Why a value cannot be tested: a distance between sets, or the store is not at hand."""
+"""Reason for a missing test: the value is a distance between sets, or the store is missing."""
 NO_TEST_OF_SD = "a standard deviation has neither interval nor test"
 NOT_KEPT = "the scores of single clips are not kept"
-"""Why a value of some of the clips cannot be made."""
+"""Reason for a missing value on some of the clips."""
 
 
 class Clusters(NamedTuple):
-    """The clusters behind a value; only values of equal ones may be compared.
+    """The clusters of a value; only values with equal clusters may be compared.
 
     Attributes:
-        names: of the G clusters.
-        counts: their numbers of samples.
-        lacks: what the forecasts lack of the value; empty if nothing.
-        samples: tells which samples these are; empty where their names are not at hand.
+        names: names of the G clusters.
+        counts: number of samples of each cluster.
+        lacks: what the forecasts lack for the value; empty if nothing.
+        samples: hash of the samples' names; empty if these are missing.
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Clusters(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A convention, and the part that its value is restricted to; see `Asked`."""
+    """A convention, and the part of it that a value is of; see `Asked`."""
 
     convention: str
     part: Part
@@ -59,29 +59,29 @@ class Place(NamedTuple):
     exactly: bool = False
 
 
-class _Held(NamedTuple):
-    """What a file says of a convention.
+class _StoredSums(NamedTuple):
+    """The sums of a convention in a file.
 
     Attributes:
-        names: of the clusters.
-        counts: their numbers of samples, (clusters,).
-        sums: float64 (clusters, K, T').
-        there: which of them the forecasts have, bool (K, T').
-        blocks: where the clusters lie in time, if they are blocks of it.
+        names: names of the clusters.
+        counts: number of samples of each cluster, (clusters,).
+        sums: sums over samples, float64 (clusters, K, T').
+        defined: which sums the forecasts define, bool (K, T').
+        blocks: the clusters as blocks of time, if they are.
         leads: number of lead times T; the last sums belong to lead time T.
-        lacks: what is not in the sums.
+        lacks: variables that are missing from the sums.
     """
 
     names: tuple[str, ...]
     counts: np.ndarray
     sums: np.ndarray
-    there: np.ndarray
+    defined: np.ndarray
     blocks: Blocks | None
     leads: int
     lacks: str
 
-    def merged(self, lead: int) -> "_Held":
-        """With clusters that are longer than a lead time, without those that have no samples."""
+    def merged(self, lead: int) -> "_StoredSums":
+        """Merge clusters until they are longer than a lead time; drop those without samples."""
         if self.blocks is None:
             return self
         groups = self.blocks.merged(lead)
@@ -89,25 +89,25 @@ class _Held(NamedTuple):
         in_time = np.argsort(self.blocks.start, kind="stable")
         members = [in_time[groups[in_time] == number] for number in range(len(counts))]
         names = [
-            " to ".join(dict.fromkeys((self.names[its[0]], self.names[its[-1]]))) for its in members
+            " to ".join(dict.fromkeys((self.names[of[0]], self.names[of[-1]]))) for of in members
         ]
-        held = np.flatnonzero(counts)
+        filled = np.flatnonzero(counts)
         return self._replace(
-            names=tuple(names[number] for number in held), counts=counts[held], sums=sums[held]
+            names=tuple(names[n] for n in filled), counts=counts[filled], sums=sums[filled]
         )
 
 
 class Sums(NamedTuple):
-    """Sums over clusters, as far as a value needs them.
+    """The sums over clusters that a value needs.
 
     Attributes:
-        clusters: behind the value.
-        counts: numbers of samples, (clusters,).
-        sums: float64 (clusters, K, T').
-        metric: how means (..., K, T) become values.
-        series: which of its series the value is.
-        leads: which lead times the value is of.
-        longer: the lead time that clusters are longer than; None where they are no blocks of time.
+        clusters: clusters of the value.
+        counts: number of samples of each cluster, (clusters,).
+        sums: sums over samples, float64 (clusters, K, T').
+        metric: convention that turns means (..., K, T) into values.
+        series: index of the series of the value.
+        leads: lead times of the value.
+        longer: lead time that clusters are longer than; None if they are not blocks of time.
     """
 
     clusters: Clusters
@@ -119,33 +119,33 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Means (..., K, T) to the values over its lead times of all series, (..., S)."""
-        made = values(self.metric, means, self.leads)
-        return np.asarray((made[..., None, :] if made.ndim < means.ndim else made)[..., 0])
+        """Values of all series over its lead times, (..., S), from means (..., K, T)."""
+        every = values(self.metric, means, self.leads)
+        return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
 
 
 def read_sums(
-    cell: Cell, wanted: Iterable[Place], samples: frozenset[str] | None = None
+    cell: Cell, places: Iterable[Place], samples: frozenset[str] | None = None
 ) -> dict[Place, Sums | str]:
-    """Read the sums of a cell, from the artefact that has them; or say why there are none.
+    """Read the sums of a cell, or say why there are none.
 
     Args:
-        cell: was scored.
-        wanted: the values that are needed.
-        samples: names of those that are added up; all unless given.
+        cell: a scored cell.
+        places: the values that sums are needed for.
+        samples: names of the samples to add up; None for all.
 
     Raises:
         StpError: a file is damaged.
     """
-    found: dict[Place, Sums | str] = {}
+    results: dict[Place, Sums | str] = {}
     asked: dict[str, list[Place]] = {}
-    for place in wanted:
+    for place in places:
         asked.setdefault(place.convention, []).append(place)
-    for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
+    for kind in ("scores", "perceptual"):
         folder = cell.folder(kind)
         if not asked or folder is None or not (folder / "scores.parquet").is_file():
             continue
-        has_sums = (folder / "cluster_sums.parquet").is_file()  # agreement of ratings has none
+        has_sums = (folder / "cluster_sums.parquet").is_file()  # agreement of opinions has none
         sums = CLUSTERS.empty_table()
         if has_sums:
             sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
@@ -154,17 +154,17 @@ def read_sums(
         for convention in sums["convention"].unique().to_pylist():
             own = sums.filter(pc.equal(sums["convention"], convention))
             metric = _metric(folder, convention, own["components"][0].as_py())
-            held = _held(
+            stored = _stored(
                 own,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
             overall = series.get(convention, [])
-            some: _Held | None = held
+            some: _StoredSums | None = stored
             if samples is not None:
-                some = _of_samples(held, folder, convention, overall, samples)
-            merged: dict[int, _Held] = {}
+                some = _of_samples(stored, folder, convention, overall, samples)
+            merged: dict[int, _StoredSums] = {}
             for place in asked[convention]:
-                found[place] = (
+                results[place] = (
                     NOT_KEPT if some is None else _of_place(metric, some, merged, overall, place)
                 )
         for convention in set(asked) - set(sums["convention"].unique().to_pylist()):
@@ -172,12 +172,12 @@ def read_sums(
             for place in asked[convention]:
                 number = series_of(overall, place)
                 if number is not None and (reason := overall[number].reason):
-                    found[place] = reason
-    return {place: found.get(place, NO_SUMS) for place in wanted}
+                    results[place] = reason
+    return {place: results.get(place, NO_SUMS) for place in places}
 
 
 def samples_of(cell: Cell) -> list[str]:
-    """Names of the samples of a cell; empty where their scores are not at hand.
+    """Names of the samples of a cell; empty if their scores are missing.
 
     Raises:
         StpError: the file of their scores is damaged, or of another schema.
@@ -192,12 +192,12 @@ def samples_of(cell: Cell) -> list[str]:
     return [clip for clip, name in zip(clips, variables, strict=True) if name == variables[0]]
 
 
-def _held(rows: pa.Table, leads: int | None) -> _Held:
-    """What the rows of a convention say.
+def _stored(rows: pa.Table, leads: int | None) -> _StoredSums:
+    """The sums of a convention from its rows.
 
     Args:
-        rows: of ``cluster_sums.parquet``.
-        leads: number of lead times; that of the sums unless known.
+        rows: rows of ``cluster_sums.parquet``.
+        leads: number of lead times; None for that of the sums.
     """
     flat = rows["sums"].combine_chunks().flatten()
     shape = len(rows), int(rows["components"][0].as_py()), -1
@@ -207,7 +207,7 @@ def _held(rows: pa.Table, leads: int | None) -> _Held:
     if rows["start"].null_count == 0:
         starts, lengths = rows["start"].to_numpy(), rows["length"].to_numpy()
         blocks = Blocks(names, starts, lengths, int(rows["step"][0].as_py()))
-    return _Held(
+    return _StoredSums(
         names,
         rows["n"].to_numpy(),
         sums,
@@ -219,20 +219,20 @@ def _held(rows: pa.Table, leads: int | None) -> _Held:
 
 
 def _of_samples(
-    held: _Held,
+    stored: _StoredSums,
     folder: Path,
     convention: str,
     overall: Sequence[ScoreRow],
     samples: frozenset[str],
-) -> _Held | None:
-    """Sums over some of the samples, from the scores of each; None where these are not kept.
+) -> _StoredSums | None:
+    """Sums over some of the samples, from the scores of each; None if these are not kept.
 
     Args:
-        held: the sums over all.
-        folder: of the score artefact.
-        convention: theirs.
+        stored: sums over all samples.
+        folder: folder of the score artefact.
+        convention: name of the convention.
         overall: a row for each series.
-        samples: their names.
+        samples: names of the samples.
     """
     _, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     parts = [n for n in schema.names if n == convention or n.startswith(convention + ".")]
@@ -241,11 +241,11 @@ def _of_samples(
     table = _table(folder, SAMPLE_SCORES, columns=["clip", "cluster", "variable", *parts])
     table = table.filter(pc.is_in(table["clip"], pa.array(sorted(samples), pa.string())))
     names, of = table["cluster"].to_pylist(), np.array(table["variable"].to_pylist(), object)
-    place = {name: number for number, name in enumerate(held.names)}
-    codes = np.array([place[name] for name in names], np.int64)
-    sums = np.full(held.sums.shape, np.nan)
+    number_of = {name: number for number, name in enumerate(stored.names)}
+    codes = np.array([number_of[name] for name in names], np.int64)
+    sums = np.full(stored.sums.shape, np.nan)
     for number, variable in enumerate(dict.fromkeys(row.variable for row in overall)):
-        # A convention of all variables together fills the first rows.
+        # A convention of all variables together has values in the first rows.
         here = np.flatnonzero(of == (of[0] if variable is None else variable))
         for k, name in enumerate(parts, number * len(parts)):
             each = table[name].take(here).combine_chunks()
@@ -253,34 +253,35 @@ def _of_samples(
                 values = each.flatten().to_numpy(zero_copy_only=False).reshape(len(here), -1)
                 sums[:, k] = 0
                 np.add.at(sums[:, k], codes[here], values)
-    counts = np.bincount(codes[of == of[0]], minlength=len(held.names))
-    there = slice(None) if held.blocks is not None else np.flatnonzero(counts)
-    names = tuple(np.array(held.names, object)[there].tolist())
-    return held._replace(names=names, counts=counts[there], sums=sums[there])
+    counts = np.bincount(codes[of == of[0]], minlength=len(stored.names))
+    filled = slice(None) if stored.blocks is not None else np.flatnonzero(counts)
+    names = tuple(np.array(stored.names, object)[filled].tolist())
+    return stored._replace(names=names, counts=counts[filled], sums=sums[filled])
 
 
 def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
-    """The rows over all lead times, a row for each series in their order; the file keeps it."""
+    """The rows over all lead times by convention: one for each series, in the order of the file."""
     chosen = pc.and_(pc.is_null(rows["lead"]), pc.equal(rows["statistic"], "mean"))
-    found: dict[str, list[ScoreRow]] = {}
+    by_convention: dict[str, list[ScoreRow]] = {}
     for row in score_rows(rows.filter(chosen)):
-        found.setdefault(row.convention, []).append(row)
-    return found
+        by_convention.setdefault(row.convention, []).append(row)
+    return by_convention
 
 
 def _metric(folder: Path, convention: str, components: int) -> Metric:
-    """How values of a convention are computed from means.
+    """The metric that turns means of a convention into values.
 
     Args:
-        folder: of the score artefact.
-        components: number of its statistics. The value of one that looks through a network is the
-            mean of the only one; to find this out, libraries of networks would be loaded.
+        folder: folder of the score artefact.
+        convention: name of the convention.
+        components: number of its statistics. For conventions of networks with one statistic the
+            value is its mean; building them would load libraries of networks.
     """
     is_perceptual = folder.parent.name == PERCEPTUAL and components == 1
-    found = None if is_perceptual else convention_in(folder, convention)
-    if isinstance(found, LearnedMetric):
-        return found.of_means
-    return found if isinstance(found, Metric) else Metric(needs_data)
+    built = None if is_perceptual else convention_in(folder, convention)
+    if isinstance(built, LearnedMetric):
+        return built.of_means
+    return built if isinstance(built, Metric) else Metric(needs_data)
 
 
 def _table(
@@ -290,7 +291,7 @@ def _table(
     columns: list[str] | None = None,
     conventions: list[str] | None = None,
 ) -> pa.Table:
-    """Read some columns or conventions of a file; all unless given."""
+    """Read some columns or conventions of a file; all by default."""
     rows = read_table(folder / name, columns)
     if conventions:
         rows = rows.filter(pc.is_in(rows["convention"], pa.array(conventions, pa.string())))
@@ -298,37 +299,37 @@ def _table(
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
-    """Number of the series that holds the value of a place, as in `stp.render.tables.rows`.
+    """Index of the series with the value of a place, as in `stp.render.tables.rows`.
 
     Args:
         overall: a row for each series, over all lead times.
         place: the value that is needed.
     """
     variable, threshold = place.part.variable, place.part.threshold
-    wanted = (variable, place.level, threshold)
-    found = [
-        i for i, row in enumerate(overall) if (row.variable, row.level, row.threshold) == wanted
+    key = (variable, place.level, threshold)
+    matching = [
+        i for i, row in enumerate(overall) if (row.variable, row.level, row.threshold) == key
     ]
     if not place.exactly and len(overall) == 1 and threshold is None:
         return 0
-    return found[0] if len(found) == 1 else None
+    return matching[0] if len(matching) == 1 else None
 
 
 def _of_place(
     metric: Metric,
-    whole: _Held,
-    merged: dict[int, _Held],
+    whole: _StoredSums,
+    merged: dict[int, _StoredSums],
     overall: Sequence[ScoreRow],
     place: Place,
 ) -> Sums | str:
-    """Keep what the value needs: of most metrics, one number for each cluster.
+    """Reduce sums to those that a value needs, for most metrics one number per cluster.
 
     Args:
         metric: the convention.
         whole: its sums.
-        merged: the same over longer clusters, by lead time; filled here.
+        merged: its sums over merged clusters, by lead time; filled here.
         overall: a row for each series.
-        place: of the value.
+        place: the value.
     """
     number = series_of(overall, place)
     if number is None:
@@ -336,37 +337,37 @@ def _of_place(
     if place.part.statistic != "mean":
         return NO_TEST_OF_SD
     leads = place.part.leads
-    wanted = lead_range(leads) if leads else range(1, whole.leads + 1)
-    if wanted[-1] > whole.leads:
+    steps = lead_range(leads) if leads else range(1, whole.leads + 1)
+    if steps[-1] > whole.leads:
         return f"there are only {whole.leads} lead times"
-    if wanted[-1] not in merged:
-        merged[wanted[-1]] = whole.merged(wanted[-1])
-    held = merged[wanted[-1]]
-    first = whole.leads - held.sums.shape[-1] + 1  # a running mean has no value at the first ones
-    # Of which lead times there is something, in the components of this series.
+    if steps[-1] not in merged:
+        merged[steps[-1]] = whole.merged(steps[-1])
+    stored = merged[steps[-1]]
+    first = whole.leads - stored.sums.shape[-1] + 1  # a running mean has no value at the first ones
+    # Which lead times are defined in the components of this series.
     parts = (
-        held.there.reshape(len(overall), -1, held.there.shape[-1])[number]
-        if (len(held.there) % len(overall) == 0)
-        else held.there
+        stored.defined.reshape(len(overall), -1, stored.defined.shape[-1])[number]
+        if (len(stored.defined) % len(overall) == 0)
+        else stored.defined
     )
-    there = [lead - first for lead in wanted if lead >= first and parts[:, lead - first].all()]
-    if not there:
-        what = overall[number].variable
-        lacking = "lead times " + leads if leads and parts.any() else what or "value"
+    available = [lead - first for lead in steps if lead >= first and parts[:, lead - first].all()]
+    if not available:
+        variable = overall[number].variable
+        lacking = "lead times " + leads if leads and parts.any() else variable or "value"
         return f"the forecasts have no {lacking}"
-    here: Leads = np.array(there)
-    if there == list(range(there[0], there[-1] + 1)):
-        here = slice(there[0], there[-1] + 1)
-    lacks = held.lacks
-    if len(there) < len([lead for lead in wanted if lead >= first]):
-        lacks = f"{lacks}; lead times {[lead + first for lead in there]} alone"
-    sums = held.sums
+    here: Leads = np.array(available)
+    if available == list(range(available[0], available[-1] + 1)):
+        here = slice(available[0], available[-1] + 1)
+    lacks = stored.lacks
+    if len(available) < len([lead for lead in steps if lead >= first]):
+        lacks = f"{lacks}; lead times {[lead + first for lead in available]} alone"
+    sums = stored.sums
     if metric.leads == "pool":
         sums, here = sums[..., here].mean(axis=-1, keepdims=True), slice(None)
     elif metric.finish is first_component or metric.finish is every_component:
         chosen = number if metric.finish is every_component else 0
         sums = sums[:, chosen : chosen + 1][..., here].mean(axis=-1, keepdims=True)
         metric, number, here = metric._replace(finish=first_component), 0, slice(None)
-    clusters = Clusters(held.names, tuple(held.counts.tolist()), lacks)
-    longer = None if whole.blocks is None else wanted[-1]
-    return Sums(clusters, held.counts, sums, metric, number, here, longer)
+    clusters = Clusters(stored.names, tuple(stored.counts.tolist()), lacks)
+    longer = None if whole.blocks is None else steps[-1]
+    return Sums(clusters, stored.counts, sums, metric, number, here, longer)

@@ -1,9 +1,8 @@
-"""Values for table columns that the scores do not hold.
+"""Values of table columns that score artefacts do not contain.
 
 These are means over a lead time or a range of lead times, and standard deviations over samples.
-
-They are made of the sums and samples of a score artefact when it is collected, so a column may be
-added without scoring anything again.
+They are computed from the sums and samples of a score artefact when it is collected, so that a
+column can be added without new scores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +25,7 @@ from stp.score import bootstrap
 from stp.score.tables import read_samples
 
 VALUES = ("mean", "median")
-"""Statistics that are the value of a convention; each has one of them."""
+"""Statistics that are the value of a convention; each convention has one of them."""
 
 
 def shown_rows(
@@ -35,23 +34,22 @@ def shown_rows(
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
 ) -> list[ScoreRow]:
-    """Make the rows of some columns.
+    """Compute the rows of some columns.
 
     Args:
-        cell: whose columns they are.
-        scores: rows of the artefact that has their conventions.
-        wanted: conventions and what columns show of them; of lead times or standard deviations.
-        options: of the bootstrap, as the score recipe has them.
+        cell: the cell.
+        scores: rows of the artefact with the conventions of the columns.
+        wanted: conventions and parts of the columns: lead times or standard deviations.
+        options: options of the bootstrap, from the score recipe.
 
     Returns:
         Rows of the collected scores: the mean over lead times and both ends of its 95 % interval,
-        or the standard deviation where that is asked for and the scores do not have it. A value
-        that does not exist has a reason.
+        or the standard deviation if the scores lack it. A missing value has a reason.
 
     Raises:
         StpError: a file of the artefact is damaged.
     """
-    made: dict[tuple[object, ...], ScoreRow] = {}
+    results: dict[tuple[object, ...], ScoreRow] = {}
     means = [Place(c, part) for c, part in wanted if part.leads and part.statistic == "mean"]
     sums = read_sums(cell, dict.fromkeys(means))
     left_out = without_each(sums)
@@ -66,7 +64,7 @@ def shown_rows(
         place = Place(convention, part._replace(statistic="mean"))
         number = series_of(overall, place)
         if number is None:
-            continue  # the table says that there is no such value
+            continue  # the table shows that there is no such value
         whole = replace(overall[number], leads=part.leads)
         new: Iterable[ScoreRow] = ()
         if part.statistic == "mean" and part.leads:
@@ -81,17 +79,17 @@ def shown_rows(
                 leads = max((row.lead for row in rows if row.lead), default=None)
                 new = [_sd(cell, whole, part, leads)]
         for row in new:
-            made.setdefault((row.series, row.leads, row.statistic), row)
-    return list(made.values())
+            results.setdefault((row.series, row.leads, row.statistic), row)
+    return list(results.values())
 
 
 def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
     """Why there is no value: the reason of the first lead time without one."""
-    wanted = lead_range(leads)
+    steps = lead_range(leads)
     reasons = [
         row.reason
         for row in rows
-        if row.statistic == "mean" and row.lead in wanted and row.reason
+        if row.statistic == "mean" and row.lead in steps and row.reason
         if row.series == whole.series
     ]
     return reasons[0] if reasons else whole.reason or "undefined"
@@ -113,7 +111,7 @@ def _mean(
     if isinstance(left_out, str):
         reason = left_out
     else:
-        found = bootstrap.intervals(
+        interval = bootstrap.intervals(
             np.array([value]),
             left_out.values[:, None],
             sums.counts,
@@ -121,10 +119,10 @@ def _mean(
             seed=options.seed,
             share=sums.metric.share,
         )[:, 0]
-        if np.isnan(found).any():
+        if np.isnan(interval).any():
             reason = bootstrap.no_spread(clusters)
         else:
-            both = found.tolist()
+            both = interval.tolist()
     return [
         _row(whole, "mean", value, whole.n, None),
         *(
@@ -140,20 +138,20 @@ def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
     finish = getattr(metric, "finish", None)
     if finish not in (first_component, every_component) or whole.threshold is not None:
         return _row(whole, "sd", None, whole.n, "single samples have no value")
-    found = _samples(cell, whole.convention, whole.variable)
-    if found is None:
+    samples = _samples(cell, whole.convention, whole.variable)
+    if samples is None:
         return _row(whole, "sd", None, whole.n, "the scores of single samples were not kept")
-    there = [value is not None for value in found[0]]  # forecasts may lack lead times
-    last = len(there) if leads is None else leads
-    first = last - len(there) + 1
-    wanted = lead_range(part.leads) if part.leads else range(first, last + 1)
-    if wanted[-1] > last:
-        return _row(whole, "sd", None, len(found), f"there are only {last} lead times")
-    chosen = [lead - first for lead in wanted if lead >= first and there[lead - first]]
+    available = [value is not None for value in samples[0]]  # forecasts may lack lead times
+    last = len(available) if leads is None else leads
+    first = last - len(available) + 1
+    steps = lead_range(part.leads) if part.leads else range(first, last + 1)
+    if steps[-1] > last:
+        return _row(whole, "sd", None, len(samples), f"there are only {last} lead times")
+    chosen = [lead - first for lead in steps if lead >= first and available[lead - first]]
     if not chosen:
         why = f"the forecasts have no lead times {part.leads}"
-        return _row(whole, "sd", None, len(found), why)
-    values = np.array(found, np.float64)[:, chosen]
+        return _row(whole, "sd", None, len(samples), why)
+    values = np.array(samples, np.float64)[:, chosen]
     sd = float(values.mean(axis=1).std())
     if not np.isfinite(sd):
         return _row(whole, "sd", None, len(values), "a sample has no value")
@@ -162,14 +160,14 @@ def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
 
 def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | None:
     for folder in cell.folders(("scores", "perceptual")):
-        found = read_samples(folder, convention, variable)
-        if found is not None:
-            return found[1]
+        samples = read_samples(folder, convention, variable)
+        if samples is not None:
+            return samples[1]
     return None
 
 
 def _row(
     whole: ScoreRow, statistic: str, value: float | None, n: int | None, reason: str | None
 ) -> ScoreRow:
-    """A row of the series that another row is of, over its lead times."""
+    """A row of the same series and lead times as another row."""
     return replace(whole, statistic=statistic, value=value, n=n, reason=reason)

@@ -1,4 +1,4 @@
-"""Open results.duckdb: for reading, or a new one to be filled."""
+"""Open results.duckdb for reading, or create an empty one."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,11 +12,11 @@ from stp.collect.table import columns_of
 from stp.core.errors import StpError
 
 _FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality|ratings)\.parquet)'")
-"""Files of `stp.collect.artefact_views`, which takes long to import, and of sample scores."""
+"""Files of sample scores and of `stp.collect.artefact_views`, which is slow to import."""
 
 STORAGE = "v1.0.0"
-"""The version of DuckDB's format that stores are written in, which older releases read as well:
-1.1.3 of November 2024 opens a store and answers from every view. The default is the newest."""
+"""Version of DuckDB's storage format, which older releases read as well: 1.1.3 of November 2024
+reads every view. The default would be the newest format."""
 
 
 def created(path: Path) -> duckdb.DuckDBPyConnection:
@@ -32,18 +32,17 @@ def opened(
     *,
     locked: Iterable[Path] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a results store; what goes wrong with it inside is one error.
+    """Open a results store; errors of DuckDB in the block become a `StpError`.
 
-    A store of an older version has columns that came later all the same: they are NULL.
+    In a store of an older version, columns that were added later are NULL.
 
     Args:
         database: results.duckdb.
-        wanted: what is expected of the file, for error messages.
-        threads: of DuckDB, all cores unless given. With one, rows that share a place in an order
-            come in the same order every time.
-        locked: statements may read and write these files, and nothing else outside the store: no
-            other files, no network, no extensions; the store's own views still read their files.
-            None: whatever the system allows.
+        wanted: expected content of the file, for errors.
+        threads: number of threads of DuckDB; None for all cores. With one thread, rows that are
+            equal in an order always come in the same order.
+        locked: files that statements may read and write, besides those of the store's own views;
+            other files, network and extensions are refused. None for no restriction.
 
     Raises:
         StpError: there is no store, or it is damaged.
@@ -73,7 +72,7 @@ def opened(
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give a store of an older version the columns that came later, for this connection."""
+    """Add columns of later versions to the tables of an older store, for this connection."""
     counts = dict(
         connection.execute(
             "SELECT table_name, column_count FROM duckdb_tables() "
@@ -88,7 +87,7 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     expected += [("VIEW", name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
     for kind, name, columns in expected:
         if name not in counts:
-            continue  # no store of ours: whatever is asked of it says so
+            continue  # not a results store: queries will fail
         store = connection.execute("SELECT current_database()").fetchall()[0][0]
         relation = f'"{store}".main."{name}"'
         existing = {column for column, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()}
@@ -104,10 +103,10 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, allowed: Iterable[Path]) -> None:
-    """Take files and network away from a connection, for good."""
+    """Forbid access to files and network for the rest of a connection."""
     views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
     read = {path.replace("''", "'") for (sql,) in views for path in _FILE_OF_VIEW.findall(sql)}
-    # SET takes no values for places marked with `?`.
+    # SET does not accept parameters.
     listed = ", ".join(
         "'" + path.replace("'", "''") + "'" for path in sorted({*read, *map(str, allowed)})
     )

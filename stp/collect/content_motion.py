@@ -1,11 +1,11 @@
-"""Does a metric see motion, or only what is in the frames? (Ge et al. 2024, arXiv 2404.12391)
+"""Sensitivity of distances between sets to motion and content (Ge et al. 2024, arXiv 2404.12391).
 
-Distortions of time alone (`stp.data.distortions`: swaps, and frames of other clips) leave every
-frame a real one; distortions of space alone leave the order. Both are brought to the same error by
-frame: the mean squared error to the real clip, frame by frame, as PSNR has it. Where a metric has a
-value v of a distortion of time, and a distortion of space has the values w at its intensities, w is
-read at the same error, in a straight line between intensities and from 0 at no error. The ratio
-v / w is 1 for a metric that holds both for equally bad, and 0 for one that sees no motion.
+Temporal distortions (`stp.data.distortions`: swaps, and frames of other clips) leave every frame
+real; spatial distortions leave the order. They are compared at the same error per frame: the mean
+squared error to the real clip, frame by frame, as in PSNR. The value v of a temporal distortion is
+compared with the value w of a spatial one at this error, which is interpolated linearly between
+intensities and from 0 at no error. The ratio v / w is 1 for a metric that rates both as equally
+bad, and 0 for one that does not notice motion.
 """
 
 import math
@@ -19,24 +19,24 @@ from stp.collect.trust_card import is_temporal
 from stp.plan.manifest import Manifest
 
 ERROR = "psnr.pooled"
-"""What the error by frame is read from."""
-NO_ERROR = f"{ERROR} is not scored here, from which the error by frame is read"
+"""Convention that the error per frame is computed from."""
+NO_ERROR = f"{ERROR}, which gives the error per frame, is not scored here"
 BEYOND = "no distortion of space has so large an error"
 
 
 class Compared(NamedTuple):
-    """One distortion of time at one intensity, beside distortions of space with the same error.
+    """A temporal distortion at one intensity, and spatial distortions with the same error.
 
     Attributes:
-        dataset: of the test.
-        convention: of a distance between sets.
-        distortion: of time.
-        intensity: from 1.
-        error: mean squared error by frame, of values in [0, 1]; None for the reason `why`.
-        value: of the metric; None likewise.
-        of_space: distortion of space -> value at the same error, of those that reach it.
-        ratio: of the value to the mean of `of_space`; None likewise.
-        why: there is no ratio; empty if there is.
+        dataset: test dataset.
+        convention: convention of a distance between sets.
+        distortion: the temporal distortion.
+        intensity: number of the intensity, from 1.
+        error: mean squared error per frame, for values in [0, 1]; None if unknown.
+        value: value of the metric; None if there is none.
+        of_space: spatial distortion -> value at the same error, for those that reach it.
+        ratio: ratio of the value to the mean of `of_space`; None with a reason.
+        why: reason for a missing ratio; else empty.
     """
 
     dataset: str
@@ -51,7 +51,7 @@ class Compared(NamedTuple):
 
 
 def compare(plan: Manifest) -> list[Compared]:
-    """Compare time with space for all distances between sets of a study.
+    """Compare temporal with spatial distortions for all distances between sets of a study.
 
     Args:
         plan: manifest of a dimension whose models are distortions.
@@ -85,7 +85,7 @@ def compare(plan: Manifest) -> list[Compared]:
 
 
 def _error(psnr: float | None) -> float | None:
-    """Mean squared error of a PSNR with range 1."""
+    """The mean squared error for a PSNR of values in [0, 1]."""
     return None if psnr is None else math.pow(10, -psnr / 10)
 
 
@@ -106,14 +106,16 @@ def _compared(
     if not of_space:
         return Compared(*place, error, value, {}, None, BEYOND)
     if mean <= 0:
-        return Compared(*place, error, value, of_space, None, "it does not see space either")
+        return Compared(
+            *place, error, value, of_space, None, "it does not notice spatial distortions either"
+        )
     return Compared(*place, error, value, of_space, value / mean, "")
 
 
 def _read(
     error: float, errors: Iterable[float | None], values: Iterable[float | None]
 ) -> float | None:
-    """The value at an error, between those of intensities; None beyond the strongest."""
+    """The interpolated value at an error; None beyond the strongest intensity."""
     known = sorted(
         (e, v) for e, v in zip(errors, values, strict=True) if e is not None and v is not None
     )

@@ -10,9 +10,9 @@ from stp.score.conventions import Convention, build
 
 
 def convention_in(folder: Path, name: str) -> Convention:
-    """A convention as the recipe of a score artefact defines it.
+    """A convention as defined in the recipe of a score artefact.
 
-    Scores of older code name their conventions only; those are as the configuration declares them.
+    Recipes of older code only name conventions, whose definitions are taken from the configuration.
 
     Raises:
         StpError: there is no such convention.
@@ -24,14 +24,14 @@ def convention_in(folder: Path, name: str) -> Convention:
 
 
 def _recorded(folder: Path) -> dict[str, Json] | list[str]:
-    """The conventions of a score recipe; none without a receipt, which others miss."""
+    """The conventions of a score recipe; empty without a receipt."""
     receipt = read_receipt(folder)
-    found: dict[str, Json] | list[str] = receipt.recipe.get("conventions", []) if receipt else []
-    return found
+    recorded: dict[str, Json] | list[str] = receipt.recipe.get("conventions", []) if receipt else []
+    return recorded
 
 
 def convention_of(cell: StoredCell, name: str) -> Convention:
-    """A convention as one of the score artefacts of a cell defines it; see `convention_in`."""
+    """A convention as defined by a score artefact of a cell; see `convention_in`."""
     folders = cell.folders(("scores", "perceptual"))
     for folder in folders:
         if name in _recorded(folder):

@@ -1,7 +1,7 @@
 """Build results.duckdb: every score with its cell, its receipts and the published values.
 
-The database is built beside and renamed, so that readers are never in the way of a writer
-(DuckDB allows one writer, and no reader beside it).
+The database is built under another name and then renamed, so that readers do not block a writer
+(DuckDB allows either one writer or readers).
 """
 
 import json
@@ -62,12 +62,12 @@ Described = dict[str, Rows]
 
 
 class Gaps(NamedTuple):
-    """Cells that are planned and have no scores, and what is known of the work on them.
+    """Planned cells without scores, and the state of the work on them.
 
     Attributes:
-        rows: of the table `schema.MISSING`.
-        finished: receipts of artefacts that they are to be made from.
-        tried: artefacts that are not finished, and the attempts at them.
+        rows: rows of the table `schema.MISSING`.
+        finished: receipts of artefacts that these cells depend on.
+        tried: unfinished artefacts, and the attempts to make them.
     """
 
     rows: list[MissingRow]
@@ -86,19 +86,21 @@ def build(
 ) -> None:
     """Build the database ``out`` from manifests and the parquet files collected from them.
 
-    Rows have a fixed order, and nothing but the inputs enters: the same inputs give the same rows.
+    Rows have a fixed order and depend on the inputs only.
 
     Args:
-        cache: Parquet file of distances at equal N that were computed before, see
-            `matched_distances`; ranks and comparisons that were computed lie beside it, see
-            `stp.collect.ranking`.
-        report: called with the progress.
-        gaps: the cells that are planned and not collected; none unless given.
-        people: the table of what raters say of pairs, see `stp.collect.people_agreement`.
+        manifests: manifests of the collected dimensions.
+        collected: Parquet files with their rows, in the same order.
+        out: the database.
+        cache: Parquet file with cached distances at equal n, see `matched_distances`; cached ranks
+            and comparisons are beside it, see `stp.collect.ranking`.
+        report: receives the progress.
+        gaps: planned cells without scores; None for none.
+        people: table of agreement with people, see `stp.collect.people_agreement`.
 
     Raises:
-        StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad;
-            or scores were made again since they were collected.
+        StpError: a manifest, a collected file, a receipt or a per-sample file is missing or
+            damaged, or scores have changed since they were collected.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
     claimed = claims(plans, manifests, collected)
@@ -128,23 +130,23 @@ def build(
 
 
 def _refuse_mixture(collected: list[Path]) -> None:
-    """Refuse a database whose rows were collected from other scores than those that are there: all
-    else that it says of them is about the latter.
+    """Refuse a database whose rows were collected from other scores than those in the store, which
+    the rest of the database describes.
 
     Raises:
-        StpError: a score artefact was made again since.
+        StpError: a score artefact was made again since its rows were collected.
     """
     for path in collected:
         for folder in made_again(path) or ():
             raise StpError(
                 f"{folder}: made again since its scores were collected into {path}",
                 expected="the scores that the rows were collected from",
-                remedy="run again: they are collected once more",
+                remedy="run again, which collects them again",
             )
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """The means over all lead times, or over those that columns show, in the order of the collected
+    """Means over all lead times, or over those that columns show, in the order of the collected
     rows."""
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
@@ -152,7 +154,7 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
 
 
 def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
-    """The rows of all tables that say what the scores are, from manifests and receipts."""
+    """The rows of all tables that describe scores, from manifests and receipts."""
     receipts = receipts_of(plans, gaps.finished)
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
@@ -186,7 +188,7 @@ _SCORED = {
         *(schema.MATCHED_DISTANCES, schema.RANKS, schema.COMPARISONS),
     )
 }
-"""Tables whose rows are scores, or follow from them; filled while all others are."""
+"""Tables of scores and what follows from them; the other tables are filled at the same time."""
 
 
 def _fill_others(
@@ -196,7 +198,7 @@ def _fill_others(
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
-    """Fill all other tables, and create the views of files and of suites, over a connection of its
+    """Fill all other tables, and create the views of files and of suites, in a connection of its
     own."""
     with database.cursor() as own:
         own.begin()
@@ -208,13 +210,13 @@ def _fill_others(
             _create_kept_view(own, kept, kept_files(plans, kept))
         _create_sample_view(own, sampling.result(), _conventions(plans))
         own.commit()
-        create(own, [], views_of_plans(plans))  # they may ask any of the others
+        create(own, [], views_of_plans(plans))  # they may query any of the others
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:
-    """Insert rows in their order: a table of Arrow, or a few thousand rows as one text of JSON.
+    """Insert rows in their order: an Arrow table, or a few thousand rows as JSON text.
 
-    Arrow, which is faster for millions, imports pandas to read a list.
+    Arrow is faster for millions of rows, but imports pandas to read a list.
     """
     name = identifier(table.name)
     if isinstance(rows, pa.Table):
@@ -280,7 +282,7 @@ def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
 
 
 def _models(plans: list[Manifest]) -> list[ModelRow]:
-    """All models, by name, with their titles and what else is known of them."""
+    """All models by name, with their titles and facts."""
     titles = {name: title for plan in plans for name, title in plan.names.models.items()}
     facts = {name: about for plan in plans for name, about in plan.models.items()}
     return [
@@ -290,7 +292,7 @@ def _models(plans: list[Manifest]) -> list[ModelRow]:
 
 
 def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
-    """All datasets of trainings and tests, by name."""
+    """All datasets of trainings and tests by name."""
     titles = {name: title for plan in plans for name, title in plan.names.datasets.items()}
     facts = {name: vars(about) for plan in plans for name, about in plan.datasets.items()}
     return [
@@ -323,7 +325,7 @@ def _create_sample_view(
     files: SampleFiles,
     conventions: list[ConventionRow],
 ) -> None:
-    """Create the view over the per-sample files, which stay where they were written."""
+    """Create the view over the per-sample files, which stay in the store."""
     database.execute(f"CREATE VIEW sample_scores AS {samples_query(files)}")
     titles = {row.convention: row.title or row.description for row in conventions}
     comments = {}

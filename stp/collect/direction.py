@@ -1,4 +1,4 @@
-"""Which values are better: higher, lower, or close to one value; and when a test says so."""
+"""Direction of conventions: higher, lower or close to one value is better."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from stp.plan.column import Part
 from stp.plan.manifest import Manifest
 
 LEVEL = 0.05
-"""A corrected p value below it is significant."""
+"""Level of significance of corrected p values."""
 NO_DIRECTION = "neither value is better than the other"
 
 
 @dataclass(frozen=True)
 class Direction:
-    """The direction of a convention; neither is known where both are None.
+    """The direction of a convention; unknown if both attributes are None.
 
     Attributes:
         higher: whether higher is better.
-        best_at: the value that is best; the smaller the difference to it, the better.
+        best_at: the best value; smaller differences from it are better.
     """
 
     higher: bool | None = None
@@ -26,12 +26,12 @@ class Direction:
 
     @classmethod
     def of(cls, manifest: Manifest, convention: str, part: Part | None = None) -> "Direction":
-        """What the manifest says of a convention.
+        """The direction of a convention in a manifest.
 
         Args:
-            manifest: of the cells.
-            convention: its name.
-            part: what a column shows of it; of standard deviations none is better.
+            manifest: manifest of the cells.
+            convention: name of the convention.
+            part: part that a column shows; standard deviations have no direction.
         """
         if part is not None and part.statistic == "sd":
             return cls()
@@ -40,22 +40,22 @@ class Direction:
 
     @property
     def known(self) -> bool:
-        """Is anything better than anything else?"""
+        """Whether there is a direction."""
         return self.higher is not None or self.best_at is not None
 
     @property
     def sign(self) -> str:
-        """An arrow that points to better; empty if there is none."""
+        """An arrow towards better values; empty without a direction."""
         if self.best_at is not None:
             return f"→ {self.best_at:g}"
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """How bad a value is: the smaller the better."""
+        """Loss of a value: smaller is better."""
         return float(self.losses(np.float64(value)))
 
     def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """How bad each of many values is."""
+        """Losses of values: smaller is better."""
         if self.best_at is not None:
             return np.asarray(np.abs(values - self.best_at))
         return np.asarray(-values if self.higher else values)

@@ -1,8 +1,8 @@
-"""An empty results.duckdb: all tables and views, each with its comments.
+"""An empty results.duckdb: all tables and views with their comments.
 
-Seven hundred statements make it, which takes longer than the rows of a small run. So it is
-remembered from one process to the next where Python keeps its compiled code. Like that, it only
-saves time: a file counts for the very layout, by the very code and release of DuckDB that made it.
+Creating it takes seven hundred statements, longer than the rows of a small run. Therefore it is
+cached beside Python's compiled code. A cached file is used only for the same schema, code and
+release of DuckDB.
 """
 
 import contextlib
@@ -22,17 +22,17 @@ from stp.core.disk import beside
 from stp.core.errors import StpError
 
 Keys = tuple[Column, ...]
-"""Columns for the keys of settings, see `stp.collect.settings.key_columns`."""
+"""Columns of the keys of settings; see `stp.collect.settings.key_columns`."""
 MEMORY = Path(__file__).parent / "__pycache__"
 REMEMBERED = 8
-"""Layouts that are remembered: scales with other keys of settings have another one."""
+"""Number of cached files: scales with other keys of settings have other schemas."""
 
 
 def write_empty(path: Path, keys: Keys) -> None:
     """Write an empty store.
 
     Args:
-        keys: columns of `keyed_tables`, which the views follow.
+        keys: columns for keys of settings in `keyed_tables` and views.
     """
     tables, asked = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
     modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
@@ -41,7 +41,7 @@ def write_empty(path: Path, keys: Keys) -> None:
     layouts = repr((made_by, tables, asked)).encode()
     name = f"empty-{hashlib.sha256(layouts).hexdigest()[:16]}.duckdb.gz"
     kept = MEMORY / name
-    # Damage is an error of gzip, which ends with a checksum; of no bytes, it makes no bytes.
+    # gzip verifies a checksum; an empty file decompresses to nothing.
     with contextlib.suppress(OSError, EOFError, zlib.error):
         if content := gzip.decompress(kept.read_bytes()):
             path.write_bytes(content)
@@ -57,7 +57,7 @@ def write_empty(path: Path, keys: Keys) -> None:
 
 
 def keyed_tables(keys: Keys) -> list[Table]:
-    """All tables; settings and published values have a column for each of these keys."""
+    """All tables; those of settings and published values have a column for each key."""
     keyed = (schema.SETTINGS, schema.PUBLISHED)
     return [with_keys(table, keys) if table in keyed else table for table in schema.TABLES]
 
@@ -65,10 +65,10 @@ def keyed_tables(keys: Keys) -> list[Table]:
 def create(
     database: duckdb.DuckDBPyConnection, tables: Iterable[Table], asked: Iterable[View]
 ) -> None:
-    """Create empty tables, and views, with their comments.
+    """Create empty tables and views with their comments.
 
-    One commit, not one for each of hundreds of comments; and few calls, of which each would wait
-    for a thread that reads receipts.
+    It takes one commit, not hundreds, and few calls, since each call may wait for a thread that
+    reads receipts.
     """
     database.begin()
     statements = []
@@ -88,7 +88,7 @@ def create(
         "WHERE list_contains(?, table_name) ORDER BY column_index",
         [list(described)],
     ).fetchall():
-        # Columns of tables keep the comments that they have there.
+        # Columns of tables keep their comments.
         found[name][column] = views.comment_of(described[name], column)
     statements = []
     for name, view in described.items():
@@ -98,7 +98,7 @@ def create(
 
 
 def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
-    """Statements that comment on a table or view, and on its columns."""
+    """Statements that set the comments of a table or view and its columns."""
     one = identifier(name)
     return [f"COMMENT ON {kind} {one} IS {sample_files.quoted(comment)}"] + [
         f"COMMENT ON COLUMN {one}.{identifier(column)} IS {sample_files.quoted(about)}"
@@ -107,5 +107,5 @@ def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) ->
 
 
 def identifier(name: str) -> str:
-    """Quote a name of SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'

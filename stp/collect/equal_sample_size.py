@@ -1,10 +1,10 @@
-"""Distances between sets at equal N, where cells with unequal numbers of clips are compared.
+"""Distances between sets at equal n, for comparisons of cells with different numbers of clips.
 
-Of conventions whose values depend on the number of clips (``compares_sets``): a Frechet distance
-shrinks as sets grow, so that of 815 clips says nothing beside that of 3,970. Tables compare a model
-with itself on other test sets: with other frame intervals, in other scenes, on other datasets. Each
-such comparison is made at the smallest number of clips in it: of larger cells, as many are drawn
-without replacement, several times, from the features that are kept of them (stage `features`).
+Conventions with ``compares_sets`` depend on the number of clips: a Frechet distance decreases as
+sets grow, so those of 815 and 3,970 clips are not comparable. Tables compare a model with itself on
+several test sets: other frame intervals, scenes or datasets. Each comparison uses the smallest
+number of clips of its cells: from larger cells, this number is drawn repeatedly, without
+replacement, from their stored features (stage `features`).
 """
 
 import statistics
@@ -29,7 +29,7 @@ from stp.plan.manifest import Cell, Manifest
 from stp.score.sets import at_n, read
 
 REPEATS = 10
-"""Drawings of a value; the number of the drawing, from 0, is its seed."""
+"""Number of draws of a value; the index of a draw, from 0, is its seed."""
 
 _CACHE = pa.schema(
     [
@@ -45,12 +45,11 @@ _CACHE = pa.schema(
 
 Report = Callable[[str], None]
 DrawnDistances = dict[tuple[str | None, str, int | None, str, str], tuple[float, float]]
-"""(fingerprint of scores, convention, n, fingerprint of code, which making of the scores) -> value
-and its sd."""
+"""(fingerprint of scores, convention, n, fingerprint of code, making of scores) -> value and sd."""
 
 
 class _Scored(NamedTuple):
-    """A cell and its distance between all its clips."""
+    """A cell and its distance for all of its clips."""
 
     cell: Cell
     row: ScoreRow
@@ -70,15 +69,14 @@ def matched_distances(
     """Compute the distances of all comparisons at the smallest number of clips in each.
 
     Args:
-        plans: manifests of all dimensions that were collected.
+        plans: manifests of all collected dimensions.
         scores: their collected rows of `conventions_of_sets`, all lead times together.
-        cache: Parquet file of values that were drawn before; brought up to date.
-        report: called with the progress, a line at a time.
+        cache: Parquet file of cached values, which is updated.
+        report: receives the progress, a line at a time.
 
     Returns:
-        a row for each comparison, cell and convention, in a fixed order. Where all clips are
-        taken, the value is that of the scores, and ``repeats`` is 0. A value that does not exist
-        has a ``reason``.
+        A row for each comparison, cell and convention, in a fixed order. If all clips are used, the
+        value is that of the scores, and ``repeats`` is 0. A missing value has a ``reason``.
 
     Raises:
         StpError: features are damaged.
@@ -102,7 +100,7 @@ def matched_distances(
                     known[key] = used[key]
                     drawn += 1
                     if report and drawn % 20 == 1:
-                        report(f"distances at equal N: {comparison}, cell {drawn} that is new")
+                        report(f"distances at equal n: {comparison}, new cell {drawn}")
             rows.append(_row(comparison, member, n, found, reason))
     if cache is not None and (used or cache.exists()):
         _write_cache(cache, used)
@@ -125,7 +123,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
     """Dimensions whose tests are compared -> the dimension that they are compared with.
 
-    Dimensions whose clips have other lengths are not among them.
+    Dimensions with clips of other lengths are not included.
     """
     return {
         name: of.changes_from
@@ -136,15 +134,15 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 
 
 def _groups(
-    found: list[_Scored], compared: Mapping[str, str]
+    scored: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
     """Cells of one training that are compared with each other, by comparison and convention.
 
-    A comparison without any cell of its own dimension, or of a single cell, is none.
+    A comparison needs two cells, at least one of them of its own dimension.
     """
     groups: dict[tuple[str, object], list[_Scored]] = {}
     for comparison, base in compared.items():
-        for member in found:
+        for member in scored:
             key = member.cell.key
             at_home = key.dimension == base and key.trained_on == key.tested_on
             if key.dimension == comparison or at_home:
@@ -161,7 +159,7 @@ def _groups(
 def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
-    """The value and its spread (None: all clips), or why there is none."""
+    """The value and its standard deviation (None for all clips), or why there is none."""
     value, clips = member.row.value, member.row.n
     if value is None or n is None:
         return None, member.row.reason or "no value to compare"
@@ -175,15 +173,15 @@ def _value(
     if folder is None or receipt is None or name is None:
         return None, f"its {clips} clips left no features to draw {n} from"
     store = Path(str(folder).removesuffix(receipt.path))
-    behind = {
+    inputs = {
         key: store / path for key, path in receipt.inputs.items() if key.startswith(f"{name}.")
     }
-    for looked in behind.values():
-        check_file(looked, require_receipt(looked), FEATURES)
-    pair = read(behind, name)
+    for features in inputs.values():
+        check_file(features, require_receipt(features), FEATURES)
+    pair = read(inputs, name)
     metric = convention_in(folder, member.row.convention)
     if not isinstance(metric, SetDistance):
-        return None, "it is made of single clips: none are drawn"
+        return None, "it is a mean over single clips, which needs no draws"
     values = [at_n(pair, metric.distance, n, seed) for seed in range(REPEATS)]
     return (statistics.fmean(values), statistics.stdev(values)), None
 
@@ -212,7 +210,7 @@ def _row(
 
 
 def _read_cache(path: Path | None) -> DrawnDistances:
-    """Read what was drawn before; a file that is damaged or of another time is worth nothing."""
+    """Read cached values; none if the file is damaged or outdated."""
     if path is None or not path.is_file():
         return {}
     try:

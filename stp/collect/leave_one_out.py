@@ -1,9 +1,8 @@
-"""Values without each of their clusters of clips; intervals and paired tests are made of these.
+"""Values without each of their clusters of clips, for intervals and paired tests.
 
-A value is made again with one cluster left out at a time, as scores are, from sums over clusters
-(`stp.collect.cluster_sums`). Of several seeds, means over seeds are made: the clips vary, the
-trained models do not. Forecasts of different clips are compared on those that both have, so their
-values are made again of these.
+A value is computed again from sums over clusters (`stp.collect.cluster_sums`) with one cluster left
+out at a time. Several seeds are averaged: the clips vary, the trained models do not. Models with
+forecasts of different clips are compared on common clips, for which values are computed again.
 """
 
 import hashlib
@@ -22,20 +21,20 @@ from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
 THREADS = min(4, len(os.sched_getaffinity(0)))
 CLOSE = 1e-6
-"""Relative difference between a value and what its own sums give, from rounding."""
+"""Largest relative difference due to rounding between a value and that of its sums."""
 
 
 class Asked(NamedTuple):
     """A value of a row.
 
     Attributes:
-        cells: one for each seed.
-        convention: its definition.
-        part: what it is restricted to.
-        value: the mean over seeds.
-        level: of the series.
-        exactly: whether it is the series of just this variable, level and threshold; if not, the
-            only series stands for a part that names none.
+        cells: a cell for each seed.
+        convention: name of the convention.
+        part: variable, threshold and lead times of the value.
+        value: mean over seeds.
+        level: level of the series.
+        exactly: whether the series must have this variable, level and threshold; otherwise a single
+            series matches a part that names none.
     """
 
     cells: tuple[Cell, ...]
@@ -51,12 +50,12 @@ class Asked(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A value, and what it is without each of the clusters.
+    """A value, and the values without each of the clusters.
 
     Attributes:
         clusters: the G clusters.
-        value: of all of them.
-        values: without each of them, float64 (G,), finite.
+        value: value of all clusters.
+        values: values without each cluster, float64 (G,), finite.
     """
 
     clusters: Clusters
@@ -65,126 +64,126 @@ class LeftOut(NamedTuple):
 
 
 def left_out(asked: Sequence[Asked], samples: frozenset[str] | None = None) -> list[LeftOut | str]:
-    """Make values again without each of their clusters.
+    """Compute values without each of their clusters.
 
     Args:
         asked: the values.
-        samples: names of those that they are made of; all unless given.
+        samples: names of the samples to use; None for all.
 
     Returns:
-        for each value, those without each cluster, or why there are none.
+        For each value those without each cluster, or the reason why there are none.
 
     Raises:
         StpError: a file of sums is damaged.
     """
-    # In the order asked: sums in another order are rounded in another way.
+    # In the given order, since rounding depends on it.
     places: dict[str, tuple[Cell, dict[Place, None]]] = {}
     for value in asked:
         for cell in value.cells:
-            wanted = places.setdefault(str(cell.scores), (cell, {}))[1]
-            wanted[value.place] = None
-    # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
+            of_cell = places.setdefault(str(cell.scores), (cell, {}))[1]
+            of_cell[value.place] = None
+    # By cell, since sums may take far more memory than values. NumPy releases the GIL.
     with ThreadPoolExecutor(THREADS) as threads:
-        answers = threads.map(lambda one: _of_cell(one[0], one[1], samples), places.values())
-        found = dict(zip(places, answers, strict=True))
-    return [_answer(value, found, some=samples is not None) for value in asked]
+        results = threads.map(lambda item: _of_cell(item[0], item[1], samples), places.values())
+        by_cell = dict(zip(places, results, strict=True))
+    return [_answer(value, by_cell, some=samples is not None) for value in asked]
 
 
 Common = Mapping[str, LeftOut | str]
-"""Values of the samples that a forecast has in common with others, or why there are none; by
-`Clusters.samples` of the others."""
+"""Values on the samples that a model has in common with others, or why there are none, by
+`Clusters.samples` of the other."""
 
 
 def in_common(rivals: Sequence[Sequence[tuple[Asked, LeftOut | str]]]) -> list[list[Common]]:
-    """Make values again of the samples that forecasts of different ones have in common.
+    """Compute values on the samples that models with different samples have in common.
 
     Args:
-        rivals: values that are compared with each other, with what `left_out` says of each.
+        rivals: groups of values that are compared, each with its result of `left_out`.
 
     Returns:
-        for each of them; empty where all have the same samples.
+        For each value of each group those on common samples; empty if all have the same samples.
 
     Raises:
         StpError: a file of a score artefact is damaged.
     """
-    made: list[list[dict[str, LeftOut | str]]] = [[{} for _ in group] for group in rivals]
+    results: list[list[dict[str, LeftOut | str]]] = [[{} for _ in group] for group in rivals]
     cells: dict[str, Cell] = {}
-    wanted: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+    pairs: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for g, group in enumerate(rivals):
-        whose = {
-            one.clusters.samples: asked.cells[0]
-            for asked, one in group
-            if not isinstance(one, str) and one.clusters.samples
+        cell_of = {
+            value.clusters.samples: asked.cells[0]
+            for asked, value in group
+            if not isinstance(value, str) and value.clusters.samples
         }
-        for i, (_, one) in enumerate(group):
-            mine = "" if isinstance(one, str) else one.clusters.samples
-            for theirs in set(whose) - {mine} if mine else ():
-                both = min(mine, theirs), max(mine, theirs)
-                wanted.setdefault(both, []).append((g, i, theirs))
-                cells |= {name: whose[name] for name in both}
+        for i, (_, value) in enumerate(group):
+            own = "" if isinstance(value, str) else value.clusters.samples
+            for other in set(cell_of) - {own} if own else ():
+                both = min(own, other), max(own, other)
+                pairs.setdefault(both, []).append((g, i, other))
+                cells |= {name: cell_of[name] for name in both}
     names = {name: frozenset(samples_of(cell)) for name, cell in cells.items()}
-    for (one, other), where in wanted.items():
-        if common := names[one] & names[other]:
-            again = left_out([rivals[g][i][0] for g, i, _ in where], common)
-            for (g, i, theirs), value in zip(where, again, strict=True):
-                made[g][i][theirs] = value
-    return [list(group) for group in made]
+    for both, values in pairs.items():
+        if common := names[both[0]] & names[both[1]]:
+            again = left_out([rivals[g][i][0] for g, i, _ in values], common)
+            for (g, i, other), value_on_common in zip(values, again, strict=True):
+                results[g][i][other] = value_on_common
+    return [list(group) for group in results]
 
 
 def _of_cell(
-    cell: Cell, wanted: Iterable[Place], samples: frozenset[str] | None
+    cell: Cell, places: Iterable[Place], samples: frozenset[str] | None
 ) -> dict[Place, LeftOut | str]:
-    """Values of a cell without each of their clusters, which know their samples."""
+    """Values of a cell without each of their clusters, with a hash of the samples' names."""
     names = sorted(samples_of(cell) if samples is None else samples)
-    which = hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
+    digest = hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
     return {
-        place: one
-        if isinstance(one, str)
-        else one._replace(clusters=one.clusters._replace(samples=which))
-        for place, one in without_each(read_sums(cell, wanted, samples)).items()
+        place: value
+        if isinstance(value, str)
+        else value._replace(clusters=value.clusters._replace(samples=digest))
+        for place, value in without_each(read_sums(cell, places, samples)).items()
     }
 
 
 def _answer(
-    asked: Asked, found: dict[str, dict[Place, LeftOut | str]], *, some: bool
+    asked: Asked, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
 ) -> LeftOut | str:
-    """Join the seeds of a value; of ``some`` of its samples, it is another one."""
+    """Average the seeds of a value; on ``some`` of its samples it differs from that of the row."""
     seeds = []
     for cell in asked.cells:
-        one = found[str(cell.scores)][asked.place]
-        if isinstance(one, str):
-            return one
-        seeds.append(one)
+        seed = by_cell[str(cell.scores)][asked.place]
+        if isinstance(seed, str):
+            return seed
+        seeds.append(seed)
     if any(seed.clusters != seeds[0].clusters for seed in seeds):
         return "its seeds were scored on different clusters of clips"
-    made = float(np.mean([seed.value for seed in seeds]))
-    if not some and abs(made - asked.value) > CLOSE * max(1e-12, abs(asked.value)):
-        return f"its sums over clusters give {made:.6g}"
-    return LeftOut(seeds[0].clusters, made, np.mean([seed.values for seed in seeds], axis=0))
+    mean = float(np.mean([seed.value for seed in seeds]))
+    if not some and abs(mean - asked.value) > CLOSE * max(1e-12, abs(asked.value)):
+        return f"its sums over clusters give {mean:.6g}"
+    return LeftOut(seeds[0].clusters, mean, np.mean([seed.values for seed in seeds], axis=0))
 
 
-def without_each(found: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Values of a cell, and what they are without each of the clusters."""
-    made: dict[Place, LeftOut | str] = {}
-    # Parts of a convention may be made of the same sums.
+def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
+    """Values of a cell, and values without each of the clusters."""
+    results: dict[Place, LeftOut | str] = {}
+    # Parts of a convention may share sums.
     known: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}
-    for place, one in found.items():
-        if isinstance(one, str):
-            made[place] = one
+    for place, sums in by_place.items():
+        if isinstance(sums, str):
+            results[place] = sums
             continue
-        clusters = len(one.counts)
+        clusters = len(sums.counts)
         if clusters < FEWEST_CLUSTERS:
-            made[place] = few(clusters, FEWEST_CLUSTERS, one.longer)
+            results[place] = few(clusters, FEWEST_CLUSTERS, sums.longer)
             continue
-        same = id(one.sums), str(one.leads)
+        same = id(sums.sums), str(sums.leads)
         if same not in known:
-            whole = one.finished(one.sums.sum(axis=0) / one.counts.sum())
-            known[same] = whole, one.finished(left_out_means(one.sums, one.counts))
-        whole, each = (values[..., one.series] for values in known[same])
+            whole = sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())
+            known[same] = whole, sums.finished(left_out_means(sums.sums, sums.counts))
+        whole, each = (values[..., sums.series] for values in known[same])
         lost = int((~np.isfinite(each)).sum())
-        made[place] = (
+        results[place] = (
             f"no value without any one of {lost} of {clusters} clusters"
             if lost
-            else LeftOut(one.clusters, float(whole), each)
+            else LeftOut(sums.clusters, float(whole), each)
         )
-    return made
+    return results

@@ -1,7 +1,7 @@
-"""Bring collected rows into the database, and refuse what cannot be right.
+"""Load collected rows into the database, and refuse invalid ones.
 
-What is refused is named with its file and row; the database that is being built is thrown away, and
-the last good one stays where it is.
+Errors name the file and row; the database that is being built is discarded, and the previous one
+stays.
 """
 
 from collections.abc import Collection, Iterable
@@ -46,7 +46,7 @@ _BAD_VALUES = {
         "a reason wherever there is no value",
     ),
 }
-"""What is wrong with a value -> condition in SQL, and what is expected."""
+"""Problem of a value -> condition in SQL, and what is expected."""
 _BAD_KINDS = {
     _INCOMPLETE[0]: ("convention IS NULL", _INCOMPLETE[1]),
     "the metric is not that of the convention": (
@@ -58,16 +58,16 @@ _BAD_KINDS = {
         f"one of {', '.join(STATISTICS)}",
     ),
 }
-"""The same of what it is a value of. (`check` looks whether all else is that of its cell.)"""
+"""Problems of kinds of score. `check` compares the other columns with the cell."""
 
 
 class Claim(NamedTuple):
     """A cell of a manifest, and the file of its rows.
 
     Attributes:
-        where: its place in the manifest, for error messages.
-        key: of the cell.
-        path: of the collected rows.
+        where: position in the manifest, for errors.
+        key: key of the cell.
+        path: file of the collected rows.
     """
 
     where: str
@@ -80,11 +80,11 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 
     Args:
         plans: the manifests.
-        manifests: their files, in the same order.
-        files: of collected rows, in the same order.
+        manifests: files of the manifests, in the same order.
+        files: files of collected rows, in the same order.
 
     Raises:
-        StpError: two claim the same cell.
+        StpError: two manifests list the same cell.
     """
     known: dict[CellKey, Claim] = {}
     for plan, manifest, path in zip(plans, manifests, files, strict=True):
@@ -103,21 +103,21 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Insert the rows of collected files into the table ``score_rows``, in their order, and the
-    kinds of score that they have into ``score_kinds``.
+    """Insert the rows of collected files into the table ``score_rows``, in their order, and their
+    kinds of score into ``score_kinds``.
 
-    A row gets the number of the cell in table ``cells`` that agrees with all that it says of its
-    cell; none where there is no such cell, which `check` refuses.
+    A row gets the number of the cell in table ``cells`` that agrees with all of its columns about
+    the cell, or NULL if there is none, which `check` refuses.
 
     Raises:
         StpError: a file is missing, damaged, or has other columns.
     """
-    # One thread writes whole row groups as it goes: two take longer together, compress at the end,
-    # and make a file that is half as large again. Receipts are read meanwhile.
+    # One thread writes whole row groups as it goes; two are slower, compress at the end, and make a
+    # file half as large again. Receipts are read at the same time.
     database.execute("SET threads = 1")
-    # Each row group is written as soon as it is full: the commit has nothing left to compress.
+    # Row groups are written when they are full, so that the commit has nothing to compress.
     database.execute("SET write_buffer_row_group_count = 1")
-    # Rows keep their order as long as it is the cells that are hashed, also if these are more.
+    # Rows keep their order only if cells are the hashed side of the join.
     database.execute("SET disabled_optimizers = 'build_side_probe_side'")
     for path in files:
         check_schema(path)
@@ -142,8 +142,7 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
 
 
 def check_schema(path: Path) -> None:
-    """Look at the columns of a collected file, and at the checksums of its pages: DuckDB, which
-    reads it, ignores them.
+    """Check the columns of a collected file and the checksums of its pages, which DuckDB ignores.
 
     Raises:
         StpError: the file is missing, damaged, or has other columns.
@@ -170,12 +169,11 @@ def check(
         database: with the tables ``cells``, ``score_kinds`` and ``score_rows``.
         plans: the manifests.
         claimed: their cells, see `claims`.
-        files: of collected rows, in the order of the manifests.
+        files: files of collected rows, in the order of the manifests.
 
     Raises:
-        StpError: a value that cannot be, a row that appears twice, a convention that the manifest
-            does not know, a cell that is in one of a manifest and its rows alone, or of which they
-            do not say the same.
+        StpError: an invalid value, a duplicate row, a convention that is not in the manifest, a
+            cell that only a manifest or only its rows have, or on which they disagree.
     """
     for table, looks in (("score_rows", _BAD_VALUES), ("score_kinds", _BAD_KINDS)):
         asked = ", ".join(f"bool_or({condition})" for condition, _ in looks.values())
@@ -184,7 +182,7 @@ def check(
             if bad:
                 raise _bad_row(database, files, what, condition, expected)
     (kinds,) = database.execute("SELECT count(*) FROM score_kinds").fetchall()[0]
-    # A bit for each kind that a cell has: six times as fast as to look for equal rows among all.
+    # A bit for each kind of a cell: six times as fast as a search for equal rows.
     found = {
         cell: rows == different
         for cell, rows, different in database.execute(
@@ -207,7 +205,7 @@ def _check_cells(
     """Check that each cell has rows, that each row has a cell, and that both agree.
 
     Args:
-        found: numbers of the cells that rows have.
+        found: numbers of cells with rows.
     """
     if None in found:
         raise _of_no_cell(database, files)
@@ -221,7 +219,7 @@ def _check_cells(
 
 
 def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpError:
-    """Say what is wrong with the first row that is not that of a cell."""
+    """The error for the first row that belongs to no cell."""
     incomplete = " OR ".join(f"{name} IS NULL" for name in CELL_KEYS if name != "seed")
     unlisted = f"NOT EXISTS (FROM cells c WHERE {_SAME_KEY})"
     looks = {
@@ -253,10 +251,10 @@ def _check_conventions(
 
 
 def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Look exactly which row appears twice.
+    """Find a duplicate row.
 
     Raises:
-        StpError: one does.
+        StpError: there is one.
     """
     twice = database.execute(
         f"SELECT {_KEYS}, {_ROW}, list(file || ', row ' || (row + 1) ORDER BY file, row) "
@@ -279,7 +277,7 @@ def _bad_row(
     condition: str,
     expected: str,
 ) -> StpError:
-    """Name the first bad row; its file is searched only in this case."""
+    """The error for the first invalid row, for which files are searched again."""
     found = _found(database, files, what, condition, expected)
     return found or StpError(what, expected=expected, remedy="collect again")
 
@@ -291,7 +289,7 @@ def _found(
     condition: str,
     expected: str,
 ) -> StpError | None:
-    """Name the first row for which a condition is true; None if it is true of none."""
+    """The error for the first row that fulfils a condition; None if there is none."""
     for path in files:
         found = database.execute(
             f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
@@ -307,7 +305,7 @@ def _found(
 
 
 def _numbered(path: Path) -> str:
-    """Rows of a file with their numbers, from 0."""
+    """SQL for the rows of a file with their numbers, from 0."""
     return f"SELECT *, {_literal(str(path))} AS file, file_row_number AS row FROM " + _read(
         path, "file_row_number=true"
     )

@@ -1,9 +1,9 @@
 """One database of all scales: results/results.duckdb.
 
 Each scale has a store of its own, results/<scale>/results.duckdb. Here it becomes a schema with
-that name, tables and views alike, so that no answer mixes two scales unless it names both:
-``demo.leaderboard``, ``paper.leaderboard``. The names without a schema are those of the scale that
-was collected last.
+that name, tables and views alike, so that no query mixes two scales unless it names both:
+``demo.leaderboard``, ``paper.leaderboard``. Names without a schema are those of the scale that was
+collected last.
 """
 
 from collections.abc import Iterator
@@ -18,37 +18,43 @@ from stp.core.errors import StpError
 STORE = "results.duckdb"
 
 ATTACHED = "attached store"
-"""What the store of a scale is called while it is copied; no scale has a space in its name."""
+"""Name of a scale's store while it is copied; no name of a scale has a space."""
 
 
-def combine(results: Path, last: str) -> Path:
+def combine(results: Path, last: str) -> dict[str, str]:
     """Build the database of all scales that have a store.
+
+    Views of a store read artefacts. Where these were deleted, the scale is left out.
 
     Args:
         results: the folder with a folder for each scale.
-        last: the scale whose tables are found without naming it.
+        last: the scale whose tables can be named without a schema.
 
     Returns:
-        the database.
+        Why a scale was left out, by its name.
 
     Raises:
-        StpError: a store cannot be read.
+        StpError: the store of the last scale cannot be read.
     """
-    combined = results / STORE
     stores = {path.parent.name: path for path in sorted(results.glob(f"*/{STORE}"))}
-    with beside(combined) as temporary, created(temporary) as connection:
+    left_out: dict[str, str] = {}
+    with beside(results / STORE) as temporary, created(temporary) as connection:
         for scale, store in stores.items():
             try:
                 _copy(connection, scale, store)
             except duckdb.Error as error:
-                raise StpError(
-                    f"{store}: cannot be read ({error})",
-                    expected="the results store of a scale",
-                    remedy=f"build it again: stp collect --database {store}; or delete it",
-                ) from None
+                reason = str(error).partition("\n")[0]
+                if scale == last:
+                    raise StpError(
+                        f"{store}: cannot be read ({reason})",
+                        expected="the results store of a scale",
+                        remedy=f"build it again: stp collect --database {store}; or delete it",
+                    ) from None
+                connection.execute(f'DROP SCHEMA "{scale}" CASCADE')
+                left_out[scale] = f"{store} cannot be read ({reason}); run it again, or delete it"
         for name in _relations(connection, last):
             connection.execute(f'CREATE VIEW main."{name}" AS FROM "{last}"."{name}"')
-    return combined
+    return left_out
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> None:
@@ -76,22 +82,22 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
 
 
 def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
-    """Create views that may be made of one another, in whatever order."""
+    """Create views that may depend on one another, in any order."""
     while views:
         waiting = []
         for sql in views:
             try:
                 connection.execute(sql)
-            except duckdb.CatalogException:  # made of a view that is still to come
+            except duckdb.CatalogException:  # it reads a view that is still to come
                 waiting.append(sql)
         if len(waiting) == len(views):
-            connection.execute(waiting[0])  # says what is missing
+            connection.execute(waiting[0])  # raises the error that says what is missing
         views = waiting
 
 
 def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """Statements that set the comments of a store again, in the schema that is used."""
-    found = connection.execute(
+    """Statements that set the comments of the attached store in the current schema."""
+    comments = connection.execute(
         "SELECT 'TABLE', table_name, NULL, comment FROM duckdb_tables() "
         "WHERE database_name = $1 AND comment IS NOT NULL UNION ALL "
         "SELECT 'VIEW', view_name, NULL, comment FROM duckdb_views() "
@@ -100,15 +106,15 @@ def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
         "WHERE database_name = $1 AND comment IS NOT NULL",
         [ATTACHED],
     ).fetchall()
-    for kind, relation, column, comment in found:
+    for kind, relation, column, comment in comments:
         name = f'"{relation}"' + (f'."{column}"' if column else "")
         yield f"COMMENT ON {kind} {name} IS '{comment.replace(chr(39), 2 * chr(39))}'"
 
 
 def _relations(connection: duckdb.DuckDBPyConnection, scale: str) -> list[str]:
     """Names of all tables and views of a scale."""
-    found = connection.execute(
+    names = connection.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY ALL",
         [scale],
     ).fetchall()
-    return [name for (name,) in found]
+    return [name for (name,) in names]

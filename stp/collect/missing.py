@@ -1,9 +1,8 @@
-"""Cells that the scale plans and that have no scores in a store: where each stopped, and why.
+"""Planned cells without scores in a store: where each stopped, and why.
 
-What is planned stands in the manifests of all dimensions (results/plan); how the work on it stands
-is read from the state folders of the store, as `stp status` does. Where every planned cell is
-collected nothing of this is looked at, so that the database of a finished run depends on its
-artefacts alone.
+Planned cells are in the manifests of all dimensions (results/plan); the state of the work is read
+from the state folders of the store, as in `stp status`. If every planned cell is collected, neither
+is read, so that the database of a finished run depends on its artefacts only.
 """
 
 import json
@@ -41,14 +40,14 @@ class Stopped:
     """Where the work on a cell stopped; columns of `stp.collect.schema.MISSING`.
 
     Attributes:
-        stage: whose artefact is not there.
+        stage: stage of the missing artefact.
         how: one of ``NOT_RUN``, ``RUNNING``, ``NOT_USABLE``, ``NOT_COLLECTED``, or how its last
             attempt ended.
-        detail: why, as far as is known.
-        path: of the artefact, relative to the store.
-        attempts: so far.
-        log: of the last one, if it is there.
-        ended: when that ended, UTC.
+        detail: reason, as far as it is known.
+        path: folder of the artefact, relative to the store.
+        attempts: number of attempts so far.
+        log: log of the last attempt, if it exists.
+        ended: end of the last attempt, UTC.
     """
 
     stage: str
@@ -64,11 +63,11 @@ def planned(folder: Path, scale: str) -> list[Manifest]:
     """Read the manifests of all dimensions of a scale.
 
     Args:
-        folder: results/plan; other files in it, and manifests of other scales, do not count.
+        folder: results/plan; other files and manifests of other scales are ignored.
         scale: name of the scale.
 
     Returns:
-        Manifests in the order of their names; none where there is no such folder.
+        Manifests in the order of their names; none if the folder is missing.
 
     Raises:
         StpError: a manifest of the scale lacks something.

@@ -1,7 +1,7 @@
-"""Values are ranked and tested against each other: ranks with confidence sets, and all pairs.
+"""Ranks with confidence sets, and paired tests of all pairs of values.
 
-`contest` is the one place where this is done; tables, the report, views and the command line show
-what it says. All pairs have a paired test (`stp.collect.significance`), corrected for each other.
+Tables, the report, views and the command line all use `contest`. Paired tests
+(`stp.collect.significance`) are corrected for the number of pairs.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stp.collect.cluster_sums import Clusters
     from stp.collect.leave_one_out import Common, LeftOut
 
-ALONE = "there is no other model to rank it with"
+ALONE = "there is no other model to compare it with"
 OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
 OTHER_CLIPS = "they were scored on different clips; of those that both have"
 
@@ -27,11 +27,11 @@ class Entrant(NamedTuple):
     """A value that is ranked among others.
 
     Attributes:
-        name: of its model.
-        value: mean over seeds; None has a reason.
+        name: name of the model.
+        value: mean over seeds; None with a reason.
         reason: why there is no value.
         left_out: the value without each of its clusters, or why it cannot be tested.
-        common: the same of the clips that others have, too, where these have other ones.
+        common: the values on the clips that it has in common with models of other clips.
     """
 
     name: str
@@ -45,13 +45,14 @@ class Rank(NamedTuple):
     """Rank and confidence set of an entrant.
 
     Attributes:
-        rank: 1 is best, equal ones share the smallest; None without a value or a direction.
-        rank_low, rank_high: 95 % confidence set of the rank, of all entrants at once: as many as
-            are significantly better stand before it, as many as are significantly worse behind it
-            (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518).
-        models: number of entrants that have a rank.
-        clusters: that the tests rest on, the fewest of them.
-        reason: why there is no rank, or else no confidence set.
+        rank: 1 is best, equal values share the smallest rank; None without a value or a direction.
+        rank_low, rank_high: 95 % confidence set of the rank, simultaneous for all entrants: it
+            excludes as many first places as entrants are significantly better, and as many last
+            places as entrants are significantly worse (Mogstad, Romano, Shaikh and Wilhelm 2024,
+            Review of Economic Studies 91, 476-518).
+        models: number of entrants with a rank.
+        clusters: number of clusters of the tests; the smallest if they differ.
+        reason: why there is no rank, or no confidence set.
     """
 
     rank: int | None = None
@@ -63,23 +64,25 @@ class Rank(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The comparison of a second entrant with a first one, both by number.
+    """The comparison of two entrants.
 
     Attributes:
-        difference: second minus first value, of the clips that both have; None if one of them is
+        one: index of the first entrant.
+        other: index of the second entrant.
+        difference: second minus first value, on the clips that both have; None if a value is
             missing.
-        low, high: its 95 % interval; None where all clusters have the same difference.
-        p: two-sided, of the t test.
+        low, high: 95 % interval of the difference; None if all clusters have the same difference.
+        p: two-sided p value of the t test.
         corrected: p, corrected for all pairs of the contest (Holm).
-        p_sign: two-sided, of the sign test over clusters, for this pair alone.
-        won: share of the clusters in which the second one is better, ties by half; None where
-            neither is.
+        p_sign: two-sided p value of the sign test over clusters, for this pair alone.
+        won: share of clusters in which the second entrant is better, ties count half; None without
+            a direction.
         skewed: whether the differences of clusters are so skewed that the t test may be wrong.
-        better: which one is significantly better, by both tests; None if neither is.
-        detectable: the smallest difference that four of five such tests find at the level that
-            ``better`` asks for.
-        clusters: that the test rests on.
-        n: clips in these.
+        better: index of the entrant that is significantly better by both tests; None if neither is.
+        detectable: smallest difference that the t test detects with a power of 80 % at the level of
+            Holm's first step.
+        clusters: number of clusters of the test.
+        n: number of clips in these clusters.
         reason: why there is no test.
     """
 
@@ -101,7 +104,7 @@ class Pair(NamedTuple):
 
 
 def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
-    """Ranks of values, 1 is best; equal ones share the smallest."""
+    """Ranks of values, 1 is best; equal values share the smallest rank."""
     losses = [direction.loss(value) for value in values]
     ordered = sorted(losses)
     return [1 + bisect_left(ordered, loss) for loss in losses]
@@ -111,11 +114,11 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
     """Rank values, and compare each pair.
 
     Args:
-        entrants: all that may be compared with each other.
+        entrants: values that may be compared with each other.
         direction: which values are better.
 
     Returns:
-        the rank of each, and all pairs, in the order of `itertools.combinations`.
+        The rank of each entrant, and all pairs in the order of `itertools.combinations`.
     """
     pairs = _pairs(entrants, direction)
     valued = [number for number, one in enumerate(entrants) if one.value is not None]
@@ -129,21 +132,21 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
             of_each[pair.other].append(pair)
     ranks = [Rank(reason=one.reason) for one in entrants]
     for number, rank in zip(valued, ranks_of(values, direction), strict=True):
-        its = of_each[number]
-        untested = [pair.reason for pair in its if pair.p is None]
-        found = Rank(rank, models=len(valued), reason=ALONE if not its else None)
+        own = of_each[number]
+        untested = [pair.reason for pair in own if pair.p is None]
+        result = Rank(rank, models=len(valued), reason=ALONE if not own else None)
         if untested:
-            found = found._replace(reason=untested[0])
-        elif its:
-            lost = sum(pair.better not in (None, number) for pair in its)
-            won = sum(pair.better == number for pair in its)
-            # Ranks are of all clips of each, tests of those that both have: the set has the rank.
-            found = found._replace(
+            result = result._replace(reason=untested[0])
+        elif own:
+            lost = sum(pair.better not in (None, number) for pair in own)
+            won = sum(pair.better == number for pair in own)
+            # Ranks use all clips of each entrant, tests those that both have: include the rank.
+            result = result._replace(
                 rank_low=min(rank, 1 + lost),
                 rank_high=max(rank, len(valued) - won),
-                clusters=min(pair.clusters or 0 for pair in its),
+                clusters=min(pair.clusters or 0 for pair in own),
             )
-        ranks[number] = found
+        ranks[number] = result
     return ranks, pairs
 
 
@@ -151,8 +154,8 @@ class _Test(NamedTuple):
     """The paired test of two entrants; see `Pair`.
 
     Attributes:
-        values: that are compared, of the first and the second.
-        error: the standard error of what p is of.
+        values: values of the first and the second entrant.
+        error: standard error of the difference that p tests.
     """
 
     values: tuple[float, float]
@@ -172,9 +175,9 @@ class _Test(NamedTuple):
         """The tests of all pairs, in the order of `itertools.combinations`.
 
         Args:
-            ones: of the same clusters.
-            values: theirs.
-            direction: which of them are better.
+            ones: values without each cluster, of the same clusters.
+            values: values of the entrants.
+            direction: which values are better.
         """
         columns = (column.tolist() for column in tested(ones, direction))
         for both, (low, high, p, error, p_sign, won, skewed) in zip(
@@ -193,7 +196,7 @@ class _Test(NamedTuple):
             )
 
     def better(self, direction: Direction, corrected: float) -> int | None:
-        """Number of the better value, 0 or 1, if both tests say so."""
+        """Index of the better value, 0 or 1; None unless both tests are significant."""
         if self.won is None or corrected >= LEVEL or self.p_sign >= LEVEL:
             return None
         losses = [direction.loss(value) for value in self.values]
@@ -215,11 +218,11 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
     untested = {}
     for both in combinations(range(len(entrants)), 2):
         if both not in tests:
-            made = _on_common(entrants[both[0]], entrants[both[1]], direction)
-            if isinstance(made, str):
-                untested[both] = made
+            test_or_reason = _on_common(entrants[both[0]], entrants[both[1]], direction)
+            if isinstance(test_or_reason, str):
+                untested[both] = test_or_reason
             else:
-                tests[both] = made
+                tests[both] = test_or_reason
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     effects = {
         clusters: effect(clusters.counts, len(tests))
@@ -258,14 +261,14 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
 
 
 def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test | str:
-    """Test two entrants of different clips on those that both have; or say why there is no test."""
-    mine, theirs = first.left_out, second.left_out
-    if isinstance(mine, str) or isinstance(theirs, str):
+    """Test two entrants of different clips on their common clips, or say why there is no test."""
+    left, right = first.left_out, second.left_out
+    if isinstance(left, str) or isinstance(right, str):
         why = _why_not(first, second)
         assert why is not None
         return why
-    one = first.common.get(theirs.clusters.samples, OTHER_CLUSTERS)
-    other = second.common.get(mine.clusters.samples, OTHER_CLUSTERS)
+    one = first.common.get(right.clusters.samples, OTHER_CLUSTERS)
+    other = second.common.get(left.clusters.samples, OTHER_CLUSTERS)
     if isinstance(one, str) or isinstance(other, str):
         why = one if isinstance(one, str) else str(other)
         return why if why == OTHER_CLUSTERS else f"{OTHER_CLIPS}: {why}"
@@ -280,7 +283,7 @@ def _value(entrant: Entrant) -> float:
 
 
 def _why_not(*entrants: Entrant) -> str | None:
-    """Why entrants cannot be compared: their common reason, or else the first one."""
+    """Why entrants cannot be compared: their common reason, or the first one."""
     reasons = [
         one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
     ]

@@ -1,4 +1,4 @@
-"""The store of an unfinished run: whatever cells are scored, and what is missing of the others."""
+"""The results store of an unfinished run: scored cells, and the state of the others."""
 
 import shutil
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ from stp.plan.manifest import Cell, Manifest, load_manifest, manifest_text
 DATABASE = "results.duckdb"
 COLLECTED = "collected"
 MADE = (DATABASE, COLLECTED, "report")
-"""What belongs to an unfinished run in the folder of partial tables."""
+"""Files of an unfinished run in the folder of partial tables."""
 
 
 class Held(NamedTuple):
-    """How much of the plan a partial store holds."""
+    """Numbers of planned cells in a partial store."""
 
     scored: int
     missing: int
@@ -38,16 +38,16 @@ def build_partial(
 ) -> Held:
     """Build ``results.duckdb`` in the folder of partial tables, straight from score artefacts.
 
-    A score artefact that is damaged is a row of the table ``missing``, and hinders no other.
+    A damaged score artefact becomes a row of the table ``missing``.
 
     Args:
-        manifests: of all dimensions of the plan.
-        out: folder of partial tables; the store that an earlier run left there is removed.
+        manifests: manifests of all dimensions of the plan.
+        out: folder of partial tables; the store of an earlier run is removed.
         logs: folder of logs.
-        report: called with the progress.
+        report: receives the progress.
 
     Returns:
-        how many cells are scored and missing; without either there is no database.
+        Numbers of scored and missing cells; if one of them is 0, there is no database.
 
     Raises:
         StpError: a manifest cannot be read.
@@ -84,14 +84,14 @@ def build_partial(
 
 
 def remove(out: Path) -> None:
-    """Remove the partial store and its report, which are out of date."""
+    """Remove the partial store and its report, which are outdated."""
     for name in MADE:
         path = out / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _forget(out: Path) -> None:
-    """Remove what an earlier run left, except for what it computed of ranks and distances."""
+    """Remove the store of an earlier run, except for cached ranks and distances."""
     (out / DATABASE).unlink(missing_ok=True)
     shutil.rmtree(out / "report", ignore_errors=True)
     for path in (out / COLLECTED).glob("*.json"):  # rows without a manifest do not count

@@ -1,6 +1,6 @@
-"""How often metrics agree with people: rows of a table of answers about pairs of videos.
+"""Read and write the table of agreement between metrics and people on pairs of videos.
 
-`stp preferences` writes them; the results store and trust cards read them.
+`stp study preferences` writes it; the results store and trust cards read it.
 """
 
 import csv
@@ -13,13 +13,13 @@ from stp.collect.schema import AgreementRow
 from stp.core.errors import StpError
 
 TABLE = "agreement_with_people"
-"""Of a scale: ``results/<scale>/tables/agreement_with_people.csv``; and of the results store."""
+"""Name of the table in ``results/<scale>/tables`` and in the results store."""
 
 DECIDED, ALL_ANSWERS, MAJORITY = "decided", "all", "majority"
-"""Ways to count, see table agreement_with_people."""
+"""Ways of counting, see table agreement_with_people."""
 
 RATERS = "Among raters"
-"""Stands where a metric does: how often the first two raters agree with each other."""
+"""In place of a metric: the agreement of the first two raters with each other."""
 
 
 HEADER = tuple(field.name for field in fields(AgreementRow))
@@ -32,14 +32,14 @@ def line(row: AgreementRow) -> list[str]:
 
 
 def read_agreements(path: Path) -> list[AgreementRow]:
-    """Read the table; empty if there is none.
+    """Read the table; empty if the file is missing.
 
     Raises:
-        StpError: it is damaged.
+        StpError: the file is damaged.
     """
     if not path.is_file():
         return []
-    remedy = "make it again: stp preferences"
+    remedy = "run `stp study preferences` again"
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, strict=True)
@@ -56,14 +56,14 @@ UNKNOWN = "no study with people has compared it"
 
 
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
-    """The one number for a metric: agreement where models are spread in its own values.
+    """Agreement with a metric on models whose values of this metric are spread.
 
     Args:
-        rows: of a study, of any metric.
-        convention: of the metric.
+        rows: rows of a study, of any metrics.
+        convention: the metric's convention.
 
     Returns:
-        percent of the answers that name a video, and why there is none, which is empty if there is.
+        Percentage of the answers that choose a video, and the reason if there is none.
     """
     for row in rows:
         is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")
@@ -83,11 +83,11 @@ _READ: dict[type, Callable[[str], object]] = {
 
 
 def _row(row: dict[str, str]) -> AgreementRow:
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for field in fields(AgreementRow):
         kind = get_args(field.type)[0]  # of an annotation with a comment
         kinds = get_args(kind) or (kind,)
         text = row[field.name]
         empty = type(None) in kinds and not text
-        found[field.name] = None if empty else _READ[kinds[0]](text)
-    return AgreementRow(**found)  # type: ignore[arg-type]
+        values[field.name] = None if empty else _READ[kinds[0]](text)
+    return AgreementRow(**values)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Values printed in papers (`published.csv` of a suite), and the ones that belong to a cell."""
+"""Values printed in papers (`published.csv` of a suite), and those that belong to a cell."""
 
 import csv
 import re
@@ -12,32 +12,36 @@ from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest
 
 LEADS = "leads"
-"""A column that a file may have besides: the lead times of a number, ``44`` or ``1-7``."""
+"""An optional column: the lead times of a number, ``44`` or ``1-7``."""
 
 COLUMNS = (
     *("table", "dimension", "model", "trained_on", "tested_on", "subset"),
     *("variable", "threshold", "run", "metric", "value", "raw", "note"),
 )
-"""Of a file of published values, besides one for each key of a setting."""
+"""Columns of a file of published values, besides one for each key of a setting."""
 
 OWN = {"horizon": "horizon", "observe": "context"}
-"""Key of a setting -> what the dataset says where the setting does not."""
+"""Key of a setting -> fact of the dataset that is its default."""
 
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A printed number; models and datasets are called as the paper calls them.
+    """A printed number, with the paper's names of models and datasets.
 
     Attributes:
-        table: of the paper.
-        dimension: of the evaluation.
+        table: table of the paper.
+        dimension: dimension of the evaluation.
+        model: printed name of the model.
+        trained_on: printed name of the training dataset.
+        tested_on: printed name of the test dataset.
         subset: part of the test dataset; test for its test split.
-        setting: keys that the paper states; others are as the dataset has them.
-        variable, threshold, leads: what the number is of; None where it is of all.
-        run: which of several numbers it is that nothing else tells apart; empty for a result.
+        setting: keys that the paper states; others have the dataset's values.
+        variable, threshold, leads: variable, threshold and lead times; None for all together.
+        run: distinguishes numbers with otherwise equal keys; empty for a result.
         metric: heading of the column.
+        value: the number.
         raw: the number as printed.
-        note: why it is doubtful; empty if it is not.
+        note: why the number is doubtful; empty if it is not.
     """
 
     table: str
@@ -61,10 +65,11 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
     """Read a file of published values; columns as in config/suites/README.md.
 
     Args:
-        path: None or empty: nothing is published.
+        path: the file; None or empty if nothing is published.
 
     Raises:
-        StpError: the file is missing or damaged, has other columns, or a value that is no number.
+        StpError: the file is missing or damaged, or has other columns or a value that is not a
+            number.
     """
     if not path:
         return ()
@@ -88,17 +93,17 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
             expected=f"columns {', '.join(COLUMNS)}, and one for each key of a setting",
             remedy=remedy,
         )
-    found = []
+    values = []
     for line, row in rows:
         try:
-            found.append(_value(row, keys))
+            values.append(_value(row, keys))
         except (ValueError, TypeError) as error:
             raise StpError(
                 f"{path}, line {line}: {error}",
                 expected="as many fields as columns; a value and a threshold are numbers",
                 remedy=remedy,
             ) from None
-    return tuple(found)
+    return tuple(values)
 
 
 def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
@@ -124,10 +129,10 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The values that are printed of the test of a cell, of any model and training.
+    """The printed values for the test of a cell, of all models and trainings.
 
-    As the view `deltas` joins them: the same dimension, dataset, part of it and setting, in which
-    what is not stated is as the dataset has it.
+    They have the same dimension, dataset, subset and setting, as in the view `deltas`; keys that
+    the paper does not state have the dataset's values.
     """
     key = cell.key
     dataset = manifest.published_names.datasets.get(key.tested_on)
@@ -147,7 +152,7 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The printed values of a cell's model and training; see `beside`."""
+    """The printed values for a cell's model and training; see `beside`."""
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)

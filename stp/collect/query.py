@@ -1,4 +1,4 @@
-"""Ask results.duckdb a question in SQL and print the answer."""
+"""Query results.duckdb in SQL, and format or store the result."""
 
 import json
 import math
@@ -25,15 +25,14 @@ Format = Literal["table", "csv", "json", "markdown"]
 
 
 def query(database: Path, sql: str, format: Format = "table", *, allow_files: bool = False) -> str:
-    """Run ``sql`` on a database opened for reading only and return the rows as text.
+    """Run ``sql`` on a database that is opened read-only, and return the rows as text.
 
     Args:
         database: results.duckdb.
         sql: a statement that returns rows.
-        format: ``table`` and ``markdown`` are for reading: floats with six significant digits,
-            NULL written out. ``csv`` and ``json`` are for programs: all digits; NULL is an empty
-            field or ``null``.
-        allow_files: the statement may read and write files and use the network.
+        format: ``table`` and ``markdown`` have floats with six significant digits and write NULL;
+            ``csv`` and ``json`` have all digits, and NULL is an empty field or ``null``.
+        allow_files: whether the statement may read and write files and use the network.
 
     Raises:
         StpError: there is no database, the format is unknown, or DuckDB refuses the statement.
@@ -48,48 +47,52 @@ def answer(
     """Run a statement and return the names of its columns, and its rows.
 
     Args:
-        values: of the places marked with ``?``.
-        allow_files: the statement may read and write files and use the network.
+        database: results.duckdb.
+        sql: a statement that returns rows.
+        values: values of its parameters, marked with ``?``.
+        allow_files: whether the statement may read and write files and use the network.
 
     Raises:
         StpError: there is no database, or DuckDB refuses the statement.
     """
     with _reading(database, None if allow_files else []) as connection:
-        found = connection.execute(sql, list(values))
-        # DuckDB answers None to an empty statement, whatever its stubs say.
-        columns = [column[0] for column in found.description or []] if found else []
-        rows = found.fetchall() if columns else []
+        result = connection.execute(sql, list(values))
+        # DuckDB returns None for an empty statement, unlike its stubs.
+        columns = [column[0] for column in result.description or []] if result else []
+        rows = result.fetchall() if columns else []
     if not columns:
         raise _no_rows(sql)
     return columns, rows
 
 
 def of_answer(
-    kind: type[Row], columns: Sequence[str], found: Iterable[Sequence[object]]
+    kind: type[Row], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> list[Row]:
-    """Rows of a statement, by the names of its columns."""
-    return [kind(**dict(zip(columns, row, strict=True))) for row in found]
+    """Rows of a result as objects, by the names of its columns."""
+    return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()) -> list[Row]:
-    """Ask a database for rows.
+    """Query a database for rows as objects.
 
     Args:
-        kind: the class of a row; its fields are the columns of the answer.
-        values: of the places marked with ``?``.
+        database: results.duckdb.
+        kind: class of a row; its fields are the columns of the result.
+        sql: a statement that returns rows.
+        values: values of its parameters, marked with ``?``.
 
     Raises:
-        StpError: there is no database, DuckDB refuses the statement, or the database is of another
-            version: its tables have other columns.
+        StpError: there is no database, DuckDB refuses the statement, or the database has other
+            columns, since another version made it.
     """
-    columns, found = answer(database, sql, values)
+    columns, rows = answer(database, sql, values)
     try:
-        return of_answer(kind, columns, found)
+        return of_answer(kind, columns, rows)
     except TypeError as error:
         raise StpError(
             f"{database}: {error}",
-            expected="a results store that this version has made",
-            remedy="run the tables again: it is made anew",
+            expected="a results store that this version made",
+            remedy="run the tables again, which builds it again",
         ) from None
 
 
@@ -101,31 +104,32 @@ def save(
     *,
     allow_files: bool = False,
 ) -> int:
-    """Write the answer of a statement as a Parquet file; columns keep the types that they have in
-    DuckDB (times, lists, JSON).
+    """Write the result of a statement to a Parquet file; columns keep their types in DuckDB (times,
+    lists, JSON).
 
     Returns:
-        the number of rows.
+        The number of rows.
 
     Raises:
         StpError: see `answer`; or the file cannot be written.
     """
     with writing(path), beside(path) as temporary:
         with _reading(database, None if allow_files else [temporary.absolute()]) as connection:
-            found = connection.sql(sql, params=list(values) or None)
-            # DuckDB answers None to a statement without rows, whatever its stubs say.
-            if found is None:
+            result = connection.sql(sql, params=list(values) or None)
+            # DuckDB returns None for a statement without rows, unlike its stubs.
+            if result is None:
                 raise _no_rows(sql)
-            found.write_parquet(str(temporary.absolute()))
+            result.write_parquet(str(temporary.absolute()))
         return int(pq.read_metadata(temporary).num_rows)
 
 
 @contextmanager
 def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database for reading; what DuckDB refuses is said in its words.
+    """Open a database for reading; errors quote DuckDB.
 
     Args:
-        files: that a statement may use; None for any.
+        database: results.duckdb.
+        files: files that a statement may use; None for any.
     """
     with opened(database, locked=files) as connection:
         try:
@@ -133,8 +137,8 @@ def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDB
         except duckdb.PermissionException as error:
             raise StpError(
                 f"DuckDB: {error}",
-                expected="a statement about the results store alone: files, network and "
-                "extensions are out of its reach",
+                expected="a statement about the results store only, without files, network and "
+                "extensions",
                 remedy="if you trust the statement and the store: stp query --allow-files",
             ) from None
         except duckdb.Error as error:
@@ -160,10 +164,13 @@ def save_rows(
     path: Path,
     types: Mapping[str, pa.DataType],
 ) -> None:
-    """Write rows that no statement gives as a Parquet file.
+    """Write rows that are not the result of a statement to a Parquet file.
 
     Args:
-        types: of columns that may have no value at all; others are what their values are.
+        columns: names of the columns.
+        rows: values of each row.
+        path: the Parquet file.
+        types: types of columns that may have no values; others follow from their values.
 
     Raises:
         StpError: two columns have one name, or the file cannot be written.
@@ -175,7 +182,7 @@ def save_rows(
 
 
 def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
-    """Write an answer as text, see `query`.
+    """Format a result as text; see `query`.
 
     Raises:
         StpError: the format is unknown.
@@ -194,7 +201,7 @@ def _check(format: str) -> None:
 
 
 def readable(value: object) -> str:
-    """Write a value as readable text."""
+    """Format a value as readable text."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
@@ -209,7 +216,7 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
-    """The columns of an answer as texts: numbers at the right; NULL dim, where there are styles."""
+    """The columns of a result as texts: numbers right-aligned, NULL dim."""
     return [
         Column(
             name,
@@ -222,7 +229,7 @@ def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> li
 
 def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     def line(values: list[str]) -> str:
-        # A bar or a line break inside a value would end its cell.
+        # A bar or a line break in a value would end the cell.
         clean = [value.replace("|", "\\|").replace("\n", " ") for value in values]
         return "| " + " | ".join(clean) + " |"
 
@@ -241,16 +248,15 @@ def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def of_csv(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Read the columns and rows of a CSV file; the types are those that all values of a column
-    have.
+    """Read the columns and rows of a CSV file, with the types that fit all values of a column.
 
     Raises:
         StpError: DuckDB cannot read it.
     """
     try:
         with duckdb.connect() as connection:
-            found = connection.execute("FROM read_csv(?, sample_size = -1)", [str(path)])
-            return [column[0] for column in found.description or []], found.fetchall()
+            result = connection.execute("FROM read_csv(?, sample_size = -1)", [str(path)])
+            return [column[0] for column in result.description or []], result.fetchall()
     except duckdb.Error as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
@@ -269,8 +275,8 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 
 def for_json(value: Any) -> Any:
-    """Turn what JSON cannot say into what it can: NaN, infinity and times become text; exact
-    decimals numbers, where no digit is lost. Inside lists, dictionaries and dataclasses, too."""
+    """Convert a value for JSON: NaN, infinity and times become text, decimals become numbers if no
+    digit is lost. Lists, dictionaries and dataclasses are converted recursively."""
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,8 +1,8 @@
-"""Ranks, and which models can be told apart: tables ``ranks`` and ``comparisons``.
+"""Ranks and tests of differences between models: tables ``ranks`` and ``comparisons``.
 
-Models that are evaluated alike enter a contest (`stp.collect.pairwise_tests`). Nothing but score
-artefacts enters, so what was computed for an evaluation is kept beside the collected rows until one
-of its artefacts is another.
+Models that are evaluated in the same way enter a contest (`stp.collect.pairwise_tests`). The result
+depends on score artefacts only, so it is cached beside the collected rows until an artefact of the
+evaluation changes.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
 Report = Callable[[str], None]
-Both = tuple[pa.Table, pa.Table]
+RankTables = tuple[pa.Table, pa.Table]
 """Rows of ``ranks``, and of ``comparisons``."""
 
 RANKS = arrow_schema(schema.RANKS.columns)
@@ -48,9 +48,10 @@ class _Evaluation(NamedTuple):
     """Cells of models that are compared with each other.
 
     Attributes:
-        about: what their rows share.
-        cells: of all models and seeds, in the order of the manifest.
-        key: of what is computed: code, artefacts and directions.
+        plan: manifest of the dimension.
+        about: columns that their rows share.
+        cells: cells of all models and seeds, in the order of the manifest.
+        key: hash of code, artefacts and directions, for the cache.
     """
 
     plan: Manifest
@@ -64,39 +65,39 @@ def standings(
     scores: Callable[[], pa.Table],
     cache: Path | None = None,
     report: Report | None = None,
-) -> Both:
-    """Compute the tables ``ranks`` and ``comparisons`` of all that was collected.
+) -> RankTables:
+    """Compute the tables ``ranks`` and ``comparisons`` of all collected dimensions.
 
     Args:
-        plans: manifests of all dimensions that were collected.
-        scores: reads their collected rows; not called where all was computed before.
-        cache: folder of what was computed before (`RANKS_FILE`, `COMPARISONS_FILE`); brought up to
-            date.
-        report: called with the progress, a line at a time.
+        plans: manifests of all collected dimensions.
+        scores: reads their collected rows; not called if all results are cached.
+        cache: folder of cached results (`RANKS_FILE`, `COMPARISONS_FILE`), which are updated.
+        report: receives the progress, a line at a time.
 
     Returns:
-        schemas `RANKS` and `COMPARISONS`, in the order of the manifests; the same inputs give the
-        same rows, whatever was kept.
+        Tables with the schemas `RANKS` and `COMPARISONS`, in the order of the manifests. They do
+        not depend on the cache.
 
     Raises:
         StpError: a file of sums is damaged.
     """
     evaluations = [evaluation for plan in plans for evaluation in _evaluations(plan)]
-    known = _kept(cache)
-    new = [evaluation for evaluation in evaluations if evaluation.key not in known]
+    cached = _cached(cache)
+    new = [evaluation for evaluation in evaluations if evaluation.key not in cached]
     rows = _overall_rows(scores()) if new else {}
-    made = {}
+    computed = {}
     for number, evaluation in enumerate(new):
         if report and number % 10 == 0:
-            report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} that are new")
-        made[evaluation.key] = _computed(evaluation, rows)
-    found = [made.get(one.key) or known[one.key] for one in evaluations]
-    ranks = pa.concat_tables([one for one, _ in found])
-    comparisons = pa.concat_tables([one for _, one in found])
-    if cache is not None and (new or known.keys() - {one.key for one in evaluations}):
-        keys = [one.key for one in evaluations]
-        _keep(cache / RANKS_FILE, ranks, keys, [len(one) for one, _ in found])
-        _keep(cache / COMPARISONS_FILE, comparisons, keys, [len(one) for _, one in found])
+            report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} new ones")
+        computed[evaluation.key] = _computed(evaluation, rows)
+    keys = [evaluation.key for evaluation in evaluations]
+    tables = [computed.get(key) or cached[key] for key in keys]
+    ranks = pa.concat_tables([ranks for ranks, _ in tables])
+    comparisons = pa.concat_tables([comparisons for _, comparisons in tables])
+    if cache is not None and (new or cached.keys() - set(keys)):
+        _write_cache(cache / RANKS_FILE, ranks, keys, [len(ranks) for ranks, _ in tables])
+        counts = [len(comparisons) for _, comparisons in tables]
+        _write_cache(cache / COMPARISONS_FILE, comparisons, keys, counts)
     return ranks, comparisons
 
 
@@ -120,7 +121,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             scale=plan.scale,
         )
         made_of = [
-            [vars(cell.key), *((one.name, making(one)) for one in cell.folders(_ARTEFACTS))]
+            [vars(cell.key), *((path.name, making(path)) for path in cell.folders(_ARTEFACTS))]
             for cell in cells
         ]
         gaps = [
@@ -128,17 +129,17 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             for convention, part in stored_of(plan, first)
             if convention in plan.unavailable
         ]
-        shown = {
+        columns = {
             (column.convention, *column.part[:-1])
             for table in plan.tables
             for column in columns_of(plan, table, first).values()
             if column.lead and column.statistic == "mean"
         }
-        known = json.dumps(
-            [plan.code, vars(about), made_of, directions, gaps, sorted(shown, key=repr)],
+        text = json.dumps(
+            [plan.code, vars(about), made_of, directions, gaps, sorted(columns, key=repr)],
             sort_keys=True,
         )
-        key = hashlib.sha256(known.encode()).hexdigest()
+        key = hashlib.sha256(text.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
 
@@ -148,10 +149,11 @@ Rows = dict[CellKey, list[ScoreRow]]
 
 
 class Group(NamedTuple):
-    """What values have in common that may be compared.
+    """What comparable values have in common.
 
     Attributes:
-        clips: behind distances of sets, which depend on their number; None of other metrics.
+        clips: number of clips for distances between sets, which depend on it; None for other
+            metrics.
     """
 
     metric: str
@@ -164,7 +166,7 @@ class Group(NamedTuple):
 
 
 def _overall_rows(scores: pa.Table) -> Rows:
-    """The means over all lead times, and over those that columns show, by cell."""
+    """Means over all lead times, and over those that columns show, by cell."""
     by_cell: Rows = {}
     for row in score_rows(scores):
         if row.lead is None and row.statistic in ("mean", "median"):
@@ -172,13 +174,13 @@ def _overall_rows(scores: pa.Table) -> Rows:
     return by_cell
 
 
-def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
+def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
     """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
     ranked: list[RankRow] = []
     compared: list[ComparisonRow] = []
     for group, entrants in _entrants(evaluation, rows).items():
         about = vars(evaluation.about) | group._asdict()
-        del about["clips"]  # who is in a group may change it
+        del about["clips"]  # it depends on the models of the group
         models = list(entrants)
         ranks, pairs = contest(
             list(entrants.values()), Direction.of(evaluation.plan, group.convention)
@@ -220,11 +222,11 @@ Contestants = dict[tuple[str, str], Entrant]
 
 
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
-    """All that may be compared with each other, models by name."""
-    # Metrics are imported here: a store of which all is known needs none.
+    """Values that may be compared with each other, by model and variant."""
+    # Imported here, since a store with cached results needs no metrics.
     from stp.collect.leave_one_out import Asked
 
-    found: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
+    by_group: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
     sizes: dict[tuple[Group, tuple[str, str]], int] = {}
     for cell in evaluation.cells:
         model = (cell.key.model, cell.key.variant)
@@ -232,12 +234,12 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
             group = Group(
                 row.metric, row.convention, row.variable, row.level, row.threshold, row.leads
             )
-            found.setdefault(group, {}).setdefault(model, []).append((cell, row))
+            by_group.setdefault(group, {}).setdefault(model, []).append((cell, row))
             compares_sets = evaluation.plan.conventions[row.convention].compares_sets
             if compares_sets and row.value is not None and row.n is not None:
                 sizes[group, model] = min(row.n, sizes.get((group, model), row.n))
     asked = {}
-    for group, models in found.items():
+    for group, models in by_group.items():
         for model, seeds in models.items():
             values = [row.value for _, row in seeds if row.value is not None]
             if len(values) == len(seeds):
@@ -248,19 +250,19 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
                     cells, group.convention, part, value, group.level, exactly=True
                 )
     without, common = _answers(asked)
-    answers: dict[Group, Contestants] = {}
-    for group, models in found.items():
+    contests: dict[Group, Contestants] = {}
+    for group, models in by_group.items():
         for model in sorted(models):
-            entrants = answers.setdefault(group._replace(clips=sizes.get((group, model))), {})
+            entrants = contests.setdefault(group._replace(clips=sizes.get((group, model))), {})
             if (group, model) in asked:
-                one = asked[group, model]
+                value = asked[group, model].value
                 entrants[model] = Entrant(
-                    model[0], one.value, None, without[group, model], common[group, model]
+                    model[0], value, None, without[group, model], common[group, model]
                 )
             else:
                 reasons = [row.reason for _, row in models[model] if row.value is None]
                 entrants[model] = Entrant(model[0], None, reasons[0], "no value")
-    return answers
+    return contests
 
 
 _Value = tuple[Group, tuple[str, str]]
@@ -269,25 +271,24 @@ _Value = tuple[Group, tuple[str, str]]
 def _answers(
     asked: "dict[_Value, Asked]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
-    """What `left_out` and `in_common` say of values; those of a group are compared."""
+    """Results of `left_out` and `in_common` for all values; those of a group are compared."""
     from stp.collect.leave_one_out import in_common, left_out
 
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
     groups: dict[Group, list[_Value]] = {}
     for value in asked:
         groups.setdefault(value[0], []).append(value)
-    rivals = [[(asked[value], without[value]) for value in its] for its in groups.values()]
+    rivals = [[(asked[value], without[value]) for value in group] for group in groups.values()]
     common = {
-        value: one
-        for its, found in zip(groups.values(), in_common(rivals), strict=True)
-        for value, one in zip(its, found, strict=True)
+        value: of_value
+        for group, of_group in zip(groups.values(), in_common(rivals), strict=True)
+        for value, of_value in zip(group, of_group, strict=True)
     }
     return without, common
 
 
-def _kept(folder: Path | None) -> dict[str, Both]:
-    """What was computed before, by key; files that are damaged or of another time are worth
-    nothing."""
+def _cached(folder: Path | None) -> dict[str, RankTables]:
+    """Cached results by key; none if files are damaged, outdated or do not belong together."""
     if folder is None:
         return {}
     try:
@@ -295,9 +296,9 @@ def _kept(folder: Path | None) -> dict[str, Both]:
         comparisons = read_table(folder / COMPARISONS_FILE)
     except ArtefactError:
         return {}
-    wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
-    of_one_time = ranks.schema.metadata == comparisons.schema.metadata
-    if [ranks.schema, comparisons.schema] != wanted or not of_one_time:
+    schemas = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
+    belong_together = ranks.schema.metadata == comparisons.schema.metadata
+    if [ranks.schema, comparisons.schema] != schemas or not belong_together:
         return {}
     compared = _by_key(comparisons)
     none = comparisons.slice(0, 0).drop_columns("key")  # making an empty table imports pandas
@@ -306,19 +307,19 @@ def _kept(folder: Path | None) -> dict[str, Both]:
 
 
 def _by_key(table: pa.Table) -> dict[str, pa.Table]:
-    """The rows of each key, which lie together."""
+    """The rows of each key, which are contiguous."""
     rows = table.drop_columns("key").replace_schema_metadata(None)
-    start, found = 0, {}
-    for key, alike in groupby(table["key"].to_pylist()):
-        found[key] = rows.slice(start, len(list(alike)))
-        start += len(found[key])
-    return found
+    start, by_key = 0, {}
+    for key, same in groupby(table["key"].to_pylist()):
+        by_key[key] = rows.slice(start, len(list(same)))
+        start += len(by_key[key])
+    return by_key
 
 
-def _keep(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:
-    """Write one of the two files; what both say of their keys shows that they belong together."""
+def _write_cache(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:
+    """Write one of the two files; a hash of all keys shows that both belong together."""
     column = pa.array(np.repeat(np.array(keys, dtype=object), counts), pa.string())
     of_all = hashlib.sha256("\n".join(keys).encode()).hexdigest()
-    kept = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})
+    keyed = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})
     with beside(path) as temporary:
-        pq.write_table(kept, temporary, write_page_checksum=True)
+        pq.write_table(keyed, temporary, write_page_checksum=True)

@@ -1,4 +1,4 @@
-"""Rows of results.duckdb from receipts and locks: artefacts, attempts at them, raw files."""
+"""Rows of results.duckdb from receipts and lock files: artefacts, attempts and raw files."""
 
 import json
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, making, re
 from stp.plan.manifest import Cell, Manifest
 
 MADE_FROM = ".made_from"
-"""Ends the name of the file beside collected rows that tells which scores they were read from."""
+"""Suffix of the file beside collected rows that names the scores they were read from."""
 STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
-"""The artefacts behind a cell, in the order in which they are made."""
+"""The artefacts of a cell, in the order in which they are made."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """An artefact, and all attempts at it."""
+    """An artefact, and all attempts to make it."""
 
     path: str
     stage: str
@@ -29,7 +29,7 @@ class Tried:
 
 
 def makings(cells: Iterable[Cell]) -> dict[str, str]:
-    """Which making of each score artefact is there, by its folder."""
+    """The current making of each score artefact, by its folder."""
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
     return {str(folder): making(folder) for folder in folders}
 
@@ -38,17 +38,17 @@ def note_makings(rows: Path, made: dict[str, str]) -> None:
     """Note beside collected rows which scores they were read from.
 
     Args:
-        rows: their file.
-        made: `makings` before the scores were read, so that none can be taken for a later one.
+        rows: file of the rows.
+        made: `makings` before the scores were read, so that later changes are noticed.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
 
 def made_again(rows: Path) -> list[str] | None:
-    """List the score artefacts that were made again, or are gone, since rows were read from them.
+    """List the score artefacts that have changed or are missing since rows were read from them.
 
     Returns:
-        their folders; None if nothing was noted beside the rows.
+        Their folders; None if there is no note beside the rows.
     """
     try:
         noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
@@ -58,11 +58,11 @@ def made_again(rows: Path) -> list[str] | None:
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
-    """Read each receipt once; the order is that of the stages, then that of the paths.
+    """Read each receipt once, in the order of stages and paths.
 
     Args:
-        plans: whose cells' receipts are read.
-        more: receipts that were read already; those of other artefacts come last.
+        plans: manifests whose cells' receipts are read.
+        more: receipts that were read already; those of further artefacts come last.
     """
     folders = {
         (number, folder)
@@ -71,14 +71,13 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
         for number, stage in enumerate(STAGES)
         for folder in cell.folders([stage])
     }
-    found = []
+    receipts = []
     for _, folder in sorted(folders):
         receipt = require_receipt(folder)
-        # Most of a receipt are hundreds of names of code, which no table shows: to hold all
-        # of them makes the reading a third slower.
-        found.append(replace(receipt, code=RecordedCode(receipt.code.fingerprint)))
-    paths = {receipt.path for receipt in found}
-    return found + [receipt for receipt in more if receipt.path not in paths]
+        # Without the hundreds of names of modules, which no table shows, reading is faster.
+        receipts.append(replace(receipt, code=RecordedCode(receipt.code.fingerprint)))
+    paths = {receipt.path for receipt in receipts}
+    return receipts + [receipt for receipt in more if receipt.path not in paths]
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
@@ -108,13 +107,13 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
-    """The rows of attempts at artefacts."""
-    for one in tried:
-        for attempt in one.attempts:
+    """The rows of attempts to make artefacts."""
+    for artefact in tried:
+        for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended
             yield AttemptRow(
-                path=one.path,
-                stage=one.stage,
+                path=artefact.path,
+                stage=artefact.stage,
                 attempt=attempt.attempt,
                 how=attempt.how,
                 detail=attempt.detail,
@@ -130,7 +129,7 @@ def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
 
 
 def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[RawFileRow]:
-    """Read the locks of the raw files that data were prepared from, where they are still there."""
+    """Read the lock files of raw files that data were prepared from, as far as they exist."""
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
         for store in dict.fromkeys(plan.store for plan in plans):
@@ -138,7 +137,7 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
             if not path.is_file():
                 continue
             expected = "the lock of a release's raw files"
-            remedy = "delete it and run again: the raw files are locked anew"
+            remedy = "delete it and run again: the raw files are locked again"
             locked = read_json(path, dict, expected, remedy)
             try:
                 files = sorted(locked["files"].items())

@@ -1,7 +1,7 @@
-"""Keep results.duckdb up to date: it holds every dimension that has been collected.
+"""Keep results.duckdb up to date with every collected dimension.
 
-What a dimension was collected from, its manifest, is kept beside its rows; so the database can be
-built at any time, whatever the plan asks for by now, and no table waits for another.
+The manifest that a dimension was collected from is kept beside its rows, so that the database can
+be built at any time, independent of the current plan, and no table waits for another.
 """
 
 import fcntl
@@ -23,10 +23,10 @@ from stp.plan.manifest import Manifest, load_manifest
 
 
 def collect_dimension(manifest: Path, rows: Path) -> None:
-    """Collect the scores of one dimension, and keep what they were collected from.
+    """Collect the scores of one dimension, and keep the manifest.
 
     Args:
-        manifest: the cells.
+        manifest: manifest of the dimension.
         rows: Parquet file to write; the manifest is copied to the same name with ``.json``.
     """
     kept = rows.with_suffix(".json")
@@ -40,18 +40,18 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
 def build_database(
     collected: Path, database: Path, report: Report | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """Build the database from all that was collected at the scale that was collected last.
+    """Build the database from all collected dimensions of the scale that was collected last.
 
-    Several may do so at once: one waits for the other, and the last finds the rows of both. Scores
-    that were made again since they were collected are collected again.
+    Concurrent processes wait for each other, and the last one includes the rows of all. Scores that
+    have changed since they were collected are collected again.
 
     Args:
-        collected: the folder of rows and manifests.
+        collected: folder of rows and manifests.
         database: the file to replace.
-        report: called with the progress.
+        report: receives the progress.
 
     Returns:
-        the dimensions that it holds, and why others were left out.
+        The dimensions in the database, and why others were left out, by their names.
 
     Raises:
         StpError: nothing was collected, or a file is damaged.
@@ -81,11 +81,11 @@ def build_database(
             except StpError as problem:
                 if path == kept[-1]:
                     raise
-                left_out[path.stem] = f"its scores were made again since ({problem.what})"
+                left_out[path.stem] = f"its scores have changed since ({problem.what})"
         used = sorted(path for path in kept if path.stem not in left_out)
         files = [path.with_suffix(".parquet") for path in used]
-        wanted = missing.planned(collected.parent / "plan", scale)
-        gaps = missing.gaps(wanted, [plans[path] for path in used], collected.parent / "logs")
+        planned = missing.planned(collected.parent / "plan", scale)
+        gaps = missing.gaps(planned, [plans[path] for path in used], collected.parent / "logs")
         people = collected.parent / "tables" / f"{TABLE}.csv"
         cache = collected / "matched_distances.parquet"
         build(used, files, database, cache, report, gaps, people)
@@ -93,12 +93,14 @@ def build_database(
 
 
 def _why_not(plan: Manifest, scale: str) -> str | None:
-    """Say why an earlier collection does not belong into the database of now."""
+    """Why an earlier collection does not belong in the current database; None if it does."""
     if plan.scale != scale:
         return f"it was collected at the scale {plan.scale}"
     folders = {folder for cell in plan.cells for folder in cell.folders(STAGES)}
-    gone = sum(not (folder / RECEIPT).is_file() for folder in folders)
-    return f"{gone} artefacts that it was made from are gone" if gone else None
+    missing_artefacts = sum(not (folder / RECEIPT).is_file() for folder in folders)
+    if missing_artefacts:
+        return f"{missing_artefacts} artefacts that it was made from are missing"
+    return None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files of per-sample scores: found in the store, compared with their schema, read by one view."""
+"""Files of per-sample scores: their schemas, and the view that reads them."""
 
 import os
 import re
@@ -13,22 +13,22 @@ from stp.core.parquet import read_schema
 from stp.plan.manifest import Manifest
 
 SampleFiles = dict[str, list[list[Path]]]
-"""Files of per-sample scores, of either kind of score artefact; those of a schema together."""
+"""Files of per-sample scores by kind of score artefact, in groups of equal schemas."""
 
 SAMPLE_SCORES = "sample_scores.parquet"
 COLUMNS = tuple(column.name for column in VIEW.columns)
-"""Columns that all of them have, before those of their conventions."""
+"""Columns of all files, before those of conventions."""
 
 
 def quoted(text: str) -> str:
-    """A text as SQL writes it."""
+    """A text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def sample_files(plans: list[Manifest]) -> SampleFiles:
-    """The files of per-sample scores of either kind, found to be right, those of a schema together.
+    """The files of per-sample scores of both kinds in groups of equal, checked schemas.
 
-    Most are alike: of each kind that a writer says to have written, one is looked at.
+    Most files are alike: of files with equal stated schemas, one is read.
     """
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
@@ -53,9 +53,9 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
 
 
 def stated_schema(path: Path) -> bytes | None:
-    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file.
+    """The schema that Arrow stated in a Parquet file; None if there is none, or no such file.
 
-    It is found in the bytes of the footer: to parse one of fifty columns takes ten times as long.
+    It is taken from the bytes of the footer, whose parsing takes ten times as long.
     """
     try:
         with path.open("rb") as file:
@@ -69,7 +69,7 @@ def stated_schema(path: Path) -> bytes | None:
 
 
 _STATED = re.compile(rb"ARROW:schema\x18[\x80-\xff]*[\x00-\x7f]([A-Za-z0-9+/]+=*)")
-"""A name and its value in base64, as Thrift writes them: a byte of type, the length (in groups of
+"""A name and its value in base64 in the encoding of Thrift: a type byte, the length (in groups of
 seven bits) and the text."""
 
 
@@ -77,10 +77,12 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
     """Read the schema of a Parquet file of a score artefact.
 
     Args:
-        expected: what the file holds, for the message.
+        folder: folder of the artefact.
+        name: name of the file.
+        expected: content of the file, for errors.
 
     Returns:
-        the absolute path, and the schema.
+        The absolute path, and the schema.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -90,7 +92,7 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
 
 
 def sample_file(folder: Path) -> Path:
-    """Return the absolute path of the per-sample scores, found to be of the right schema."""
+    """Absolute path of the per-sample scores, whose schema is checked."""
     path, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     problems = [f"no column {name}" for name in COLUMNS if name not in schema.names]
     problems += [
@@ -109,10 +111,10 @@ def sample_file(folder: Path) -> Path:
 
 
 def samples_query(files: SampleFiles) -> str:
-    """SQL of the view over all these files: absolute paths, valid from any folder.
+    """SQL of the view over all files, with absolute paths.
 
-    DuckDB looks at the first file of each group only, which is why they are alike. Perceptual
-    scores have files of their own; in the view they stand beside the others.
+    DuckDB reads the schema of the first file of each group only, so schemas in a group are equal.
+    Perceptual scores have files of their own; in the view their columns follow the others.
     """
 
     def read(kind: str) -> str:

@@ -1,8 +1,8 @@
 """Tables of results.duckdb: a dataclass for each, whose fields are the columns.
 
 SQL types, Arrow schemas, checks of files, comments in the database and docs/results_store.md follow
-from them. Rows travel as these objects, to pages for terminals, JSON, bundles and citations; JSON
-keeps the order of the fields.
+from them. Terminals, JSON, bundles and citations use the same objects as rows; JSON keeps the order
+of the fields.
 """
 
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ from stp.plan.cell_key import CellKey
 
 Suite = Annotated[str, "Suite of experiments, named after its paper; see suites."]
 Dimension = Annotated[str, "Dimension of the evaluation; see dimensions."]
-Model = Annotated[str, "Model: module, configuration file and word in every path."]
+Model = Annotated[str, "Model: name of its module and configuration file, and part of every path."]
 Variant = Annotated[str, "Named variant of the model's options."]
-TrainedOn = Annotated[str, "Dataset of training (that of the test where nothing is trained)."]
+TrainedOn = Annotated[str, "Training dataset (the test dataset where nothing is trained)."]
 TrainSubset = Annotated[str, "Part of the training dataset that was used: all, or a name."]
-TestedOn = Annotated[str, "Dataset of the test."]
+TestedOn = Annotated[str, "Test dataset."]
 Subset = Annotated[str, "Part of the test dataset: test for its test split, or a name."]
-Setting = Annotated[str, "What else distinguishes the evaluation, e.g. horizon-30+interval-2."]
+Setting = Annotated[str, "Other keys of the evaluation, e.g. horizon-30+interval-2; see settings."]
 Seed = Annotated[int | None, "Seed of the training; NULL for deterministic models."]
 
-Source = Annotated[str, "Origin of the raw bytes: official, sample or synthetic."]
+Source = Annotated[str, "Origin of the raw files: official, sample, synthetic or own."]
 Release = Annotated[str, "Release of the dataset, as named in its configuration."]
 Scale = Annotated[str, "Scale of the run: configuration such as demo or paper."]
 Protocol = Annotated[str, "Protocol of training and test, e.g. paper or demo."]
 Leaky = Annotated[bool, "True if test samples overlap with training data."]
 BestOf = Annotated[
     int,
-    "Forecasts of each test clip of which the best is scored: 1 unless the statistic is "
-    "best_of_members. It gets better with their number.",
+    "Number of forecasts of each test clip of which the best is scored: 1 unless the statistic is "
+    "best_of_members. Scores improve with this number.",
 ]
 
 Metric = Annotated[str, "Metric: the part of the convention before the dot."]
@@ -42,8 +42,8 @@ Level = Annotated[float | None, "Pressure level in hPa; NULL if there is none."]
 Threshold = Annotated[float | None, "Threshold of an event metric; NULL if there is none."]
 Leads = Annotated[
     str | None,
-    "Lead times of a value that a column of a table shows: 44, or 1-7 for a range of them; else "
-    "NULL.",
+    "Lead times of a value that a table shows in a column of its own: 44, or 1-7 for a range; "
+    "else NULL.",
 ]
 ScoresFingerprint = Annotated[str, "Fingerprint of the score artefact; see artefacts."]
 Reason = Annotated[str | None, "Why value is NULL."]
@@ -66,43 +66,42 @@ class KeyRow:
 
     @property
     def key(self) -> CellKey:
-        """The same as the plan has it."""
+        """The key as the plan has it."""
         return CellKey(**{field.name: getattr(self, field.name) for field in fields(CellKey)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What a row says of its cell besides the key: origin, scale and protocol."""
+    """What a row says about its cell besides the key: origin, scale and protocol."""
 
     source: Source
     release: Release
     bytes_known_by: Annotated[
         str | None,
-        "How surely the bytes of test and training are the official ones: checksums (registered "
-        "or published ones match), counts (all published counts of clips and declared sizes "
-        "match) or stated (somebody put them there). NULL where nobody says that they are "
-        "official.",
+        "Evidence that the files of test and training are the official ones: checksums (they match "
+        "registered or published ones), counts (all published counts of clips and declared sizes "
+        "match) or stated (a user says so). NULL where nobody says that they are official.",
     ]
     lacking: Annotated[
         str | None,
-        "Raw files that are missing, where somebody accepted that; NULL if none are.",
+        "Raw files that are missing, where a user accepted this; NULL if none are.",
     ]
     accepted: Annotated[
         str | None,
-        "Artefacts of older code behind it, with who declared them current and why (stp accept); "
-        "NULL if there are none.",
+        "Artefacts made by older code, who accepted them as current, and why (stp accept); NULL if "
+        "there are none.",
     ]
     scale: Scale
     protocol: Protocol
     official_paper_protocol: Annotated[
         bool,
-        "True only if the recipe is the paper's, and the bytes are known to be the official ones.",
+        "True only if the recipe is the paper's and the files are known to be the official ones.",
     ]
     comparable: Annotated[
         bool,
-        "True if values stand beside published ones: official_paper_protocol, or the recipe is "
-        "the paper's and these very files, though not official, are what its numbers were made "
-        "from.",
+        "True if values can be compared with published ones: official_paper_protocol, or the "
+        "recipe is the paper's and its numbers were made from these same files, which are not "
+        "official.",
     ]
     leaky: Leaky
     best_of: BestOf
@@ -117,36 +116,38 @@ class _Number:
 
 @dataclass(frozen=True, kw_only=True)
 class _Named:
-    """What a cell is called."""
+    """Names of a cell."""
 
-    tested: Annotated[str, "What was tested, for people, e.g. KITTI -> Caltech."]
-    case_name: Annotated[str, "The same in names of figures and for stp compare --cell."]
+    tested: Annotated[str, "Readable name of what was tested, e.g. KITTI -> Caltech."]
+    case_name: Annotated[str, "The same name as figures and stp compare --cell have it."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRow(About, _Named, _Number, KeyRow):
-    """One row per cell: what was evaluated, on which bytes, and from which artefacts."""
+    """One row per cell: what was evaluated, on which files, and from which artefacts."""
 
     subset_note: Annotated[
         str | None,
-        "What is special about the subset, or about imported predictions; empty if nothing is.",
+        "Note on the subset, or on imported predictions; empty if there is none.",
     ]
-    external: Annotated[bool, "True if the predictions were made elsewhere, and imported."]
-    samples: Annotated[int | None, "Forecasts of each test clip; 1 unless the model draws several."]
+    external: Annotated[bool, "True if the predictions were made elsewhere and imported."]
+    samples: Annotated[
+        int | None, "Forecasts of each test clip; 1 unless the model draws several samples."
+    ]
     statistic: Annotated[
         str | None,
-        "What is scored of several: mean_of_members, ensemble_mean or best_of_members.",
+        "What is scored of several forecasts: mean_of_members, ensemble_mean or best_of_members.",
     ]
     kept: Annotated[
         int | None,
-        "Predictions that lie beside the scores, where all are scored while they are made and "
-        "not stored; else NULL.",
+        "Number of predictions stored with the scores, where predictions are scored while they are "
+        "made; NULL where all are stored.",
     ]
     data_fingerprint: Annotated[str, "Fingerprint of the prepared data; see artefacts."]
     model_fingerprints: Annotated[
         list[str],
-        "Fingerprints of the trained models: one, unless each lead time has its own; empty if "
-        "nothing is trained.",
+        "Fingerprints of the trained models: one, unless each lead time or member has its own; "
+        "empty if nothing is trained.",
     ]
     predictions_fingerprint: Annotated[
         str | None,
@@ -154,8 +155,8 @@ class CellRow(About, _Named, _Number, KeyRow):
     ]
     feature_fingerprints: Annotated[
         list[str],
-        "Fingerprints of what networks saw of its observed and predicted clips; empty if nothing "
-        "is kept of it.",
+        "Fingerprints of the network features of its observed and predicted clips; empty if there "
+        "are none.",
     ]
     scores_fingerprint: Annotated[str, "Fingerprint of the scores; see artefacts."]
     perceptual_fingerprint: Annotated[
@@ -172,8 +173,8 @@ class CellRow(About, _Named, _Number, KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreKindRow:
-    """One row per kind of score that any cell has: convention, variable, level, lead times,
-    threshold and statistic. A part of view scores: ask that.
+    """One row per kind of score: convention, variable, level, lead times, threshold and statistic.
+    Query the view scores, which includes these columns.
     """
 
     number: Annotated[int, "Number of the kind in this store, from 1; see score_rows."]
@@ -181,44 +182,43 @@ class ScoreKindRow:
     convention: Convention
     variable: Variable
     level: Level
-    lead: Annotated[int | None, "Lead time in steps, from 1; NULL for all leads together."]
+    lead: Annotated[int | None, "Lead time in steps, from 1; NULL for all lead times together."]
     threshold: Threshold
     leads: Leads
     statistic: Annotated[
         str,
-        "mean over samples, or ci95_low, ci95_high: studentised bootstrap over clusters; of "
-        "people, and where a column shows it, also sd, the standard deviation over samples (ddof "
-        "0).",
+        "mean over samples; ci95_low or ci95_high, ends of its 95 % interval (studentised "
+        "bootstrap over clusters); of people, and where a column shows it, also sd, the standard "
+        "deviation over samples (ddof 0).",
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreValueRow:
-    """What view scores is made of: its rows, with a number for all that they share with their cell,
-    and one for what they are a value of. (Twenty columns less in a million rows are half of the
-    time of a rebuild.) Ask scores.
+    """Rows of the view scores, with numbers in place of the columns of cells and score_kinds, which
+    halves the time to build the store. Query scores.
     """
 
     cell: Annotated[int, "Number of the cell; see cells."]
     kind: Annotated[int, "Number of the kind of score; see score_kinds."]
-    value: Annotated[float | None, "The value; NULL always has a reason."]
-    n: Annotated[int | None, "Samples behind a mean; clusters behind an interval."]
+    value: Annotated[float | None, "Value; where it is NULL, reason says why."]
+    n: Annotated[int | None, "Number of samples of a mean, or of clusters of an interval."]
     reason: Reason
     scores_fingerprint: ScoresFingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ToBeTested:
-    """What a missing cell is called."""
+    """Names of a missing cell."""
 
-    tested: Annotated[str, "What is to be tested, for people, e.g. KITTI -> Caltech."]
-    case_name: Annotated[str, "The same in names of figures and for stp compare --cell."]
+    tested: Annotated[str, "Readable name of what is to be tested, e.g. KITTI -> Caltech."]
+    case_name: Annotated[str, "The same name as figures and stp compare --cell have it."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MissingRow(About, _ToBeTested, KeyRow):
-    """One row per cell that is planned and has no scores in this store: where it stopped, and why.
-    Empty if everything is there.
+    """One row per planned cell without scores in this store: where it stopped, and why. Empty if no
+    cell is missing.
     """
 
     stage: Annotated[str, "Where it stopped: prepare, train, predict, score or collect."]
@@ -227,27 +227,27 @@ class MissingRow(About, _ToBeTested, KeyRow):
         "not run, running, failed, killed, out of memory, time limit, requeued, saved, not "
         "usable (damaged scores) or not collected.",
     ]
-    detail: Annotated[str | None, "What is known of why; empty if nothing is."]
-    path: Annotated[str, "Folder of the artefact that it waits for, relative to the store."]
+    detail: Annotated[str | None, "Reason, as far as it is known."]
+    path: Annotated[str, "Folder of the artefact that the cell waits for, relative to the store."]
     attempts: Annotated[int, "Attempts at that artefact; see table attempts."]
     log: Annotated[str | None, "Log of the job; NULL if there is none."]
-    ended: Annotated[datetime | None, "End of the last attempt (UTC); NULL if nobody saw it."]
+    ended: Annotated[datetime | None, "End of the last attempt (UTC); NULL if it was not recorded."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArtefactRow:
-    """One row per artefact behind the cells, scored or missing, from its receipt: how it was made,
-    where and when.
+    """One row per artefact that scored or missing cells depend on, from its receipt: how, where and
+    when it was made.
     """
 
     stage: Annotated[str, "Stage that made it: prepare, train, predict, features or score."]
     path: Annotated[str, "Folder, relative to the store."]
     fingerprint: Annotated[str, "Hash of code, recipe, seed and inputs."]
-    code_fingerprint: Annotated[str | None, "Hash of the meaning of the stage's code."]
-    commit: Annotated[str | None, "Commit of the checkout; ends in -dirty if files were changed."]
-    recipe: Annotated[Json, "Everything that was set for this piece of work."]
-    extras: Annotated[Json, "Results that its stage reported; they differ from stage to stage."]
-    inputs: Annotated[Json, "Artefacts it was made from: name -> path in the store."]
+    code_fingerprint: Annotated[str | None, "Hash of the code of the stage."]
+    commit: Annotated[str | None, "Commit of the checkout; ends in -dirty if files had changed."]
+    recipe: Annotated[Json, "All settings of the stage."]
+    extras: Annotated[Json, "Results that the stage reported; they differ between stages."]
+    inputs: Annotated[Json, "Artefacts that it was made from: name -> path in the store."]
     host: Annotated[str | None, "Machine that made it."]
     device: Annotated[str | None, "Processor or accelerator that made it."]
     person: Annotated[str | None, "Account that made it."]
@@ -257,13 +257,13 @@ class ArtefactRow:
     seconds: Annotated[float | None, "Duration in seconds."]
     python: Annotated[str | None, "Version of Python."]
     packages: Annotated[Json, "Versions of packages: name -> version."]
-    bytes: Annotated[int, "Size of all its files."]
+    bytes: Annotated[int, "Size of its files together, bytes."]
     files: Annotated[int, "Number of its files."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepColumn:
-    """The place of an artefact among those behind a cell."""
+    """The stage of an artefact in the lineage of a cell."""
 
     step: Annotated[
         int,
@@ -274,52 +274,54 @@ class StepColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class LineageRow(ArtefactRow, StepColumn):
-    """An artefact behind a cell, of view lineage, without the key of the cell."""
+    """A row of the view lineage, without the key of the cell that depends on the artefact."""
 
     raw_lock: Annotated[
         str | None,
-        "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
+        "Lock file of the raw files, relative to the store; NULL if made from artefacts alone.",
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptRow:
-    """One row per attempt at an artefact, also at those that a missing cell waits for: where and
-    when, for how long, how it ended.
+    """One row per attempt to make an artefact, including those that missing cells wait for: where,
+    when, how long, and how it ended.
     """
 
     path: Annotated[str, "Folder of the artefact, relative to the store."]
     stage: Annotated[str, "Stage that makes it."]
-    attempt: Annotated[int, "From 1; the last one made it, if it was made."]
+    attempt: Annotated[
+        int, "Number of the attempt, from 1; the last one made the artefact, if it was made."
+    ]
     how: Annotated[
         str | None,
-        "done, failed, killed, out of memory, time limit, requeued or saved; NULL if nobody saw "
-        "its end.",
+        "done, failed, killed, out of memory, time limit, requeued or saved; NULL if its end was "
+        "not recorded.",
     ]
-    detail: Annotated[str | None, "What is known of why it ended so."]
+    detail: Annotated[str | None, "Reason, as far as it is known."]
     host: Annotated[str | None, "Machine."]
     slurm_job: Annotated[str | None, "Slurm job; NULL outside Slurm."]
-    gpus: Annotated[int | None, "GPUs that it had."]
+    gpus: Annotated[int | None, "Number of GPUs."]
     started: Annotated[datetime | None, "Start (UTC)."]
-    ended: Annotated[datetime | None, "End (UTC); NULL if nobody saw it."]
-    seconds: Annotated[float | None, "Duration in seconds; NULL if nobody saw its end."]
-    peak_mb: Annotated[float | None, "The most memory that it held, in MB."]
-    memory_mb: Annotated[float | None, "What it was allowed, in MB; NULL if nothing limited it."]
+    ended: Annotated[datetime | None, "End (UTC); NULL if it was not recorded."]
+    seconds: Annotated[float | None, "Duration in seconds; NULL if its end was not recorded."]
+    peak_mb: Annotated[float | None, "Peak memory, MB."]
+    memory_mb: Annotated[float | None, "Memory limit, MB; NULL if there was none."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawFileRow:
-    """One row per raw file that data were prepared from, as its release was locked at first
-    sight.
+    """One row per raw file that data were prepared from, with the checksum of the first time that
+    it was read.
     """
 
-    lock: Annotated[str, "Lock file, relative to the store; raw_lock in lineage."]
+    lock: Annotated[str, "Lock file, relative to the store: raw_lock in lineage."]
     dataset: Annotated[str | None, "Dataset."]
     release: Annotated[str | None, "Release, as named in its configuration."]
-    source: Annotated[str | None, "Origin of the bytes: official, sample, synthetic or own."]
-    file: Annotated[str, "Path below the raw folder."]
-    bytes: Annotated[int | None, "Size."]
-    sha256: Annotated[str | None, "Checksum."]
+    source: Annotated[str | None, "Origin of the file: official, sample, synthetic or own."]
+    file: Annotated[str, "Path in the raw folder."]
+    bytes: Annotated[int | None, "Size, bytes."]
+    sha256: Annotated[str | None, "SHA-256."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,57 +329,56 @@ class ModelRow:
     """One row per model that was evaluated."""
 
     model: Annotated[str, "Model, as in cells."]
-    title: Annotated[str, "Its name for people."]
-    reference: Annotated[str | None, "Where it comes from."] = None
+    title: Annotated[str, "Title."]
+    reference: Annotated[str | None, "Paper or other source."] = None
     fit: Annotated[
         str | None,
-        "none (nothing to learn here), closed_form, sgd, calibrate, or external (made elsewhere).",
+        "How it is trained: none (it learns nothing), closed_form, sgd, calibrate, read (forecasts "
+        "are read from files) or external (made elsewhere).",
     ] = None
-    training: Annotated[str | None, "How others trained it, if they did; else NULL."] = None
-    is_archived: Annotated[
-        bool | None, "Whether its forecasts are read from somebody's archive."
-    ] = None
+    training: Annotated[str | None, "How others trained it; NULL if nobody did."] = None
+    is_archived: Annotated[bool | None, "Whether its forecasts are read from an archive."] = None
     role: Annotated[
         str | None,
-        "Of a measure of opinions: baseline, full_reference or no_reference.",
+        "Kind of a measure of quality: baseline, full_reference or no_reference; else NULL.",
     ] = None
-    network: Annotated[str | None, "That a measure of opinions looks through; NULL if none."] = None
+    network: Annotated[str | None, "Network of a measure of quality; NULL if none."] = None
     parts: Annotated[
         Sequence[str] | None,
-        "What a measure of opinions takes of its network, such as mcs.",
+        "Features that a measure of quality takes from its network, such as mcs; else NULL.",
     ] = None
-    learns: Annotated[bool | None, "Whether a measure of opinions learns from opinions."] = None
+    learns: Annotated[bool | None, "Whether a measure of quality learns from opinions."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRow:
-    """One row per dataset of a training or a test."""
+    """One row per dataset that models were trained or tested on."""
 
     dataset: Annotated[str, "Dataset, as in cells."]
-    title: Annotated[str, "Its name for people."]
+    title: Annotated[str, "Title."]
     published_name: Annotated[
         str | None,
-        "What the paper calls it; NULL if it is not in the paper.",
+        "Its name in the paper; NULL if it is not in the paper.",
     ] = None
-    kind: Annotated[str | None, "Kind of its samples: frames, or tracks of people."] = None
+    kind: Annotated[str | None, "Kind of its samples: frames, tracks or opinions."] = None
     domain: Annotated[str | None, "motion, robot, driving, traffic, weather, people or own."] = None
     shape: Annotated[
         tuple[int, int, int] | None, "Channels, height and width of a prepared frame."
     ] = None
-    units: Annotated[str | None, "Unit of its values."] = None
-    context: Annotated[int | None, "Context frames."] = None
-    horizon: Annotated[int | None, "Frames to predict in training and in the short-term table."] = (
-        None
-    )
+    units: Annotated[str | None, "Unit of the values."] = None
+    context: Annotated[int | None, "Number of context frames."] = None
+    horizon: Annotated[
+        int | None, "Number of frames to predict in training and in the short-term table."
+    ] = None
     citation: Annotated[str | None, "What to cite."] = None
-    licence: Annotated[str | None, "Licence, as far as it is known."] = None
-    homepage: Annotated[str | None, "Where the data come from."] = None
+    licence: Annotated[str | None, "Licence, if it is known."] = None
+    homepage: Annotated[str | None, "Web page of the data."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingRow:
-    """One row per setting of an evaluation, with a column for each key that occurs: join it with
-    USING (setting).
+    """One row per setting of an evaluation, with a column for each key that occurs. Join it with
+    other tables USING (setting).
     """
 
     setting: Annotated[str, "As in cells, e.g. horizon-30+interval-2."]
@@ -386,43 +387,45 @@ class SettingRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRow:
-    """One row per suite that was collected."""
+    """One row per suite with collected results."""
 
     suite: Annotated[str, "Suite, as in cells."]
-    title: Annotated[str, "Its name for people."]
+    title: Annotated[str, "Title."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
-    """One row per dimension of these suites, whether it was evaluated or not."""
+    """One row per dimension of these suites, evaluated or not."""
 
     suite: Annotated[str, "Suite, as in cells."]
     dimension: Annotated[str, "Dimension, as in cells: the name of its table."]
-    place: Annotated[int, "Its place among those of the suite, from 1."]
-    title: Annotated[str, "Its name for people."]
-    question: Annotated[str, "What its table answers."]
-    about: Annotated[str, "What is in its table."]
-    printed: Annotated[str, "Where the paper has it; empty if nowhere."]
+    place: Annotated[int, "Position in the suite, from 1."]
+    title: Annotated[str, "Title."]
+    question: Annotated[str, "Question that its table answers."]
+    about: Annotated[str, "Content of its table."]
+    printed: Annotated[str, "Tables of the paper that have it; empty if there are none."]
     by_lead: Annotated[bool, "Whether scores at each lead time have a table of their own."]
     changes_from: Annotated[
         str | None,
-        "Dimension whose tests of the same trainings are what its own are compared with; itself, "
-        "where its own tests are compared; NULL where nothing is.",
+        "Dimension whose tests of the same trained models are compared with its own tests; the "
+        "dimension itself, if its own tests are compared with each other; NULL if none are.",
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRow:
-    """Values printed in the papers, to compare with; see config/suites/README.md. Keys of a
-    setting are NULL where the paper says nothing: as the dataset has it.
+    """Values printed in the papers; see config/suites/README.md. A key of a setting is NULL where
+    the paper does not state it: the dataset's own value applies.
     """
 
     suite: Annotated[str, "Suite of the paper."]
-    dimension: Annotated[str, "Dimension of the evaluation; or what else the table is of."]
-    model: Annotated[str | None, "Our name of the model; NULL if the plan has none for it."]
+    dimension: Annotated[
+        str, "Dimension of the evaluation, or another subject of the paper's table."
+    ]
+    model: Annotated[str | None, "Our name of the model; NULL if the plan has no such model."]
     variants: Annotated[
         list[str] | None,
-        "Its variants that the paper means; NULL if there is no model.",
+        "Variants that the paper's value applies to; NULL if there is no model.",
     ]
     trained_on: Annotated[str | None, "Our name of the training dataset; NULL if none."]
     tested_on: Annotated[str | None, "Our name of the test dataset; NULL if none."]
@@ -433,13 +436,13 @@ class PublishedRow:
     leads: Annotated[str | None, "Lead times, 44 or 1-7; NULL if the paper names none."]
     run: Annotated[
         str,
-        "Which of several numbers that nothing else tells apart; empty for a result.",
+        "Distinguishes values with otherwise equal keys, such as run1 or std; empty for a result.",
     ]
     metric: Annotated[str, "Column heading of the paper."]
     value: Annotated[float, "The number."]
     raw: Annotated[str, "The number as printed."]
-    note: Annotated[str, "Why the number is doubtful; empty if it is not."]
-    table: Annotated[str, "Group of the paper's table."]
+    note: Annotated[str, "Why the number is doubtful; empty if it is not doubtful."]
+    table: Annotated[str, "Table of the paper, or a group of its tables."]
     printed_model: Annotated[str, "Model as printed."]
     printed_trained_on: Annotated[str, "Training dataset as printed."]
     printed_tested_on: Annotated[str, "Test dataset as printed."]
@@ -447,81 +450,87 @@ class PublishedRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ConventionRow:
-    """What each convention means: its definition, unit and direction."""
+    """One row per convention: its definition, unit and direction."""
 
     metric: Annotated[str, "The part before the dot."]
     convention: Annotated[str, "<metric>.<choice>, as in scores."]
-    title: Annotated[str | None, "Short name for people."]
+    title: Annotated[str | None, "Title."]
     description: Annotated[str | None, "Definition."]
     unit: Annotated[str | None, "Unit of the value."]
     higher_is_better: Annotated[
         bool | None,
-        "Direction; NULL if neither is better, or best_at says what is best.",
+        "Direction; NULL if neither higher nor lower is better; see best_at.",
     ]
     best_at: Annotated[
         float | None,
-        "The best value, such as 1 for a ratio; NULL if there is none.",
+        "Best value, such as 1 for a ratio; NULL if there is none.",
     ]
     success: Annotated[
         str | None,
-        "'strict' if it says of each sample whether what is predicted happens, 'graded' if it "
-        "says how much of it does; NULL if it does not say so.",
+        "strict if it says of each sample whether the prediction is right, graded if it says how "
+        "much of it is right; NULL for other conventions.",
     ]
     compares_sets: Annotated[
         bool | None,
-        "True if values depend on the number of clips n, as distances between sets of clips do: "
-        "only those of equal n are ranked together.",
+        "True for distances between sets of clips, whose values depend on the number n of clips: "
+        "only values of equal n are ranked together.",
     ]
-    available: Annotated[bool | None, "False if it cannot be computed yet."]
+    available: Annotated[
+        bool | None, "False if it cannot be computed here, for instance without weights."
+    ]
     reason: Annotated[str | None, "Why it is not available."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Comparison:
-    """What a cell is compared with itself on."""
+    """The comparison that a row belongs to."""
 
     comparison: Annotated[
         str,
-        "What a model is compared with itself on: all that is tested in the dimension of this "
-        "name, and the test on the training's dataset in the one that it changes from.",
+        "Dimension whose tests of a model are compared with each other, and with the test on the "
+        "training dataset in the dimension of dimensions.changes_from.",
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow, _Comparison):
-    """Distances between sets at equal N: one row per comparison, cell and convention."""
+    """Distances between sets at equal n: one row per comparison, cell and convention."""
 
     metric: Annotated[str, "Metric, such as fvd."]
     convention: Convention
-    n: Annotated[int | None, "Clips of the smallest cell of the comparison; of all its values."]
-    clips: Annotated[int | None, "Clips of this cell."]
+    n: Annotated[
+        int | None, "Number of clips of every value: that of the smallest cell of the comparison."
+    ]
+    clips: Annotated[int | None, "Number of clips of this cell."]
     value: Annotated[
         float | None,
-        "Mean over drawings of n clips without replacement; that of scores where n is all.",
+        "Mean over draws of n clips without replacement; the score itself where n is all clips.",
     ]
-    sd: Annotated[float | None, "Standard deviation over drawings; NULL where nothing was drawn."]
-    repeats: Annotated[int, "Drawings; their seeds are 0, 1, ...; 0 where all clips are taken."]
+    sd: Annotated[float | None, "Standard deviation over draws; NULL where nothing was drawn."]
+    repeats: Annotated[int, "Number of draws, with seeds 0, 1, ...; 0 where all clips are used."]
     reason: Reason
     scores_fingerprint: Annotated[str | None, "Fingerprint of the score artefact; see artefacts."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperColumnRow:
-    """Which convention stands in which column of the paper's tables."""
+    """One row per column of a table and dataset: the convention that it shows."""
 
-    dimension: Annotated[str, "Dimension of the evaluation: the table."]
-    dataset: Annotated[str, "Dataset of the test."]
+    dimension: Annotated[str, "Dimension of the evaluation, after which the table is named."]
+    dataset: Annotated[str, "Test dataset."]
     metric: Annotated[str, "Column heading of the paper."]
     variable: Annotated[str | None, "Variable of the column; NULL if it names none."]
     threshold: Annotated[float | None, "Threshold of the column; NULL if it names none."]
-    leads: Annotated[str | None, "Its lead times, 44 or 1-7; NULL for all of them together."]
-    statistic: Annotated[str, "mean, or sd: the standard deviation over samples."]
+    leads: Annotated[
+        str | None, "Lead times of the column, 44 or 1-7; NULL for all of them together."
+    ]
+    statistic: Annotated[str, "mean, median, or sd: the standard deviation over samples."]
     convention: Annotated[str, "Exact definition, <metric>.<choice>, as in scores."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """What a value is of."""
+    """What a value measures."""
 
     metric: Metric
     convention: Convention
@@ -537,21 +546,21 @@ class Stated:
 
     value: Annotated[
         float | None,
-        "Mean over test samples, or median over splits; NULL always has a reason.",
+        "Mean over test samples, or median over splits; where it is NULL, reason says why.",
     ]
     ci95_low: Annotated[
         float | None,
         "Lower end of the 95 % interval, from a studentised bootstrap over clusters.",
     ]
-    ci95_high: Annotated[float | None, "Upper end of it."]
-    n: Annotated[int | None, "Test samples behind the value."]
-    clusters: Annotated[int | None, "Independent clusters behind the interval."]
-    reason: Annotated[str | None, "Why there is no value, or else why there is no interval."]
+    ci95_high: Annotated[float | None, "Upper end of the 95 % interval."]
+    n: Annotated[int | None, "Number of test samples."]
+    clusters: Annotated[int | None, "Number of independent clusters."]
+    reason: Annotated[str | None, "Why there is no value, or no interval."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverallRow(About, Stated, _Place, KeyRow):
-    """A value of a cell over all lead times, or those of a column, of view overall."""
+    """A row of the view overall: a value over all lead times, or over those of a column."""
 
     scores_fingerprint: ScoresFingerprint
 
@@ -571,7 +580,7 @@ class _Evaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class _Alike:
-    """What models that are ranked together share besides the evaluation."""
+    """What models that are ranked together have in common besides the evaluation."""
 
     source: Source
     scale: Scale
@@ -581,12 +590,12 @@ class _Alike:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRow(_Alike, _Evaluation):
-    """What was tested, and on which data: models of one evaluation are compared with each other."""
+    """What was tested, and on which data; models of one evaluation are compared with each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Entrant:
-    """A model among others."""
+    """A model that is ranked or compared."""
 
     model: Annotated[str, "Model."]
     variant: Annotated[str, "Named variant of the model's options."]
@@ -594,58 +603,64 @@ class _Entrant:
 
 @dataclass(frozen=True, kw_only=True)
 class RankRow(_Alike, _Place, _Entrant, _Evaluation):
-    """Ranks, and how sure they are: one row per evaluation, model, variant and convention (all lead
+    """Ranks with confidence sets: one row per evaluation, model, variant and convention (all lead
     times together, or those that a column shows; mean over seeds). The confidence set of a rank
-    comes from table comparisons: as many models as are significantly better stand before it, as
-    many as are significantly worse behind it; all sets of an evaluation and convention hold at once
-    (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518). The clips
-    vary, the trained models do not: seeds are in view seed_variance.
+    follows from the table comparisons: it excludes as many first places as models are significantly
+    better, and as many last places as models are significantly worse. All sets of an evaluation and
+    convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic
+    Studies 91, 476-518). They account for the choice of clips, not for that of the trained models,
+    which is in the view seed_variance.
     """
 
     rank: Annotated[
         int | None,
-        "1 is best, ties share the smallest; NULL without a value or a direction.",
+        "Rank, 1 is best; ties share the smallest rank. NULL without a value or a direction.",
     ]
-    rank_low: Annotated[int | None, "1 plus the number of models that are significantly better."]
+    rank_low: Annotated[
+        int | None,
+        "Best rank of the 95 % confidence set: 1 plus the number of models that are significantly "
+        "better.",
+    ]
     rank_high: Annotated[
         int | None,
-        "Number of models less that of models that are significantly worse: with 95 % confidence "
-        "all ranks are from rank_low to rank_high.",
+        "Worst rank of the 95 % confidence set: the number of models less the number of those that "
+        "are significantly worse.",
     ]
-    models: Annotated[int | None, "Models that are ranked together."]
+    models: Annotated[int | None, "Number of models that are ranked together."]
     clusters: Annotated[
         int | None,
-        "Independent clusters (videos, months) behind the tests, the fewest of them.",
+        "Number of independent clusters (videos, months) of the tests; the smallest if they "
+        "differ.",
     ]
-    reason: Annotated[str | None, "Why there is no rank, or else no confidence set."]
+    reason: Annotated[str | None, "Why there is no rank, or no confidence set."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Other:
     """The model that it is compared with."""
 
-    other: Annotated[str, "The model that it is compared with."]
-    other_variant: Annotated[str, "Its variant."]
+    other: Annotated[str, "Model that it is compared with."]
+    other_variant: Annotated[str, "Variant of the other model."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRow(_Alike, _Place, _Other, _Entrant, _Evaluation):
-    """Which models can be told apart: one row per evaluation, convention and pair of models (each
-    pair once, the first by name as model). A paired t test over clusters of clips, with the
-    standard error of the cluster jackknife and Satterthwaite's degrees of freedom, and beside it a
-    sign test; docs/statistics.md has the method, and how often it errs.
+    """Tests of differences between models: one row per evaluation, convention and pair of models
+    (each pair once, the first by name as model). The tests are a paired t test over clusters of
+    clips, with the standard error of the cluster jackknife and Satterthwaite's degrees of freedom,
+    and a sign test. docs/statistics.md describes the method and its error rates.
     """
 
     difference: Annotated[
         float | None,
-        "Value of other minus value of model, of the clips that both have; means over seeds.",
+        "Value of other minus value of model over the clips that both have; means over seeds.",
     ]
     ci95_low: Annotated[
         float | None,
-        "Lower end of its 95 % interval, for this pair alone; NULL where all clusters have the "
-        "same difference.",
+        "Lower end of the 95 % interval of the difference, for this pair alone; NULL where all "
+        "clusters have the same difference.",
     ]
-    ci95_high: Annotated[float | None, "Upper end of it."]
+    ci95_high: Annotated[float | None, "Upper end of the 95 % interval."]
     p: Annotated[
         float | None,
         "Two-sided p value of the t test of this pair alone; where all clusters have the same "
@@ -653,7 +668,7 @@ class ComparisonRow(_Alike, _Place, _Other, _Entrant, _Evaluation):
     ]
     p_corrected: Annotated[
         float | None,
-        "The same, by Holm (1979) over all pairs of this evaluation and convention.",
+        "p, corrected for all pairs of this evaluation and convention (Holm 1979).",
     ]
     p_sign: Annotated[
         float | None,
@@ -661,155 +676,169 @@ class ComparisonRow(_Alike, _Place, _Other, _Entrant, _Evaluation):
     ]
     won: Annotated[
         float | None,
-        "Share of the clusters in which other is better than model, ties by half; NULL where "
-        "neither is better.",
+        "Share of clusters in which other is better than model; a tie counts half. NULL for "
+        "conventions without a direction.",
     ]
     skewed: Annotated[
         bool | None,
         "Whether the differences of clusters are so skewed that the t test may be wrong: one of "
-        "the two may fail rarely and badly.",
+        "the models may fail rarely but badly.",
     ]
     better: Annotated[
         str | None,
-        "The model that is significantly better (p_corrected < 0.05 and p_sign < 0.05); NULL if "
+        "Model that is significantly better (p_corrected < 0.05 and p_sign < 0.05); NULL if "
         "neither is.",
     ]
     detectable: Annotated[
         float | None,
-        "The smallest difference that four of five such t tests find at the level that better "
-        "asks for: 0.05 / pairs, that of Holm's first step.",
+        "Smallest difference that the t test detects with a power of 80 % at the level 0.05 / "
+        "pairs, that of Holm's first step.",
     ]
-    clusters: Annotated[int | None, "Independent clusters (videos, months) behind the test."]
-    n: Annotated[int | None, "Clips in these; where models have different ones, those of both."]
+    clusters: Annotated[int | None, "Number of independent clusters (videos, months)."]
+    n: Annotated[int | None, "Number of clips that both models have."]
     reason: Annotated[str | None, "Why there is no test."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeRow(KeyRow):
-    """How long a predictor of people takes for one scenario: one row per cell and number of people.
-    Measured where predictions were made, one scenario at a time, after a first time that does not
-    count; it differs from run to run.
+    """Run times of predictors of people for one scenario: one row per cell and number of people.
+    They are measured while predictions are made, one scenario at a time, after a first run that
+    does not count, and differ between runs.
     """
 
     source: Source
     release: Release
     protocol: Protocol
-    people: Annotated[int, "People in the scenario."]
-    milliseconds: Annotated[float, "Of one scenario, all people and lead times; median."]
-    low: Annotated[float, "Lower quartile."]
-    high: Annotated[float, "Upper quartile."]
-    least: Annotated[float, "The least of all: beside other jobs, the nearest to a quiet machine."]
-    scenarios: Annotated[int, "Scenarios that were measured."]
-    measurements: Annotated[int, "Measurements, of all of them together."]
-    samples: Annotated[int, "Samples that are drawn of each prediction."]
-    threads: Annotated[int, "CPU threads."]
+    people: Annotated[int, "Number of people in the scenario."]
+    milliseconds: Annotated[float, "Median time for one scenario, all people and lead times."]
+    low: Annotated[float, "Lower quartile, milliseconds."]
+    high: Annotated[float, "Upper quartile, milliseconds."]
+    least: Annotated[
+        float, "Minimum, milliseconds: the value that other jobs on the machine affect least."
+    ]
+    scenarios: Annotated[int, "Number of scenarios that were measured."]
+    measurements: Annotated[int, "Number of measurements of all scenarios together."]
+    samples: Annotated[int, "Number of samples of each prediction."]
+    threads: Annotated[int, "Number of CPU threads."]
     host: Annotated[str | None, "Machine."]
-    processor: Annotated[str | None, "Its processor."]
-    device: Annotated[str | None, "cpu, or the name of a GPU that was at hand."]
-    predictions_fingerprint: Annotated[str, "Of the artefact that it was measured in."]
+    processor: Annotated[str | None, "Processor of the machine."]
+    device: Annotated[str | None, "cpu, or the name of the GPU."]
+    predictions_fingerprint: Annotated[
+        str, "Fingerprint of the predictions during which it was measured."
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
     """How often metrics agree with people on which of two videos is better: one row per scenario,
-    metric and way to count, of the table that `stp preferences` made of answers about pairs
-    (docs/human_study.md). Empty if nobody was asked.
+    metric and way of counting, from the table that `stp study preferences` makes from answers about
+    pairs (docs/human_study.md). Empty without such a study.
     """
 
-    source: Annotated[str, "Origin of the bytes that models were tested on; own for a file."]
-    scale: Annotated[str, "Scale of the store that models were chosen from; empty for a file."]
-    protocol: Annotated[str, "Protocol of their training and test."]
-    comparable: Annotated[bool, "Always false: models and raters of the paper were others."]
+    source: Annotated[str, "Origin of the data that models were tested on; own for a file."]
+    scale: Annotated[
+        str, "Scale of the results store that models were selected from; empty for a file."
+    ]
+    protocol: Annotated[str, "Protocol of the models' training and test."]
+    comparable: Annotated[bool, "Always false: the paper had other models and raters."]
     study: Annotated[str, "Checksum of the questionnaire."]
-    scenario: Annotated[str, "eq. FVD, spr. FVD, base200 +10, ... (printed); all bases +10."]
-    kind: Annotated[str, "equal, spread or gap: how models were chosen."]
-    metric: Annotated[str, "Heading of the paper's table; Among raters: of the first two."]
+    scenario: Annotated[str, "As printed: eq. FVD, spr. FVD, base200 +10, ...; or all bases +10."]
+    kind: Annotated[str, "How models were selected: equal, spread or gap."]
+    metric: Annotated[
+        str, "Heading of the paper's table; Among raters is the agreement of the first two raters."
+    ]
     convention: Annotated[str, "Exact definition; empty for raters."]
     counting: Annotated[
         str,
-        "decided: answers that name a video; all: also those of no difference, as disagreement; "
-        "majority: what two raters say of a pair of videos.",
+        "decided: answers that choose a video; all: also answers of no difference, as "
+        "disagreement; majority: the answer that two raters give about a pair of videos.",
     ]
-    value: Annotated[float | None, "Percent; NULL with a reason."]
+    value: Annotated[float | None, "Agreement, percent; where it is NULL, reason says why."]
     ci95_low: Annotated[
         float | None,
         "Lower end of the 95 % interval, over pairs of models and raters.",
     ]
-    ci95_high: Annotated[float | None, "Upper end of it."]
+    ci95_high: Annotated[float | None, "Upper end of the 95 % interval."]
     reason: Annotated[str | None, "Why there is no value, or else no interval."]
-    pairs: Annotated[int, "Pairs of models."]
-    comparisons: Annotated[int, "Pairs of videos."]
-    answers: Annotated[int, "Answers that count; of a majority, and among raters, comparisons."]
-    raters: Annotated[int, "People who gave them."]
-    ties: Annotated[int, "Pairs of videos between which the metric does not decide."]
-    simulated: Annotated[bool, "True if raters were programs."]
-    published: Annotated[float | None, "Percent, as printed; NULL if nothing is."]
+    pairs: Annotated[int, "Number of pairs of models."]
+    comparisons: Annotated[int, "Number of pairs of videos."]
+    answers: Annotated[
+        int, "Number of answers; of a majority, and among raters, the number of comparisons."
+    ]
+    raters: Annotated[int, "Number of raters."]
+    ties: Annotated[int, "Number of pairs of videos that the metric does not distinguish."]
+    simulated: Annotated[bool, "True if the raters were programs."]
+    published: Annotated[float | None, "Printed value, percent; NULL if none is printed."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonErrorRow(KeyRow):
-    """One row per cell of people, scenario, person, lead time and sample: the distance between
-    predicted and true position. A view of the parquet files in the store, which must stay where
+    """One row per cell of tracks, scenario, person, lead time and sample: the distance between the
+    predicted and the true position. A view of Parquet files in the store, which must stay where
     they are; docs/person_errors.md has queries.
     """
 
     scenario: Annotated[int, "Number of the scenario, from 0."]
-    start_frame: Annotated[int, "Its first observed frame."]
-    episode: Annotated[int, "Scenarios that overlap in time share one: a cluster."]
-    person: Annotated[int, "Person, as the raw data number them."]
+    start_frame: Annotated[int, "First observed frame of the scenario."]
+    episode: Annotated[int, "Cluster: scenarios that overlap in time share one."]
+    person: Annotated[int, "Number of the person."]
+    person_name: Annotated[str, "Identifier of the person in the raw data."]
     lead: Annotated[int, "Lead time in steps, from 1."]
-    lead_seconds: Annotated[float, "The same in seconds."]
+    lead_seconds: Annotated[float, "Lead time in seconds."]
     sample: Annotated[int, "Sample of the prediction, from 0."]
-    error: Annotated[float, "Metres."]
+    error: Annotated[float, "Distance, metres."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictedOpinionRow(KeyRow):
-    """One row per cell of a measure of quality, split and test video: what the measure predicts and
-    what people think. A view of the parquet files in the store, which must stay where they are;
-    every number of the suite follows from it (docs/pvqa.md).
+    """One row per cell of a measure of quality, split and test video: the predicted and the
+    observed mean opinion score. A view of Parquet files in the store, which must stay where they
+    are; all numbers of the suite follow from it (docs/pvqa.md).
     """
 
     video: Annotated[str, "Name of the video."]
-    split: Annotated[int, "Number of the split of the family that `subset` names, from 1."]
-    predicted: Annotated[float, "Points; mostly from 0 to 100."]
+    split: Annotated[int, "Number of the split, from 1; subset names the family of splits."]
+    predicted: Annotated[float, "Predicted mean opinion score, mostly from 0 to 100."]
     observed: Annotated[float, "Mean opinion score of the video, from 0 to 100."]
-    source_dataset: Annotated[str, "Dataset that the video is from."]
-    tags: Annotated[str, "What can be seen in it, words; NULL where it is not known."]
-    family: Annotated[str, "stochastic or deterministic; NULL where it is not known."]
-    generator: Annotated[str, "Model that made it; NULL where it is not known."]
-    strength: Annotated[float, "Of the damage, of generated videos; else NULL."]
-    height: Annotated[int, "Pixels."]
-    width: Annotated[int, "Pixels."]
+    source_dataset: Annotated[str, "Dataset that the video comes from."]
+    tags: Annotated[str, "Words for visible distortions; NULL where they are unknown."]
+    family: Annotated[
+        str, "Family of the model, stochastic or deterministic; NULL where it is unknown."
+    ]
+    generator: Annotated[str, "Model that made the video; NULL where it is unknown."]
+    strength: Annotated[float, "Strength of the distortion of a generated video; else NULL."]
+    height: Annotated[int, "Height, pixels."]
+    width: Annotated[int, "Width, pixels."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpinionRatingRow:
-    """One row per rating of a video, of prepared opinions that have single ratings. A view of the
-    parquet files in the store, which must stay where they are.
+    """One row per rating of a video, of datasets of opinions with single ratings. A view of Parquet
+    files in the store, which must stay where they are.
     """
 
-    data_fingerprint: Annotated[str, "Of the prepared data; as in cells."]
+    data_fingerprint: Annotated[str, "Fingerprint of the prepared data, as in cells."]
     rater: Annotated[str, "Name of the rater."]
-    session: Annotated[str, "Of this rater."]
+    session: Annotated[str, "Session of the rater."]
     video: Annotated[str, "Name of the video."]
-    rating: Annotated[float, "From 0 to 100."]
-    is_rejected: Annotated[bool, "True if opinion scores are made without this rater."]
+    rating: Annotated[float, "Rating, from 0 to 100."]
+    is_rejected: Annotated[bool, "True if the rater does not count in mean opinion scores."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRow(KeyRow):
-    """One row per cell, test sample and variable; one list of values over lead times per convention
-    (its components, such as hits at a threshold, are columns of their own), NULL in rows of
-    variables that it has no values of. A view of the parquet files in the store, which must stay
+    """One row per cell, test sample and variable. Each convention has a column with a list of
+    values over lead times, NULL for variables without values; components, such as hits at a
+    threshold, have columns of their own. A view of Parquet files in the store, which must stay
     where they are.
     """
 
-    sample: Annotated[int, "Number of the test sample, from 0: row of predictions.zarr."]
-    clip: Annotated[str, "Readable name of the clip, unique in the split."]
+    sample: Annotated[int, "Number of the test sample, from 0: its row in predictions.zarr."]
+    clip: Annotated[str, "Name of the clip, unique in the split."]
     cluster: Annotated[
         str,
-        "What the sample depends on: video, trajectory, month; unit of intervals and tests.",
+        "Independent unit that the sample belongs to, such as a video, trajectory or month: the "
+        "unit of intervals and tests.",
     ]
     variable: Variable
 
@@ -862,11 +891,11 @@ PERSON_ERRORS = Table.of("person_errors", PersonErrorRow)
 PREDICTED_OPINIONS = Table.of("predicted_opinions", PredictedOpinionRow)
 OPINION_RATINGS = Table.of("opinion_ratings", OpinionRatingRow)
 SAMPLE_SCORES = Table.of("sample_scores", SampleRow)
-"""Views of files that stay in the store; sample scores also have a column for each convention."""
+"""Views of files in the store; sample scores also have a column for each convention."""
 
 EVALUATION = tuple(column.name for column in columns_of(_Evaluation))
 """Key columns that say what was tested: models of one evaluation are compared with each other."""
 ALIKE = tuple(column.name for column in columns_of(_Alike))
-"""What models that are ranked together share besides the evaluation."""
+"""What models that are ranked together have in common besides the evaluation."""
 ABOUT = tuple(column.name for column in columns_of(About))
-"""What rows of scores say of the cell besides its key."""
+"""What rows of scores say about their cell besides its key."""

@@ -13,7 +13,7 @@ _COLUMNS = (
     *("value", "n", "reason", "scores_fingerprint"),
 )
 _ADDED = ("leads", "scores_fingerprint")
-"""Columns that the scores of an artefact get when they are collected."""
+"""Columns that are added to scores when they are collected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class ScoreRow:
     """A row of collected scores; see `stp.collect.views.SCORES`.
 
     Attributes:
-        key: of its cell.
-        lead: from 1; None over all lead times, or over some.
-        leads: the lead times, ``44`` or ``1-7``; None over all of them.
-        value: None has a reason.
-        n: samples behind the value, or clusters behind an end of its interval.
-        scores_fingerprint: of the artefact that has it.
+        key: key of its cell.
+        lead: lead time, from 1; None for a value over several lead times.
+        leads: range of lead times, ``44`` or ``1-7``; None for all of them.
+        value: the value; None with a reason.
+        n: number of samples, or of clusters for the ends of an interval.
+        scores_fingerprint: fingerprint of the score artefact.
     """
 
     key: CellKey
@@ -45,7 +45,7 @@ class ScoreRow:
 
     @property
     def series(self) -> tuple[str, str | None, float | None, float | None]:
-        """Convention, variable, level and threshold: the same at all lead times."""
+        """Convention, variable, level and threshold, which all lead times share."""
         return self.convention, self.variable, self.level, self.threshold
 
 
@@ -53,19 +53,19 @@ def score_rows(table: pa.Table) -> Iterator[ScoreRow]:
     """The rows of a table in their order.
 
     Args:
-        table: of schema `stp.collect.scores.COLLECTED`, or `stp.score.tables.SCORES`.
+        table: table with the schema `stp.collect.scores.COLLECTED` or `stp.score.tables.SCORES`.
     """
-    keys: dict[tuple[str | int | None, ...], CellKey] = {}  # few, of many rows
-    given = zip(*(table[name].to_pylist() for name in CELL_KEYS), strict=True)
+    keys: dict[tuple[str | int | None, ...], CellKey] = {}  # few keys for many rows
+    cells = zip(*(table[name].to_pylist() for name in CELL_KEYS), strict=True)
     values = zip(*(_column(table, name) for name in _COLUMNS), strict=True)
-    for key, of_row in zip(given, values, strict=True):
+    for key, of_row in zip(cells, values, strict=True):
         if key not in keys:
             keys[key] = CellKey(*key)
         yield ScoreRow(keys[key], *of_row)
 
 
 def as_table(rows: Iterable[ScoreRow], schema: pa.Schema) -> pa.Table:
-    """The columns of a schema, from rows."""
+    """A table with a schema from rows."""
     named = [vars(row.key) | {name: getattr(row, name) for name in _COLUMNS} for row in rows]
     return pa.Table.from_pylist(named, schema)
 

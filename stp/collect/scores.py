@@ -1,8 +1,8 @@
-"""Collect the rows of all cells of a manifest into one parquet file.
+"""Collect the rows of all cells of a manifest into one Parquet file.
 
-Rows carry what a reader of a number must know: which cell, which bytes (source, release), which
-scale and protocol, and the fingerprint that leads to the receipt. A column of a paper's table
-whose metric does not exist here gets a row too: value NULL, with the reason.
+Rows have what a reader of a number must know: cell, origin of the data (source, release), scale and
+protocol, and the fingerprint that leads to the receipt. A column of a paper's table whose metric
+has no value here gets a row with the value NULL and the reason.
 """
 
 from pathlib import Path
@@ -27,25 +27,25 @@ from stp.score.tables import SCORES
 _OVERALL = {column.name: column for column in fields_of(OverallRow)}
 _ADDED = arrow_schema([_OVERALL[name] for name in ("leads", *ABOUT, "scores_fingerprint")])
 COLLECTED = pa.schema([*SCORES, *_ADDED])
-"""Schema of the collected rows of one dimension: those of the scores, and those that columns of
-tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.column_values`)."""
+"""Schema of the collected rows of one dimension: rows of scores, and rows that only columns of
+tables show, with ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.column_values`)."""
 
 _ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statistic")
-"""What identifies a row within a cell; also the order of the rows."""
+"""Columns that identify a row within a cell, and define the order of rows."""
 
 
 def collect(manifest: Path, out: Path) -> dict[str, str]:
-    """Write the rows of all cells of ``manifest`` to the parquet file ``out``.
+    """Write the rows of all cells of ``manifest`` to the Parquet file ``out``.
 
-    Cells keep the order of the manifest, rows are sorted within a cell; ``out`` is replaced in one
-    step, and only after every ``scores.parquet`` has been found good.
+    Cells keep the order of the manifest, rows are sorted within a cell. ``out`` is replaced
+    atomically, after every ``scores.parquet`` was checked.
 
     Returns:
-        `makings` of the scores, before they were read.
+        `makings` of the scores before they were read.
 
     Raises:
-        StpError: a score artefact is missing, damaged, of another schema or of another cell.
-            All bad ones are named at once.
+        StpError: a score artefact is missing, damaged, of another schema or of another cell. The
+            message names all such artefacts.
     """
     plan = load_manifest(manifest)
     made = makings(plan.cells)
@@ -62,7 +62,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
         raise StpError(
             f"{len(problems)} of {len(plan.cells)} cells cannot be collected",
             expected="finished and undamaged score artefacts",
-            remedy="\n".join(["mend each of these:", *map(str, problems)]),
+            remedy="\n".join(["fix each of these:", *map(str, problems)]),
         )
     with beside(out) as temporary:
         pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
@@ -85,18 +85,18 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     Raises:
         StpError: the score artefact is missing, damaged, of another schema or of another cell.
     """
-    found = []
+    parts = []
     scored: set[str] = set()
-    for folder in cell.folders(("scores", "perceptual")):  # the second has a job of its own
+    for folder in cell.folders(("scores", "perceptual")):
         receipt = require_receipt(folder)
         scores = _read_scores(folder, receipt, cell)
         _check_conventions(plan, scores, folder, scored)
         scored |= set(scores["convention"].unique().to_pylist())
         scores = _about(_about(scores, "leads", None), "scores_fingerprint", receipt.fingerprint)
-        found.append(_with_shown(plan, cell, scores, receipt))
+        parts.append(_with_shown(plan, cell, scores, receipt))
     _demand_columns(plan, cell, scored)
-    absent = as_table(_unavailable_rows(plan, cell, scored), found[0].schema)
-    rows = pa.concat_tables([*found, absent])
+    absent = as_table(_unavailable_rows(plan, cell, scored), parts[0].schema)
+    rows = pa.concat_tables([*parts, absent])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
     for name in WHOSE:
         rows = _about(rows, name, getattr(cell, name))
@@ -105,7 +105,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
-    """The rows of a score artefact, and those of lead times or statistics that columns show."""
+    """The rows of a score artefact, and rows of lead times or statistics that only columns show."""
     every = {
         column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
     }
@@ -118,7 +118,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
     wanted = sorted(((c, p) for c, p in wanted if c in scored), key=repr)
     if not wanted:
         return scores
-    # Metrics are imported here: most tables need none.
+    # Imported here, since most tables need no metrics.
     from stp.collect.column_values import shown_rows
 
     made = shown_rows(cell, scores, wanted, receipt.recipe.get("bootstrap", {}))
@@ -126,7 +126,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
-    """Refuse conventions that the manifest does not know, or that another artefact has as well."""
+    """Refuse conventions that are not in the manifest, or are in another artefact as well."""
     path = folder / "scores.parquet"
     known = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
@@ -147,7 +147,7 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 
 
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
-    """Refuse scores without an available convention that a table shows."""
+    """Refuse scores that lack an available convention of a table."""
     wanted = {
         column.convention
         for table in plan.tables
@@ -164,7 +164,7 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
 
 
 def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
-    """Add a column that is the same in all rows."""
+    """Add a column with one value."""
     field = COLLECTED.field(name)
     return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 
@@ -187,12 +187,12 @@ def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
 
 
 def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
-    """Refuse values that cannot be and rows that appear twice, by their numbers.
+    """Refuse invalid values and duplicate rows, by their numbers.
 
-    A value that does not exist is NULL with a reason, such as PSNR where a frame is predicted
-    exactly (stp/metrics/psnr.py): scores know no infinity.
+    A missing value is NULL with a reason, such as PSNR where a frame is predicted exactly
+    (`stp.metrics.psnr`); infinity does not occur.
     """
-    # Imported here: it takes a twentieth of a second, and who builds the database needs none of it.
+    # Imported here, since it takes 50 ms and building the database does not need it.
     import pyarrow.compute as pc
 
     unexplained = pc.and_(pc.is_null(rows["value"]), pc.is_null(rows["reason"]))
@@ -230,19 +230,19 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
 
 
 def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
-    """Bring ``rows`` to ``SCORES``, accepting only the spellings of one and the same type."""
+    """Convert ``rows`` to ``SCORES``, accepting only equivalent types."""
     if problems := schema_problems(rows.schema, SCORES):
         raise ArtefactError(
             path,
             f"wrong schema: {'; '.join(problems)}",
             expected=", ".join(f"{field.name} {field.type}" for field in SCORES),
         )
-    # Writers differ in the metadata that they attach; it would hinder concatenation.
+    # Metadata differ between writers, and would prevent concatenation.
     return rows.select(SCORES.names).cast(SCORES).replace_schema_metadata(None)
 
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[ScoreRow]:
-    """Make a NULL row for each convention of the cell that is unavailable."""
+    """A row with the value NULL for each unavailable convention of the cell."""
     return [
         ScoreRow(
             key=cell.key,

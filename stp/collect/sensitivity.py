@@ -1,12 +1,12 @@
-"""Does a metric grow with what is done to real videos? Rank correlations with the intensity.
+"""Rank correlations of metrics with the intensity of distortions of real videos.
 
-Spearman's correlation between the intensities of a distortion and a metric's values; the sign is
-such that 1 is a metric that gets worse with every step, whichever direction is better. A metric
-that is the same at all intensities has none: it does not see the distortion.
+Spearman's correlation between the intensities of a distortion and a metric's values, with the sign
+such that 1 means that the metric gets worse with every step. A metric with the same value at all
+intensities has no correlation: it does not notice the distortion.
 
-Five or six points in a row say little by themselves. Intervals are percentiles over resamples of
-clusters of clips, the same ones at all intensities. Distances between sets are larger of resampled
-sets, which hold clips twice, but so they are at each intensity.
+Correlations of five or six points are uncertain. Intervals are percentiles over resamples of
+clusters of clips, the same ones at all intensities. Resampled sets contain clips twice, which
+increases distances between sets at all intensities alike.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
 SEED = 0
-CONSTANT = "the same at all intensities: it does not see this distortion"
+CONSTANT = "the same at all intensities: it does not notice this distortion"
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Curve:
     """A metric's values over the intensities of a distortion.
 
     Attributes:
-        dataset: of the test.
-        distortion: name of the model that stands for it.
-        convention: of the metric.
-        intensities: from 1, ascending.
-        values: at each of them; None where there is none.
+        dataset: test dataset.
+        distortion: name of the distortion, which is that of a model.
+        convention: convention of the metric.
+        intensities: numbers of the intensities, from 1, ascending.
+        values: value at each intensity; None if there is none.
         n: number of clips.
-        correlation: of the ranks, -1 to 1; None for the reason ``why``.
-        low, high: ends of its 95 % interval; None for the reason ``why``.
-        why: there is no correlation, or no interval; empty if there are both.
+        correlation: rank correlation, -1 to 1; None with a reason.
+        low, high: ends of its 95 % interval; None with a reason.
+        why: reason for a missing correlation or interval; else empty.
     """
 
     dataset: str
@@ -67,11 +67,11 @@ def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Spearman's correlation of each row with other values.
 
     Args:
-        values: (R, I).
-        others: (I,), the same for each row, or (R, I).
+        values: R rows of I values, (R, I).
+        others: values to correlate with, (I,) for all rows or (R, I).
 
     Returns:
-        float64 (R,); NaN where all values of a row, or all others, are equal, or one is no number.
+        float64 (R,); NaN if all values of a row, or all others, are equal, or one is NaN.
     """
     x, y = _centred_ranks(values), _centred_ranks(np.atleast_2d(others))
     with np.errstate(invalid="ignore"):
@@ -80,7 +80,7 @@ def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _centred_ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks within each row less their mean; NaN in a row with a value that is no number."""
+    """Ranks within each row minus their mean; NaN in a row with NaN."""
     ranks = rankdata(values, axis=1, nan_policy="propagate")
     return np.asarray(ranks - ranks.mean(axis=1, keepdims=True))
 
@@ -89,9 +89,9 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     """Read the curves of all distortions and metrics of a dimension.
 
     Args:
-        plan: its manifest; all cells are scored.
-        only: this convention; all columns unless given.
-        resamples: of the clusters; 0 for no intervals.
+        plan: manifest of the dimension, whose cells are all scored.
+        only: a convention; None for all columns.
+        resamples: number of resamples of clusters; 0 for no intervals.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -99,25 +99,25 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         groups.setdefault((cell.key.tested_on, cell.key.model), []).append(cell)
-    found = []
+    results = []
     for cells in groups.values():
         cells.sort(key=_intensity)
         clips = clips_of(cells[0])
         drawn = draws(len(clips.names), resamples)
         for column in columns_of(plan, plan.dimension, cells[0]).values():
             if only in (None, column.convention):
-                found.append(_curve(plan, cells, column.convention, clips, drawn))
-    return found
+                results.append(_curve(plan, cells, column.convention, clips, drawn))
+    return results
 
 
 def draws(clusters: int, resamples: int) -> np.ndarray:
-    """How often each of G clusters is in each of R resamples, int64 (R, G)."""
+    """Counts of each of G clusters in each of R resamples, int64 (R, G)."""
     random = np.random.default_rng(SEED)
     return random.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
 
 
 class Clips(NamedTuple):
-    """The clips of a dataset: their clusters, and the number of the cluster of each."""
+    """The clips of a dataset: names of their clusters, and the cluster's index of each clip."""
 
     names: list[str]
     codes: np.ndarray
@@ -139,7 +139,7 @@ def clips_of(cell: Cell) -> Clips:
     of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
     clusters = [of[sample] for sample in sorted(of)]
     names = list(dict.fromkeys(clusters))
-    return Clips(names, np.array([names.index(one) for one in clusters]))
+    return Clips(names, np.array([names.index(cluster) for cluster in clusters]))
 
 
 def _curve(
@@ -172,13 +172,13 @@ def with_correlation(
     drawn: np.ndarray,
     again: Callable[[], Sequence[np.ndarray | str]],
 ) -> Curve:
-    """Add the rank correlation and its interval, or why there is none.
+    """Add the rank correlation and its interval, or the reason why there is none.
 
     Args:
-        curve: with a value at each intensity.
+        curve: a curve with a value at each intensity.
         direction: which values are better.
-        drawn: how often each cluster is in each resample, (R, G).
-        again: makes the values of the resamples at each intensity, (R,), or says why there are
+        drawn: counts of each cluster in each resample, (R, G).
+        again: computes the values of the resamples at each intensity, (R,), or says why there are
             none.
     """
     if len(curve.values) < 3:
@@ -197,7 +197,7 @@ def with_correlation(
         why = f"{clusters} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
         return replace(curve, why=why)
     found = again()
-    reasons = [one for one in found if isinstance(one, str)]
+    reasons = [values for values in found if isinstance(values, str)]
     if reasons:
         return replace(curve, why=reasons[0])
     each = rank_correlation(direction.losses(np.stack(found, axis=1)), intensities)
@@ -209,7 +209,10 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
     """Values of resampled clusters (R,), or why there are none.
 
     Args:
-        drawn: how often each cluster is in each resample, (R, G).
+        cell: a scored cell.
+        convention: name of the convention.
+        clips: clips of the cell.
+        drawn: counts of each cluster in each resample, (R, G).
     """
     metric = convention_of(cell, convention)
     if isinstance(metric, SetDistance):
@@ -234,19 +237,19 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
 
 
 class Looked(NamedTuple):
-    """What the network of a convention has seen of the clips of a cell.
+    """Network features of the clips of a cell, for a distance between sets.
 
     Attributes:
-        pair: features.
-        seconds: that it looked at the distorted clips; None if that is not known.
+        pair: features of observed and distorted clips.
+        seconds: time of the network for the distorted clips; None if unknown.
     """
 
-    pair: sets.Pair
+    pair: sets.SetFeatures
     seconds: float | None
 
 
 def looked(cell: Cell, convention: str) -> Looked:
-    """Read what the network of a distance between sets has seen.
+    """Read the network features of a distance between sets.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Settings of evaluations: read from their names, and as a table with a column for each key."""
+"""Settings of evaluations: parsed from their names, and as a table with a column for each key."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,24 +7,24 @@ from stp.plan.setting import parts_of_name
 
 
 def values_of(setting: str) -> dict[str, Value]:
-    """Read the name of a setting, such as ``horizon-30+interval-2``: key -> value."""
+    """Parse the name of a setting, such as ``horizon-30+interval-2``: key -> value."""
     parts = (part.partition("-") for part in parts_of_name(setting) if part)
     return {key: value_of(value) for key, _, value in parts}
 
 
 def value_of(text: str) -> Value:
-    """A value of a setting: a number where it is one."""
+    """A value of a setting: a number if the text is one."""
     return int(text) if text.isdecimal() else text
 
 
-def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
-    """Columns for the keys of settings: those that are always there, then the others by name.
+def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
+    """Columns for the keys of settings: `SETTING_KEYS`, then other keys by name.
 
     Args:
-        found: settings; a key that has a name anywhere has a column of text.
+        settings: settings; a key with a name as a value anywhere has a column of text.
     """
     kinds = dict.fromkeys(SETTING_KEYS, "BIGINT")
-    for setting in found:
+    for setting in settings:
         for key, value in setting.items():
             if isinstance(value, str) or key not in kinds:
                 kinds[key] = "VARCHAR" if isinstance(value, str) else "BIGINT"
@@ -36,12 +36,12 @@ def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
 
 
 def with_keys(table: Table, keys: Iterable[Column]) -> Table:
-    """A table of the layout with these columns in place of the keys that are always there."""
+    """A table with these columns in place of those of `SETTING_KEYS`."""
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]
     at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)
     return table._replace(columns=(*before[:at], *keys, *before[at:]))
 
 
 def setting_rows(settings: Iterable[str]) -> list[dict[str, Value]]:
-    """Rows of the table of settings, by name."""
+    """Rows of the table of settings, ordered by name."""
     return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

@@ -1,11 +1,10 @@
-"""Is one value worse than another, or could it be the choice of test clips? A paired test.
+"""Paired tests of differences between values, which account for the choice of test clips.
 
-Both were scored on the same clusters of clips (videos, trajectories, months), and were made again
-without each of them (`stp.collect.leave_one_out`). The differences of these values have a standard
-error (`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution.
-The tests of all pairs of the models that are ranked together are corrected for each other (Holm
-1979). Beside it stands the sign test of each pair: how many of the clusters each of the two is
-better in.
+Both values were scored on the same clusters of clips (videos, trajectories, months), and computed
+again without each cluster (`stp.collect.leave_one_out`). The difference divided by its standard
+error (`stp.score.jackknife`) is compared with Student's t distribution. P values are corrected for
+all pairs of models that are ranked together (Holm 1979). A sign test counts in how many clusters
+each of the two models is better.
 """
 
 from collections.abc import Sequence
@@ -20,31 +19,32 @@ if TYPE_CHECKING:
     from stp.collect.leave_one_out import LeftOut
 
 POWER = 0.8
-"""Share of tests that find a difference which is called detectable."""
+"""Power of the t test for a detectable difference."""
 
 
 RESOLUTION = 1e-6
-"""Relative difference of values up to which they tie. Predictions are stored as float32, with a
-relative error of up to 6e-8, which a value of small errors of large numbers magnifies."""
+"""Relative difference up to which values tie. Predictions are stored as float32, with a relative
+error of up to 6e-8, which small errors of large numbers magnify."""
 
 SKEWED = 0.2
-"""Skewness over the root of the number of clusters from which a t test is not to be trusted: by the
-first term of Edgeworth's expansion, the chance of a wrong finding in the direction of the shorter
-tail is then 1.7 times its nominal 2.5 %."""
+"""Skewness over the root of the number of clusters from which a t test is unreliable: by the first
+term of Edgeworth's expansion, the error rate in the direction of the shorter tail is then 1.7 times
+its nominal 2.5 %."""
 
 
 class Tests(NamedTuple):
     """Paired tests of all pairs of M values, in the order of `itertools.combinations`; each (P,).
 
     Attributes:
-        low, high: 95 % interval of the second minus the first value; NaN where all clusters have
-            the same difference, so that nothing is known of its spread.
-        p: two-sided, of the t test; of how bad the values are, where anything is better. Without a
-            spread, that of the sign test.
-        error: the standard error of what p is of.
-        p_sign: two-sided, of the exact sign test: how many clusters each of the two is better in.
-        won: share of the clusters in which the second is better, ties by half; NaN where neither
-            is better. What a cluster adds to a value that is no mean is its linear approximation.
+        low, high: 95 % interval of the second minus the first value; NaN if all clusters have the
+            same difference.
+        p: two-sided p value of the t test of the losses, or of the values without a direction; that
+            of the sign test if all clusters have the same difference.
+        error: standard error of the tested difference.
+        p_sign: two-sided p value of the exact sign test over clusters.
+        won: share of clusters in which the second value is better, ties count half; NaN without a
+            direction. For values that are not means, clusters are compared by their linear
+            approximation.
         skewed: whether the differences of clusters are so skewed that the t test may be wrong.
     """
 
@@ -61,22 +61,22 @@ def tested(ones: "Sequence[LeftOut]", direction: Direction) -> Tests:
     """Compare each pair of values.
 
     Args:
-        ones: the values, of the same clusters.
-        direction: which of them are better.
+        ones: values without each cluster, of the same clusters.
+        direction: which values are better.
     """
-    # Imported late: a store without sums over clusters has no tests.
+    # Imported here, since a store without sums over clusters has no tests.
     from scipy.special import bdtr, stdtr, stdtrit
 
     counts = np.array(ones[0].clusters.counts)
     freedom = degrees_of_freedom(counts)
-    # The values of all clusters, and then without each of them, (1 + G, M).
+    # Values of all clusters, followed by values without each of them, (1 + G, M).
     values = np.stack([np.append(one.value, one.values) for one in ones], axis=1)
     first, second = np.triu_indices(len(ones), 1)
     size = np.maximum(np.abs(values[:, first]), np.abs(values[:, second]))
     tied = np.abs(values[:, second] - values[:, first]) <= RESOLUTION * size
 
     def spread(of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Differences (1 + G, P), and that of all clusters and its error, 0 where they tie."""
+        """Differences (1 + G, P), and the difference of all clusters and its error, 0 for ties."""
         differences = of[:, second] - of[:, first]
         resolved = np.where(tied, 0.0, differences)
         return differences, resolved[0], standard_error(resolved[1:], resolved[0])
@@ -99,23 +99,25 @@ def tested(ones: "Sequence[LeftOut]", direction: Direction) -> Tests:
 
 
 def _are_skewed(each: np.ndarray) -> np.ndarray:
-    """Is the skewness of differences (G, P) both more than chance and enough to matter?"""
+    """Whether the skewness of differences (G, P) exceeds chance and is large enough to matter."""
     clusters = len(each)
     centred = each - each.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (centred**3).mean(axis=0) / (centred**2).mean(axis=0) ** 1.5
-    chance = np.sqrt(6 * (clusters - 2) / ((clusters + 1) * (clusters + 3)))  # of normal ones
+    chance = np.sqrt(
+        6 * (clusters - 2) / ((clusters + 1) * (clusters + 3))
+    )  # for a normal distribution
     return np.asarray(np.abs(skewness) > max(2 * chance, SKEWED * np.sqrt(clusters)))
 
 
 def effect(counts: Sequence[int], tests: int) -> float:
-    """How many standard errors a difference must have to be found by four of five tests.
+    """The difference, in standard errors, that the t test detects with a power of `POWER`.
 
     Args:
-        counts: of samples in each cluster behind both values.
-        tests: how many are corrected for each other. The level is that for the smallest of their
-            p values, `LEVEL` / tests (Holm's first step), so that what is called detectable is
-            found whatever the others are.
+        counts: number of samples in each cluster of both values.
+        tests: number of tests that are corrected for each other. The level is that of the smallest
+            p value, `LEVEL` / tests (Holm's first step), so that a detectable difference does not
+            depend on the other tests.
     """
     from scipy.special import nctdtrinc, stdtrit
 
@@ -124,8 +126,8 @@ def effect(counts: Sequence[int], tests: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values of several comparisons (Holm 1979): the chance of any false finding among
-    them stays below the level at which a corrected value counts."""
+    """Correct p values of several comparisons (Holm 1979), which controls the chance of any false
+    positive among them."""
     order = np.argsort(p_values, kind="stable")
     stepped = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
     corrected = np.empty(len(order))

@@ -1,4 +1,4 @@
-"""Cells and titles as the results store knows them."""
+"""Cells and titles from the results store."""
 
 import duckdb
 
@@ -11,9 +11,9 @@ from stp.plan.manifest_types import Names, StoredCell
 def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
     """All cells, in the order of the store."""
     of = kinds(database)
-    found = database.execute("FROM cells ORDER BY rowid")
-    columns = [column[0] for column in found.description]
-    rows = of_answer(CellRow, columns, found.fetchall())
+    result = database.execute("FROM cells ORDER BY rowid")
+    columns = [column[0] for column in result.description]
+    rows = of_answer(CellRow, columns, result.fetchall())
     return [stored_cell(row, of[row.tested_on]) for row in rows]
 
 
@@ -21,7 +21,8 @@ def stored_cell(row: CellRow, kind: str) -> StoredCell:
     """A cell from its row.
 
     Args:
-        kind: of the samples of the test.
+        row: row of the table of cells.
+        kind: kind of the samples of the test.
     """
     return StoredCell(
         key=row.key,
@@ -41,7 +42,7 @@ def kinds(database: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def titles(database: duckdb.DuckDBPyConnection) -> Names:
-    """What models and datasets are called."""
+    """Titles of models and datasets."""
     return Names(
         dict(database.execute("SELECT model, title FROM models").fetchall()),
         dict(database.execute("SELECT dataset, title FROM datasets").fetchall()),

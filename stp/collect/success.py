@@ -1,15 +1,13 @@
-"""Does a metric rank models as their success does? Rank correlations over models.
+"""Rank correlations of metrics with success over models.
 
-Success is known where it can be said what must happen in a video: conventions declare that they say
-so (`success` in config/conventions). Within a dataset, Spearman's correlation of each other metric
-with each of these over the models; the sign is such that 1 is a metric that ranks them alike,
-whichever direction is better. The correlation of all datasets is the mean of theirs: values of
-different datasets are never ranked together.
+Conventions of success (`success` in config/conventions) say whether a video shows what must happen.
+Within each dataset, Spearman's correlation over models is computed between each other metric and
+each of these conventions, with the sign such that 1 means the same ranking. The correlation of all
+datasets is the mean over datasets, whose values are never ranked together.
 
-Two draws are behind it, so there are two intervals, both percentiles over resamples. Other test
-clips would give the same models other values: clusters of clips are drawn, the same ones for all
-models. Other models would be ranked in another way: models are drawn, if there are ten, each with
-all of its variants, snapshots and seeds.
+There are two intervals, both percentiles over resamples. For the choice of test clips, clusters of
+clips are drawn, the same ones for all models. For the choice of models, models are drawn, if there
+are at least ten, each with all of its variants, snapshots and seeds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +31,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALL = "all"
 FEWEST = 3
-"""Models that a correlation needs."""
+"""Smallest number of models for a correlation."""
 
 
 class Interval(NamedTuple):
@@ -44,18 +42,18 @@ class Interval(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """A metric beside success, over the models of a dataset, or the mean over all of them.
+    """The correlation of a metric with success over the models of a dataset, or the mean of these.
 
     Attributes:
-        dataset: of the test; `ALL` for the mean.
-        subset: of its clips; empty for the mean.
-        setting: of the evaluation, without what distinguishes snapshots; empty for the mean.
-        convention: of the metric.
-        success: convention that says what happens; for the mean, its metric.
-        models: that have both values: cells, so variants, snapshots and seeds count.
-        correlation: -1 to 1; None for the reason `why`.
-        over_clips: its interval over other test clips; None likewise.
-        over_models: its interval over other models; None likewise.
+        dataset: test dataset; `ALL` for the mean.
+        subset: part of the test dataset; empty for the mean.
+        setting: setting of the evaluation without the key of snapshots; empty for the mean.
+        convention: convention of the metric.
+        success: convention of success; for the mean, its metric.
+        models: number of models with both values; variants, snapshots and seeds count.
+        correlation: rank correlation, -1 to 1; None with a reason.
+        over_clips: interval over resampled test clips; None with a reason.
+        over_models: interval over resampled models; None with a reason.
         why: there is no correlation, or not both intervals; empty if there are all.
     """
 
@@ -86,8 +84,8 @@ class _Models:
 
     Args:
         plan: manifest of the dimension.
-        cells: of the evaluation.
-        resamples: of the clusters of clips.
+        cells: cells of the evaluation.
+        resamples: number of resamples of the clusters of clips.
     """
 
     def __init__(self, plan: Manifest, cells: Sequence[Cell], resamples: int) -> None:
@@ -103,7 +101,7 @@ class _Models:
         return self._values[convention]
 
     def is_scored(self, convention: str) -> bool:
-        """Is it one of those of this dataset, with a value or not?"""
+        """Whether the convention is scored on this dataset, with a value or not."""
         return any(why != NOT_SCORED for _, why in self.values(convention))
 
     def beside(self, success: str, convention: str) -> _Drawn:
@@ -126,7 +124,7 @@ class _Models:
         (correlation,) = rank_correlation(x[None], y)
         if np.isnan(correlation):
             same = "success" if np.ptp(y) == 0 else "the metric"
-            return _Drawn(None, "", "", len(there), f"{same} is the same of all models")
+            return _Drawn(None, "", "", len(there), f"{same} is equal for all models")
         return _Drawn(
             float(correlation),
             self._over_clips((convention, success), there),
@@ -135,7 +133,7 @@ class _Models:
         )
 
     def _gains(self, convention: str, values: np.ndarray) -> np.ndarray:
-        """How good values are: the larger the better."""
+        """Values with a sign such that larger is better."""
         return -Direction.of(self.plan, convention).losses(values)
 
     def _over_clips(self, both: tuple[str, str], there: Sequence[int]) -> np.ndarray | str:
@@ -164,31 +162,31 @@ class _Models:
 def _over_models(
     names: Sequence[str], x: np.ndarray, y: np.ndarray, resamples: int
 ) -> np.ndarray | str:
-    """Correlations of drawn models, each with all of its variants, snapshots and seeds, which are
-    not independent of each other.
+    """Correlations over resampled models, each with all of its variants, snapshots and seeds, which
+    depend on each other.
 
     Args:
         names: the model of each of the N values.
-        x, y: (N,).
-        resamples: R.
+        x, y: values of the metric and of success, (N,).
+        resamples: number of resamples R.
     """
     of = [[n for n, name in enumerate(names) if name == model] for model in dict.fromkeys(names)]
     if len(of) < FEWEST_CLUSTERS:
         return f"{len(of)} models; an interval over models needs {FEWEST_CLUSTERS}"
     drawn = np.random.default_rng(SEED).integers(len(of), size=(resamples, len(of)))
-    again = np.empty(resamples)
+    correlations = np.empty(resamples)
     for r, models in enumerate(drawn):
-        there = [n for model in models for n in of[model]]
-        (again[r],) = rank_correlation(x[there][None], y[there])
-    return again
+        chosen = [n for model in models for n in of[model]]
+        (correlations[r],) = rank_correlation(x[chosen][None], y[chosen])
+    return correlations
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
-    """Correlate metrics with success, within each dataset where it is known, and over all of them.
+    """Correlate metrics with success within each dataset that has it, and over all of them.
 
     Args:
-        plan: manifest of a dimension; all cells are scored.
-        resamples: of clusters of clips, and of models.
+        plan: manifest of a dimension, whose cells are all scored.
+        resamples: number of resamples of clusters of clips, and of models.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -218,28 +216,28 @@ def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
 
 def _pooled(every: Iterable[_Drawn]) -> _Drawn:
     """The mean over the datasets that have a correlation."""
-    there = [one for one in every if one.correlation is not None]
-    if not there:
+    known = [one for one in every if one.correlation is not None]
+    if not known:
         return _Drawn(None, "", "", 0, "no dataset has a correlation")
     return _Drawn(
-        float(np.mean([one.correlation for one in there])),
-        _mean([one.over_clips for one in there]),
-        _mean([one.over_models for one in there]),
-        sum(one.models for one in there),
+        float(np.mean([one.correlation for one in known])),
+        _mean([one.over_clips for one in known]),
+        _mean([one.over_models for one in known]),
+        sum(one.models for one in known),
     )
 
 
 def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
-    """The mean of each resample; a dataset counts in those in which it has a correlation."""
+    """The mean over datasets in each resample, without datasets that have no correlation there."""
     arrays = []
-    for one in every:
-        if isinstance(one, str):
-            return one
-        arrays.append(one)
+    for resamples in every:
+        if isinstance(resamples, str):
+            return resamples
+        arrays.append(resamples)
     stacked = np.stack(arrays)
-    there = np.isfinite(stacked)
+    finite = np.isfinite(stacked)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, stacked, 0).sum(axis=0) / there.sum(axis=0))
+        return np.asarray(np.where(finite, stacked, 0).sum(axis=0) / finite.sum(axis=0))
 
 
 def _ranking(
@@ -255,7 +253,7 @@ def _ranking(
 
 
 def _ends(resamples: np.ndarray | str) -> Interval | str:
-    """The middle 95 % of resamples, or why there are none."""
+    """The middle 95 % of resamples, or the reason why there are none."""
     if isinstance(resamples, str):
         return resamples
     finite = resamples[np.isfinite(resamples)]

@@ -1,4 +1,4 @@
-"""Rows of results.duckdb that say what suites are: dimensions, settings and published values."""
+"""Rows of results.duckdb that describe suites: dimensions, settings and published values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -39,23 +39,23 @@ def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
 
 
 def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
-    """Read the published values and join our names to the printed ones."""
+    """Read the published values, and add our names to the printed ones."""
     models: dict[str, tuple[str, list[str]]] = {}  # printed name -> ours, and its variants
     datasets: dict[str, str] = {}
     for plan in plans:
-        printed = plan.published_names
-        datasets |= {theirs: name for name, theirs in printed.datasets.items()}
-        models |= {theirs: (name, ["default"]) for name, theirs in printed.models.items()}
+        names = plan.published_names
+        datasets |= {printed: name for name, printed in names.datasets.items()}
+        models |= {printed: (name, ["default"]) for name, printed in names.models.items()}
     for plan in plans:
-        for name, theirs in sorted(plan.published_names.variants.items()):
+        for name, printed in sorted(plan.published_names.variants.items()):
             model, _, variant = name.partition(":")
-            known = models.setdefault(theirs, (model, []))[1]
-            known += [] if variant in known else [variant]
+            variants = models.setdefault(printed, (model, []))[1]
+            variants += [] if variant in variants else [variant]
     files = {plan.published: plan.suite.name for plan in plans}
     for path, suite in files.items():
         for value in read_published(path):
             ours = models.get(value.model)
-            names = {
+            own_names = {
                 "model": ours and ours[0],
                 "variants": ours and ours[1],
                 "trained_on": datasets.get(value.trained_on),
@@ -63,7 +63,7 @@ def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
             }
             yield PublishedRow(
                 suite=suite,
-                **vars(value) | names,
+                **vars(value) | own_names,
                 printed_model=value.model,
                 printed_trained_on=value.trained_on,
                 printed_tested_on=value.tested_on,

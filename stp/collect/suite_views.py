@@ -1,7 +1,7 @@
-"""Views of results.duckdb that one suite has: SQL of its own, in config/suites/<suite>/views/.
+"""Views of results.duckdb that belong to one suite: SQL in config/suites/<suite>/views/.
 
-A file begins with comments, YAML behind ``-- ``: ``comment``, what a row is, and ``columns``, what
-each column means that no table has.
+A file begins with comments, which are YAML: ``comment`` describes a row, and ``columns`` the
+columns that no table has.
 """
 
 from collections.abc import Iterable
@@ -31,24 +31,28 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
     """The views of suites, in the order in which they are made.
 
     Args:
-        suites: name of a suite, and its views: name -> SQL.
+        suites: pairs of the name of a suite and its views, name -> SQL.
 
     Raises:
-        StpError: one does not say what it is, or two are called the same.
+        StpError: a view has no description, or two have the same name.
     """
-    found: dict[str, View] = {}
+    by_name: dict[str, View] = {}
     for suite, views in suites:
         for name, sql in views.items():
             about = head_of(sql)
-            if not isinstance(about, dict) or set(about) != {"comment", "columns"} or name in found:
+            if (
+                not isinstance(about, dict)
+                or set(about) != {"comment", "columns"}
+                or name in by_name
+            ):
                 raise StpError(
                     f"view {name} of the suite {suite}: "
-                    + ("another suite has one" if name in found else "its comments are not right"),
+                    + ("another suite has one" if name in by_name else "its comments are wrong"),
                     expected="a name of its own, and first comments with comment and columns",
-                    remedy=f"mend config/suites/{suite}/views/{name}.sql",
+                    remedy=f"correct config/suites/{suite}/views/{name}.sql",
                 )
-            found[name] = View(name, about["comment"], sql.rstrip().rstrip(";"), about["columns"])
-    return list(found.values())
+            by_name[name] = View(name, about["comment"], sql.rstrip().rstrip(";"), about["columns"])
+    return list(by_name.values())
 
 
 def views_of_plans(plans: Iterable[Manifest]) -> list[View]:

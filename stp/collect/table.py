@@ -1,10 +1,10 @@
 """Tables as frozen dataclasses: SQL types, Arrow schemas and comments follow from the fields.
 
-A field is a column. Its type says the SQL type, and `Annotated` carries the comment::
+A field is a column. Its type determines the SQL type, and `Annotated` has the comment::
 
     seed: Annotated[int | None, "Seed of the training; NULL for deterministic models."]
 
-Fields of bases come first, those of the last base before the others.
+Fields of base classes come first, beginning with the last base.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class _SqlType(NamedTuple):
 
 
 Json = Annotated[str, _SqlType("JSON")]
-"""Text that SQL sees as JSON."""
+"""Text with the SQL type JSON."""
 
 _SQL_TYPES: dict[Any, str] = {
     str: "VARCHAR",
@@ -51,24 +51,24 @@ class Column(NamedTuple):
 
 
 SETTING_KEYS = {
-    "horizon": "Lead times: frames or steps that are predicted.",
-    "interval": "Frame interval, in those of the training; NULL where it is not varied.",
-    "observe": "Observed positions; NULL: as many as the dataset has for context.",
+    "horizon": "Number of lead times: frames or steps that are predicted.",
+    "interval": "Frame interval, in units of that of the training; NULL where it is not varied.",
+    "observe": "Number of observed positions; NULL for those of the dataset's context.",
     "noise": "Standard deviation of noise on observed positions, in millimetres; NULL if none.",
-    "people": "The fewest people in a scenario; NULL for all scenarios.",
-    "intensity": "Number of the intensity of a distortion, from 1; NULL of what is not distorted.",
-    "components": "Most principal components of a regression; NULL for 240.",
-    "training": "Per cent of all videos that a regression learns from; NULL for all of training.",
+    "people": "Smallest number of people in a scenario; NULL for all scenarios.",
+    "intensity": "Number of the intensity of a distortion, from 1; NULL without a distortion.",
+    "components": "Largest number of principal components of a regression; NULL for 240.",
+    "training": "Percentage of all videos that a regression learns from; NULL for all of training.",
 }
-"""Keys of settings that tables have columns for whether they occur or not; others where they do."""
+"""Keys of settings with a column in any case; other keys have one if they occur."""
 
 Value = int | str
-"""Value of a key of a setting: a number, or a name."""
+"""Value of a key of a setting: a number or a name."""
 SettingColumns = Annotated[
     Mapping[str, Value],
     tuple(Column(key, "BIGINT", comment) for key, comment in SETTING_KEYS.items()),
 ]
-"""A field that is a column for each key of settings; see `stp.collect.settings.with_keys`."""
+"""A field that stands for a column per key of settings; see `stp.collect.settings.with_keys`."""
 
 
 class Table(NamedTuple):

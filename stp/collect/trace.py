@@ -1,4 +1,4 @@
-"""From a number on paper back to where it comes from: ``stp trace NUMBER``."""
+"""Trace a printed number to the artefacts behind it: ``stp trace NUMBER``."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from stp.options.score import CELL_KEYS
 from stp.plan.setting import JOINT
 
 MOST = 20
-"""Values that are shown to people, at most."""
+"""Largest number of values that are printed."""
 
 KINDS = {
     "value": "of one cell, over all lead times",
@@ -24,7 +24,7 @@ KINDS = {
     "published": "printed in the paper",
     "lead": "of one cell, at one lead time",
 }
-"""What a number can be, in the order in which they are shown."""
+"""Kinds of numbers, in the order in which they are printed."""
 
 _CASE = tuple(key for key in CELL_KEYS if key != "seed")
 _PART = "convention, NULL AS metric, variable, level, threshold"
@@ -90,14 +90,14 @@ ORDER BY
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A value that is printed like a number: a row of `SQL`. The first fields are the key of its
-    cell, as far as it has one.
+    """A value that is printed like a number, a row of `SQL`. The first fields are the key of its
+    cell, if it has one.
 
     Attributes:
-        kind: of `KINDS`.
-        metric: column heading of a published value, or of one beside it.
-        scores: fingerprints of the scores that it is made from.
-        remark: what it is of, in words.
+        kind: one of `KINDS`.
+        metric: column heading of a published value, or of a value beside it.
+        scores: fingerprints of the scores that it was computed from.
+        remark: description of the value.
     """
 
     kind: str
@@ -129,16 +129,16 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced(Match):
-    """A match with the artefacts that it is made from: from data to scores, seed by seed."""
+    """A match with its artefacts, from data to scores, seed by seed."""
 
     lineage: list[Step]
 
 
 def places(number: str) -> int:
-    """Decimal places of a number as printed.
+    """Number of decimal places of a printed number.
 
     Raises:
-        StpError: it is no number.
+        StpError: the text is not a number.
     """
     try:
         is_number = math.isfinite(float(number))
@@ -146,22 +146,22 @@ def places(number: str) -> int:
         is_number = False
     if not is_number:
         raise StpError(
-            f"{number!r} is no number", expected="a value as a table prints it, such as 0.9248"
+            f"{number!r} is not a number", expected="a value as a table prints it, such as 0.9248"
         )
     digits, _, power = number.lower().partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
 
 
 def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
-    """The question for all values that are printed like a number: a statement and its values.
+    """The query for all values that are printed like a number: a statement and its parameters.
 
     Args:
-        number: as printed; ``0.92`` stands for all from 0.915 to 0.925, but of published values
-            for 0.92 and 0.920 alone, which are known as they are printed.
-        cell: only of cells whose keys have these words, with ``/`` between them.
+        number: as printed; ``0.92`` matches values from 0.915 to 0.925, but only published values
+            that are printed as 0.92 or 0.920.
+        cell: words of the keys of cells, separated by ``/``; None for all cells.
 
     Raises:
-        StpError: it is no number.
+        StpError: the text is not a number.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
@@ -172,11 +172,14 @@ def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[
 def matches(database: Path, number: str, cell: str | None = None) -> list[Match]:
     """All values of the store that are printed like this number, in the order of `KINDS`.
 
-    Args: see `asked`.
+    Args:
+        database: results.duckdb.
+        number: the printed number; see `asked`.
+        cell: words of the keys of cells; see `asked`.
 
     Raises:
-        NothingFoundError: nothing in the store is printed so.
-        StpError: it is no number.
+        NothingFoundError: no value is printed like this number.
+        StpError: the text is not a number.
     """
     found = ask(database, Match, *asked(number, cell))
     if not found:
@@ -202,7 +205,7 @@ def with_lineage(database: Path, found: Sequence[Match]) -> list[Traced]:
 
 
 def nothing(database: Path, number: str) -> NothingFoundError:
-    """Nobody computed or printed such a number."""
+    """The error for a number that no value is printed like."""
     return NothingFoundError(
         f"no value in {database} is printed as {number}",
         expected="a value of a cell, of a lead time, a mean over seeds, a published value or the "

@@ -1,4 +1,4 @@
-"""Runtimes of predictions of people, for the results store."""
+"""Run times of predictions of tracks, for the results store."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,18 +12,18 @@ RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
-    """The rows of table `schema.RUNTIME`: what predictions measured of themselves.
+    """The rows of table `schema.RUNTIME`, measured during predictions.
 
     Raises:
         ArtefactError: a file is missing or damaged.
     """
     for cell in cells:
         if cell.predictions is None or cell.external:
-            continue  # nobody measured
+            continue  # not measured
         folder = Path(cell.predictions)
         path = folder / RUNTIME
         receipt = require_receipt(folder)
-        made = receipt.provenance
+        provenance = receipt.provenance
         expected = "how long a scenario took, by the number of its people"
         with reading(path, expected):
             for row in read_table(path, expected=expected).to_pylist():
@@ -33,6 +33,6 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
                     **row,
                     samples=cell.samples,
                     threads=receipt.recipe.get("predict", {}).get("threads", 1),
-                    **{name: getattr(made, name) for name in ("host", "processor", "device")},
+                    **{name: getattr(provenance, name) for name in ("host", "processor", "device")},
                     predictions_fingerprint=receipt.fingerprint,
                 )

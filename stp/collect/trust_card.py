@@ -1,4 +1,4 @@
-"""What a metric can be trusted for: what it follows, what it does not see, its bias and cost."""
+"""Trust cards of metrics: distortions that they follow or miss, bias and cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ HEADER = (
 
 @dataclass(frozen=True)
 class OfDataset:
-    """What is known of a metric on one dataset.
+    """Properties of a metric on one dataset.
 
     Attributes:
-        curves: one for each distortion.
-        bias: distances between subsets of the real clips that share none, by their size; empty
-            where the metric is a mean over clips, which has no such bias.
-        smallest: the difference that half of the clips show beyond chance: the distance between
-            halves of the real clips and two standard deviations; None likewise.
-        seconds: that its network takes for a clip here; None where none looks.
+        curves: a curve for each distortion.
+        bias: distances between disjoint subsets of the real clips, by their size; empty for means
+            over clips, which have no such bias.
+        smallest: distance between halves of the real clips, whose mean plus two standard deviations
+            is the smallest difference that half of the clips can show; None for means over clips.
+        seconds: time of its network per clip; None without a network.
     """
 
     curves: list[Curve]
@@ -43,21 +43,21 @@ class OfDataset:
     seconds: float | None
 
     def blind_to(self, *, temporal: bool) -> list[str]:
-        """Distortions that it has the same value for, whatever the intensity."""
+        """Distortions with the same value at all intensities."""
         return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
 
     def follows(self, *, temporal: bool) -> list[str]:
-        """Distortions that it gets worse with: the interval of its correlation is above 0, or
-        below it where a higher intensity changes less."""
-        found = []
+        """Distortions that it certainly follows: the interval of its correlation is above 0, or
+        below 0 if a higher intensity changes less."""
+        names = []
         for curve in self._of(temporal):
             if curve.low is not None and curve.high is not None:
                 surely = curve.high < 0 if weakens(curve) else curve.low > 0
-                found += [curve.distortion] if surely else []
-        return found
+                names += [curve.distortion] if surely else []
+        return names
 
     def number(self, *, temporal: bool) -> int:
-        """Distortions of time, or of space."""
+        """Number of distortions of time, or of space."""
         return len(self._of(temporal))
 
     def _of(self, temporal: bool) -> list[Curve]:
@@ -65,24 +65,24 @@ class OfDataset:
 
 
 def is_temporal(curve: Curve) -> bool:
-    """Does the distortion leave frames as they are, and put others behind each other?"""
+    """Whether the distortion changes the order of frames and not the frames."""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].is_temporal
 
 
 def weakens(curve: Curve) -> bool:
-    """Does the distortion change less, the higher its intensity is?"""
+    """Whether the distortion changes less at higher intensities."""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
-    """Gather what a study of distortions says of one metric, by dataset.
+    """The results of a study of distortions for one metric, by dataset.
 
     Args:
         plan: manifest of a dimension whose models are distortions.
         convention: one of its columns.
 
     Raises:
-        StpError: it is none of them, or a file is missing or damaged.
+        StpError: the convention is not among its columns, or a file is missing or damaged.
     """
     if convention not in plan.conventions:
         raise StpError(
@@ -95,31 +95,34 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
 
 
 def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfDataset]]:
-    """Gather the cards of all metrics of a study, or of one: by convention and dataset.
+    """The cards of all metrics of a study, or of one, by convention and dataset.
 
     Raises:
         StpError: a file is missing or damaged.
     """
-    found: dict[str, dict[str, list[Curve]]] = {}
+    by_metric: dict[str, dict[str, list[Curve]]] = {}
     for curve in curves(plan, only):
-        found.setdefault(curve.convention, {}).setdefault(curve.dataset, []).append(curve)
+        by_metric.setdefault(curve.convention, {}).setdefault(curve.dataset, []).append(curve)
     cells = {cell.key.tested_on: cell for cell in plan.cells}
     return {
         convention: {name: _of_dataset(own, cells[name], convention) for name, own in of.items()}
-        for convention, of in found.items()
+        for convention, of in by_metric.items()
     }
 
 
-def rows(found: dict[str, OfDataset], people: Sequence[AgreementRow] = ()) -> list[tuple[Any, ...]]:
+def rows(
+    of_all: dict[str, OfDataset], people: Sequence[AgreementRow] = ()
+) -> list[tuple[Any, ...]]:
     """A row for each dataset and distortion, see `HEADER`.
 
     Args:
-        people: rows of a study with people, of any metric.
+        of_all: the card of a metric, by dataset.
+        people: rows of a study with people, of any metrics.
     """
     return [
         (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,
          c.why, *with_people(people, c.convention))
-        for of in found.values()
+        for of in of_all.values()
         for c in of.curves
     ]  # fmt: skip
 
@@ -131,12 +134,12 @@ def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance):
         return OfDataset(own, [], None, None)
-    seen = looked(cell, convention)
-    real = seen.pair.observed
+    features = looked(cell, convention)
+    real = features.pair.observed
     sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
     if not sizes or not np.isfinite(real).all():
         return OfDataset(own, [], None, None)
     bias = within(real, sizes, metric.distance)
-    smallest = resolution(real, seen.pair.predicted, metric.distance).same
-    seconds = None if seen.seconds is None else seen.seconds / len(real)
+    smallest = resolution(real, features.pair.predicted, metric.distance).same
+    seconds = None if features.seconds is None else features.seconds / len(real)
     return OfDataset(own, bias, smallest, seconds)

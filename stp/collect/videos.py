@@ -1,4 +1,4 @@
-"""Videos of a cell of the results store: what was observed, and the stored prediction behind it."""
+"""Videos of a cell of the results store: observed frames followed by the stored prediction."""
 
 from pathlib import Path
 
@@ -12,27 +12,26 @@ from stp.score.predictions import Predictions
 
 
 def place(cell: CellRow) -> Path | None:
-    """Where the predictions of a cell lie; None if they are not kept.
+    """The folder of the predictions of a cell; None if none are stored.
 
-    Where all are scored while they are made, a few may lie beside the scores.
+    If predictions are scored while they are made, a few may be stored with the scores.
     """
-    places = [cell.predictions_folder, cell.scores_folder]
-    found = [Path(place) for place in places if place]
-    return next((place for place in found if (place / "predictions.zarr").is_dir()), None)
+    folders = [Path(name) for name in (cell.predictions_folder, cell.scores_folder) if name]
+    return next((folder for folder in folders if (folder / "predictions.zarr").is_dir()), None)
 
 
 def predictions(cell: CellRow) -> Predictions:
     """Open the stored predictions of a cell.
 
     Raises:
-        StpError: they are not kept, are no video, or are damaged.
+        StpError: predictions are not stored, are not a video, or are damaged.
     """
     stored = place(cell)
     if stored is None:
         raise StpError(
-            f"the predictions of {cell.key.path} are not kept",
+            f"the predictions of {cell.key.path} are not stored",
             expected="a cell whose predictions are stored",
-            remedy="choose another one, or keep predictions (`keep` in the scale file)",
+            remedy="choose another cell, or store predictions (`keep` in the scale file)",
         )
     data = Prepared(Path(cell.data_folder))
     if data.frames.dtype != np.uint8 or data.shape[0] not in (1, 3):
@@ -48,9 +47,9 @@ def predictions(cell: CellRow) -> Predictions:
 def video(stored: Predictions, sample: int) -> np.ndarray:
     """Observed frames, if any, and the prediction of one sample, float32 (T, C, H, W).
 
-    Of several forecasts it is the first: a draw, as raters would get one.
+    The prediction is the first of several, which is a random draw.
     """
-    forecast = stored.read(sample, sample + 1)[0][0, 0]
+    forecast: np.ndarray = stored.read(sample, sample + 1)[0][0, 0]
     if not stored.context:  # distortions of whole clips
         return forecast
     return np.concatenate([stored.read_context(sample, sample + 1)[0], forecast])

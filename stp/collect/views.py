@@ -1,8 +1,8 @@
 """Views of results.duckdb for everyday questions, over the tables in schema.py.
 
-A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
-aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
+A view is SQL with a comment on itself and on each of its columns; a column of a table keeps the
+comment of the table. Floating-point numbers are added in a fixed order (ORDER BY within the
+aggregate), and `any_value` is not used, so that results do not depend on the number of threads.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ SELECT
     s.value, s.n, s.reason,
     {", ".join(f"c.{name}" for name in schema.ABOUT)}, s.scores_fingerprint
 FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind"""
-"""All rows, also those of lead times that columns of tables show."""
+"""All rows, including those of lead times that only columns of tables show."""
 
 
 def _stated(scores: str, where: str, more: str) -> str:
@@ -79,8 +79,8 @@ SCORES = View(
 
 OVERALL = View(
     "overall",
-    "One row per cell, convention, variable, level and threshold: all lead times together (leads "
-    "is NULL), and those that columns of tables show.",
+    "One row per cell, convention, variable, level and threshold, for all lead times together "
+    "(leads is NULL) and for those that columns of tables show.",
     _stated(f"({EVERY_SCORE})", "NULL", "leads"),
     _STATED,
 )
@@ -102,10 +102,10 @@ _SAME_PLACE = " AND ".join(
 
 LEADERBOARD = View(
     "leaderboard",
-    "One row per model and evaluation, in every convention: seeds together, with the rank among "
-    "the models that were evaluated alike (same bytes and scale, all or none on a leaky split, the "
-    "best of equally many forecasts, distances of sets from equally many clips); the rank is that "
-    "of table ranks.",
+    "One row per model, evaluation and convention: the mean over seeds, and the rank (from table "
+    "ranks) among the models that were evaluated in the same way (same files and scale, all or "
+    "none on a leaky split, best of the same number of forecasts, distances between sets of the "
+    "same number of clips).",
     f"""
 WITH runs AS (
     SELECT
@@ -136,20 +136,21 @@ WINDOW alike AS (
 )""",
     {
         **_STATED,
-        "value": "Mean over seeds; NULL if one of them has none.",
+        "value": "Mean over seeds; NULL if a seed has no value.",
         "seed_sd": "Standard deviation over seeds; NULL for fewer than two.",
-        "seeds": "Trainings with a seed; 0 for deterministic models.",
-        "rank": "1 is best, ties share; NULL without a value or a direction.",
-        "ranked": "Models that have a rank.",
-        "best_model": "The model at rank 1, the first by name of several.",
-        "best_value": "Its value.",
+        "seeds": "Number of trainings with a seed; 0 for deterministic models.",
+        "rank": "Rank, 1 is best; ties share the smallest rank. NULL without a value or a "
+        "direction.",
+        "ranked": "Number of models with a rank.",
+        "best_model": "Model at rank 1; the first by name if there are several.",
+        "best_value": "Value of the best model.",
     },
 )
 
 SEED_VARIANCE = View(
     "seed_variance",
-    "How much of a value is luck of the training: one row per evaluation, model and convention, "
-    "how values vary from seed to seed, beside how they vary with the test clips.",
+    "Variation of a value between seeds, beside its variation with the choice of test clips: one "
+    "row per evaluation, model and convention.",
     f"""
 WITH runs AS (
     SELECT
@@ -173,18 +174,18 @@ SELECT
         AS seed_share
 FROM runs""",
     {
-        "seeds": "Trainings with a seed that have a value; 0 for deterministic models.",
+        "seeds": "Number of trainings with a seed and a value; 0 for deterministic models.",
         "mean": "Mean over seeds.",
         "sd": "Standard deviation over seeds; NULL with fewer than two.",
-        "min": "The smallest value of a seed.",
-        "max": "The largest one.",
+        "min": "Smallest value of a seed.",
+        "max": "Largest value of a seed.",
         "coefficient_of_variation": "sd / |mean|; NULL with fewer than two seeds.",
-        "interval_width": "Width of the 95 % interval over clusters of clips, the mean over seeds; "
-        "NULL where a seed has none.",
-        "sd_per_width": "sd / interval_width: how large seeds are against clips.",
-        "seed_share": "Share of the variance of a single run's value that comes from the seed: "
-        "sd^2 / (sd^2 + se^2), se = interval_width / 3.92 (of a normal distribution), from 0 "
-        "(clips alone) to 1 (seeds alone); NULL with fewer than two seeds or without interval.",
+        "interval_width": "Width of the 95 % interval over clusters of clips, mean over seeds; "
+        "NULL if a seed has no interval.",
+        "sd_per_width": "sd / interval_width: variation between seeds relative to that with clips.",
+        "seed_share": "Share of the seed in the variance of a single run's value: "
+        "sd^2 / (sd^2 + se^2), with se = interval_width / 3.92 (normal distribution), from 0 "
+        "(clips alone) to 1 (seeds alone); NULL with fewer than two seeds or without an interval.",
     },
 )
 
@@ -197,11 +198,11 @@ def _deltas(keys: Iterable[str]) -> str:
     """The query of `DELTAS`.
 
     Args:
-        keys: of settings: columns of the tables settings and published.
+        keys: of settings, which are columns of the tables settings and published.
     """
 
     def stated(table: str, key: str) -> str:
-        """What a setting says, or else the dataset."""
+        """The value of a key in a setting, by default that of the dataset."""
         return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
 
     named = [f'"{key}"' for key in keys]
@@ -212,15 +213,15 @@ def _deltas(keys: Iterable[str]) -> str:
 WITH whose AS (
     SELECT
         {_RUNS}, min(tested) AS tested, bool_and(comparable) AS comparable,
-        -- The weakest: of checksums, counts and stated the last in the alphabet.
+        -- The weakest evidence: of checksums, counts and stated, the last in the alphabet.
         max(bytes_known_by) AS bytes_known_by,
         string_agg(DISTINCT {_BYTES}, '; ' ORDER BY {_BYTES}) AS bytes
     FROM cells
     GROUP BY ALL
 ),
 shown AS (
-    -- One row stands for all lead times: that of a variable or threshold; else that of all of
-    -- them together, or the only one.
+    -- One row for all lead times: that of the column's variable and threshold, that of all
+    -- variables and thresholds together, or the only one.
     SELECT
         o.* EXCLUDE (metric, variable, threshold), c.metric, c.variable, c.threshold,
         count(*) OVER (
@@ -239,7 +240,7 @@ shown AS (
     )
 ),
 ours AS (
-    -- Seeds together; a seed without a value leaves the whole without.
+    -- Mean over seeds; without a value if a seed has none.
     SELECT
         {_RUNS}, metric, variable, threshold, leads, min(convention) AS convention, min(n) AS n,
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value
@@ -248,7 +249,7 @@ ours AS (
     HAVING count(value) = count(*)
 ),
 printed AS (
-    -- Where several numbers are printed of one place, none is shown rather than the wrong one.
+    -- Where several numbers are printed for the same key, none is shown.
     SELECT
         dimension, model, variants, trained_on, tested_on, subset, {", ".join(named)}, variable,
         threshold, leads, metric, min(value) AS published, nullif(min(note), '') AS remark
@@ -278,38 +279,38 @@ JOIN printed p
 
 DELTAS = View(
     "deltas",
-    "Our values beside the printed ones, at every place of a paper's tables that has both: the "
-    "same model, training, test and setting, in which what the paper does not state is as the "
-    "dataset has it.",
+    "Our values beside the printed ones, for every entry of a paper's tables that has both: the "
+    "same model, training, test and setting. A key of the setting that the paper does not state "
+    "has the dataset's own value.",
     _deltas(SETTING_KEYS),
     {
-        "tested": "What was tested, for people.",
-        "metric": "Column heading of the paper, behind a variable where it names one.",
+        "tested": "Readable name of what was tested.",
+        "metric": "Column heading of the paper, after the variable if the column names one.",
         "variable": "Variable of the column; NULL if it names none.",
         "threshold": "Threshold of the column; NULL if it names none.",
         "leads": "Lead times of the column; NULL if it names none.",
-        "value": "Our value, the mean over seeds.",
-        "published": "The printed value.",
-        "difference": "Ours minus printed: only where ours is comparable, see there, and the "
-        "printed value is without doubt.",
+        "value": "Our value, mean over seeds.",
+        "published": "Printed value.",
+        "difference": "Our value minus the printed one; NULL unless our value is comparable (see "
+        "cells.comparable) and the printed value has no note.",
         "why_none": "Why there is no difference.",
-        "n": "Test samples behind our value.",
-        "bytes": "Origin of the bytes, and protocol.",
+        "n": "Number of test samples of our value.",
+        "bytes": "Origin of the files, and protocol.",
         "bytes_known_by": schema.CELLS.comments["bytes_known_by"],
     },
 )
 
 
 def with_keys(keys: Iterable[str]) -> tuple[View, ...]:
-    """`VIEWS`, for settings with these keys."""
+    """`VIEWS` for settings with these keys."""
     deltas = DELTAS._replace(sql=_deltas(tuple(keys)))
     return tuple(deltas if view is DELTAS else view for view in VIEWS)
 
 
 COVERAGE = View(
     "coverage",
-    "One row per model and evaluation that is planned: how many of its cells there are and how "
-    "many are missing, whose bytes, and which of its conventions have no value.",
+    "One row per planned model and evaluation: numbers of scored and missing cells, origin of the "
+    "data, and conventions without a value.",
     f"""
 WITH valued AS (
     SELECT
@@ -348,21 +349,21 @@ FROM (
 ) c
 LEFT JOIN valued v USING ({_CASE}, model, variant)""",
     {
-        "cells": "Cells that are scored: one for each seed, or one.",
-        "missing": "Cells that are planned and not scored; see table missing.",
-        "seeds": "Trainings with a seed; 0 for deterministic models.",
-        "conventions": "Conventions that have a value.",
-        "without_value": "Conventions without one; `overall` has the reasons.",
-        "why_missing": "Where and how the missing cells stopped.",
+        "cells": "Number of scored cells: one for each seed, or one.",
+        "missing": "Number of planned cells without scores; see table missing.",
+        "seeds": "Number of trainings with a seed; 0 for deterministic models.",
+        "conventions": "Number of conventions with a value.",
+        "without_value": "Conventions without a value; `overall` has the reasons.",
+        "why_missing": "Where and why the missing cells stopped.",
     },
 )
 
 COST = View(
     "cost",
-    "One row per cell: seconds of each stage, and where they were spent; those of the training are "
-    "of all its trained models together, those of network features of all its clips. Data, trained "
-    "models and features of observed clips serve several cells, so their seconds must not be added "
-    "up over cells: artefacts has each piece of work once.",
+    "One row per cell: seconds of each stage, and the machines. Training is the sum over all of "
+    "its trained models, network features that over all of its clips. Several cells share data, "
+    "trained models and features of observed clips, so do not add seconds over cells: the table "
+    "artefacts has each piece of work once.",
     f"""
 WITH trained AS (
     SELECT
@@ -401,25 +402,30 @@ LEFT JOIN artefacts v
     ON v.fingerprint = c.perceptual_fingerprint
     AND ends_with(c.perceptual_folder, '/' || v.path)""",
     {
-        "prepare_seconds": "Preparation of the data of the test.",
-        "train_seconds": "Training of all models of the cell; NULL where nothing is trained.",
-        "predict_seconds": "Prediction; NULL where forecasts are scored while they are made.",
-        "features_seconds": "What networks see of its clips; NULL where nothing is kept of it.",
-        "score_seconds": "Scores (and forecasts, where they are not stored).",
-        "perceptual_seconds": "Scores of metrics that use networks; NULL if there are none.",
-        "train_device": "Processor or accelerator of the training; several with commas.",
-        "train_host": "Machine of the training; several with commas.",
+        "prepare_seconds": "Preparation of the test data, seconds.",
+        "train_seconds": "Training of all models of the cell, seconds; NULL where nothing is "
+        "trained.",
+        "predict_seconds": "Prediction, seconds; NULL where forecasts are scored while they are "
+        "made.",
+        "features_seconds": "Network features of its clips, seconds; NULL where there are none.",
+        "score_seconds": "Scores (and forecasts, where they are not stored), seconds.",
+        "perceptual_seconds": "Scores of metrics that use networks, seconds; NULL if there are "
+        "none.",
+        "train_device": "Processor or accelerator of the training; several are separated by "
+        "commas.",
+        "train_host": "Machine of the training; several are separated by commas.",
         "predict_device": "Processor or accelerator of the prediction.",
         "predict_host": "Machine of the prediction.",
-        "model_bytes": "Size of the artefacts of all its trained models; 0 if there are none.",
-        "predictions_bytes": "Size of the predictions; 0 where they are not stored.",
+        "model_bytes": "Size of all its trained models, bytes; 0 if there are none.",
+        "predictions_bytes": "Size of the predictions, bytes; 0 where they are not stored.",
     },
 )
 
 LINEAGE = View(
     "lineage",
-    "One row per cell and artefact behind it, in the order of the stages: which code, recipe, "
-    "machine and versions; the first ones name the lock of the raw files (table raw_files).",
+    "One row per cell and artefact that it depends on, in the order of the stages: code, recipe, "
+    "machine and versions. The first artefacts name the lock file of their raw files (table "
+    "raw_files).",
     f"""
 WITH behind AS (
     SELECT
@@ -442,15 +448,15 @@ JOIN artefacts a
 
 RUNS = View(
     "runs",
-    "Who ran what, when, on which hardware, for how long, and how it ended: one row per attempt at "
-    "an artefact.",
+    "One row per attempt to make an artefact: who, when, on which hardware, how long, and how it "
+    "ended.",
     """
 WITH tried AS (
     SELECT stage, path, attempt, how, detail, host, gpus, slurm_job, started, ended, seconds,
         peak_mb, memory_mb
     FROM attempts
     UNION ALL
-    -- Receipts from elsewhere need not tell of attempts.
+    -- Receipts from elsewhere may lack attempts.
     SELECT stage, path, 1, 'done', '', host, NULL, slurm_job, started, finished, seconds,
         NULL, NULL
     FROM artefacts a
@@ -468,21 +474,21 @@ FROM tried t LEFT JOIN artefacts a USING (path)""",
     {
         "stage": "Stage: prepare, train, predict, features or score.",
         "path": "Folder of the artefact, relative to the store.",
-        "attempt": "From 1; the last one made the artefact, if it was made.",
-        "person": "Account; known of attempts that made an artefact.",
+        "attempt": "Number of the attempt, from 1; the last one made the artefact, if it was made.",
+        "person": "Account; only of attempts that made an artefact.",
         "host": "Machine.",
-        "device": "Processor or accelerator; known of attempts that made an artefact.",
+        "device": "Processor or accelerator; only of attempts that made an artefact.",
         "slurm_job": "Slurm job; NULL outside Slurm.",
-        "gpu_hours": "GPUs times hours; 0 without any, NULL if either is not known.",
-        "ended": "End (UTC); NULL if nobody saw it.",
-        "seconds": "Duration in seconds; NULL if nobody saw its end.",
+        "gpu_hours": "GPUs times hours; 0 without GPUs, NULL if either is unknown.",
+        "ended": "End (UTC); NULL if it was not recorded.",
+        "seconds": "Duration in seconds; NULL if its end was not recorded.",
         "fingerprint": "Fingerprint of the artefact, if this attempt made it.",
     },
 )
 
 FAILURES = View(
     "failures",
-    "One row per attempt that did not end well, also where a later one did: what it had and held.",
+    "One row per unsuccessful attempt, even if a later one succeeded, with its resources.",
     """
 SELECT
     r.stage, r.path, r.attempt, r.how, r.detail, r.host, r.slurm_job, r.started, r.ended,
@@ -497,11 +503,11 @@ WHERE r.how IN ('failed', 'killed', 'out of memory', 'time limit')""",
         "attempt": "Number of the attempt, from 1.",
         "how": "failed, killed, out of memory or time limit.",
         "made_later": "Whether a later attempt made the artefact.",
-        "cells_missing": "Cells that wait for it.",
+        "cells_missing": "Number of cells that wait for the artefact.",
         "host": "Machine.",
         "slurm_job": "Slurm job; NULL outside Slurm.",
-        "ended": "End (UTC); NULL if nobody saw it.",
-        "seconds": "Duration in seconds; NULL if nobody saw its end.",
+        "ended": "End (UTC); NULL if it was not recorded.",
+        "seconds": "Duration in seconds; NULL if its end was not recorded.",
     },
 )
 
@@ -510,13 +516,14 @@ _SET_SIZE = (
     "THEN l.n END AS set_size"
 )
 _SET_SIZE_COMMENT = (
-    "Clips of a set, where the convention compares sets, and is ranked at equal n; else NULL."
+    "Number of clips of each set for conventions that compare sets, which are ranked at equal n; "
+    "else NULL."
 )
 _BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads, {_ALIKE}, set_size"
 
 
 def _place(by: str) -> str:
-    """The place among the models that both rank; equal models share the mean of their places."""
+    """The rank among the models that both rank; equal models share the mean of their ranks."""
     return (
         f"rank() OVER (PARTITION BY {_BOTH} ORDER BY {by})"
         f" + (count(*) OVER (PARTITION BY {_BOTH}, {by}) - 1) / 2.0"
@@ -525,9 +532,9 @@ def _place(by: str) -> str:
 
 CONVENTION_EFFECTS = View(
     "convention_effects",
-    "How much of a ranking is convention: one row per evaluation and pair of conventions of one "
-    "metric (of the same variable, threshold and lead times), over the models that both rank. "
-    "Ranks are among these models; distances of sets are compared at equal n.",
+    "How much a ranking depends on the convention: one row per evaluation and pair of conventions "
+    "of a metric (for the same variable, threshold and lead times). Ranks are among the models "
+    "that both conventions rank; distances between sets are compared at equal n.",
     f"""
 WITH ranked AS (
     SELECT l.*, {_SET_SIZE} FROM leaderboard l WHERE rank IS NOT NULL
@@ -578,18 +585,18 @@ SELECT
     best_by_both IS NULL AS another_wins, relative_difference
 FROM effects""",
     {
-        "other": "The convention that it is compared with.",
+        "other": "Convention that it is compared with.",
         "set_size": _SET_SIZE_COMMENT,
-        "models": "Models, and variants of them, that both rank.",
-        "rank_correlation": "Spearman's correlation of the ranks, where equal models share the "
-        "mean of their ranks; NULL where all are equal.",
-        "largest_move": "The most places that a model moves.",
-        "moved": "Models that move at all.",
-        "best_model": "Best by the convention; of several, one that is best by both, or else the "
+        "models": "Number of models and variants that both rank.",
+        "rank_correlation": "Spearman's correlation of the ranks; equal models share the mean of "
+        "their ranks. NULL if all are equal by one convention.",
+        "largest_move": "Largest difference of a model's ranks.",
+        "moved": "Number of models with different ranks.",
+        "best_model": "Best model by the convention; if several, one that is best by both, or the "
         "first by name.",
-        "best_variant": "Its variant.",
-        "other_best_model": "Best by the other, chosen likewise.",
-        "other_best_variant": "Its variant.",
+        "best_variant": "Variant of best_model.",
+        "other_best_model": "Best model by the other convention, chosen in the same way.",
+        "other_best_variant": "Variant of other_best_model.",
         "another_wins": "Whether no model is best by both.",
         "relative_difference": "Median over models of |other - value| / |value|.",
     },
@@ -597,9 +604,9 @@ FROM effects""",
 
 QUALITY_AGREEMENT = View(
     "quality_agreement",
-    "Whether predicted quality ranks models as other metrics do: one row per evaluation, "
-    "convention of predicted_quality and convention of another metric, over the models that both "
-    "rank, if these are three or more. What raters say: table agreement_with_people, and "
+    "Agreement of predicted quality with other metrics on the ranks of models: one row per "
+    "evaluation, convention of predicted_quality and convention of another metric that both rank "
+    "three or more models. For agreement with raters see the table agreement_with_people and "
     "docs/pvqa.md.",
     f"""
 WITH both_ranked AS (
@@ -624,12 +631,12 @@ FROM placed
 GROUP BY {_BOTH}
 HAVING count(*) >= 3""",
     {
-        "metric": "That of the other convention.",
-        "other": "The convention that it is compared with.",
+        "metric": "Metric of the other convention.",
+        "other": "Convention that it is compared with.",
         "set_size": _SET_SIZE_COMMENT,
-        "models": "Models that both rank.",
-        "rank_correlation": "Spearman's correlation of the ranks, 1 for the same order; NULL where "
-        "all share one.",
+        "models": "Number of models that both rank.",
+        "rank_correlation": "Spearman's correlation of the ranks, 1 for the same order; NULL if "
+        "all models are equal by one convention.",
     },
 )
 
@@ -648,14 +655,14 @@ VIEWS = (
     CONVENTION_EFFECTS,
     QUALITY_AGREEMENT,
 )
-"""In the order in which they are made: some ask others."""
+"""In the order of creation; a view may query those before it."""
 
 
 def comment_of(view: View, column: str) -> str:
-    """What a column of a view means: its own comment, or that of the table it comes from.
+    """The comment of a column of a view: its own, or that of the table it comes from.
 
     Raises:
-        KeyError: nobody says.
+        KeyError: there is none.
     """
     for comments in (view.columns, *(table.comments for table in schema.TABLES)):
         if column in comments:

@@ -90,7 +90,7 @@ def again(folder: Path) -> str:
 
     The whole folder has to be deleted: from the sealed copy in it the receipt would be restored.
     """
-    return f"delete the folder and run again: rm -r {folder}"
+    return f"delete the folder, and run again to make it anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -114,7 +114,7 @@ class MappedRows:
                     f"in the bytes of rows {row}..{last}",
                     expected=f"the checksum (CRC-32C) in {self.folder / chunk_sums.NAME}",
                     remedy=f"delete the artefact and run again: rm -r {self.folder.parent.parent}; "
-                    "`stp verify` looks for more of this kind",
+                    "`stp store verify` looks for more of this kind",
                 )
             self._unchecked[i] = 0
 

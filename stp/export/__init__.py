@@ -1,4 +1,4 @@
 """What leaves the project: submission bundles, citations, cards.
 
-`stp export` and `stp list works` are made of it; what comes in is in `external` and `upkeep`.
+`stp store export` and `stp list works` are made of it; what comes in is in `external` and `upkeep`.
 """

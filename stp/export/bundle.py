@@ -1,6 +1,6 @@
-"""A submission bundle: one model's scores with all that others need to judge and to repeat them.
+"""A submission bundle: one model's scores with all that others need to judge and reproduce them.
 
-The same store gives the same bytes: nothing of when and where it was exported is in it.
+The same store gives the same files: date and place of the export are not part of them.
 """
 
 import json
@@ -24,7 +24,7 @@ from stp.core.project import ORIGIN
 from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
-from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
+from stp.export.checking import FORMAT, MANIFEST, VERSION, Summary, check
 from stp.export.consistency import BundleManifest
 from stp.export.contents import Checkpoint, Contents
 from stp.options.score import CELL_KEYS
@@ -42,16 +42,21 @@ CELL_COLUMNS = (
     *("model_fingerprints", *(f"{part}_fingerprint" for part in lineage.PARTS)),
 )
 _STORED = (".parquet", ".pt", ".npy", ".gz")
-"""Packed already: they go into a zip file as they are."""
+"""Compressed formats, which are stored in a zip file as they are."""
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolRow:
-    """A setting of a training, beside what the paper prints: a line of training_protocol.csv.
+    """A setting of a training beside the printed one: a line of training_protocol.csv.
 
     Attributes:
+        trained_on: name of the dataset.
+        train_subset: name of the subset.
         path: of the trained model.
+        setting: name.
+        here: our value.
+        published: value in the paper; None where nothing is printed.
         differs: yes or no; None where nothing is printed.
     """
 
@@ -66,11 +71,11 @@ class ProtocolRow:
 
 @dataclass(frozen=True)
 class Options:
-    """What goes into a bundle besides what is in every one.
+    """Optional parts of a bundle.
 
     Attributes:
-        samples: the scores of every test sample.
-        checkpoints: the trained models themselves.
+        samples: whether to include the scores of every test sample.
+        checkpoints: whether to include the trained models.
     """
 
     samples: bool = False
@@ -79,26 +84,26 @@ class Options:
 
 def export(
     database: Path, model: str, out: Path, options: Options | None = None, report: Report = silent
-) -> Held:
+) -> Summary:
     """Write the bundle of a model.
 
     Args:
         database: results.duckdb; the store behind it is read for receipts and checkpoints.
-        model: as in the table models.
+        model: name in the table models.
         out: a new folder, or a new file that ends with ``.zip``.
-        options: what else it holds.
-        report: progress, in files.
+        options: optional parts.
+        report: callback for the progress, in files.
 
     Returns:
-        what it holds, as its own check says.
+        the summary of its check.
 
     Raises:
-        StpError: there is nothing of the model, an artefact is missing or damaged, ``out`` exists,
-            or the disk refuses.
+        StpError: the model has no scores, an artefact is missing or damaged, ``out`` exists, or the
+            disk refuses.
     """
     options = options or Options()
     if out.exists():
-        raise StpError(f"{out} exists", expected="a new name", remedy="choose another one")
+        raise StpError(f"{out} exists", expected="a new name")
     found = contents.contents(database, model)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -106,17 +111,17 @@ def export(
             folder = Path(beside) / out.stem
             folder.mkdir()
             _fill(folder, database, found, options, report)
-            held = check(folder)
+            summary = check(folder)
             whole = folder
             if out.suffix == ".zip":
                 whole = Path(beside) / out.name
                 _zip(folder, whole)
             whole.rename(out)
-    return held
+    return summary
 
 
 def _fill(folder: Path, database: Path, found: Contents, options: Options, report: Report) -> None:
-    """Write all files, and the list of them at last."""
+    """Write all files, and their list last."""
     model = found.model.model
     rows = _query_to_files(database, contents.SCORES, model, folder / "scores", csv=True)
     samples = None
@@ -182,13 +187,13 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
 def _query_to_files(
     database: Path, sql: str, model: str, target: Path, *, csv: bool = False
 ) -> int:
-    """Write the answer as Parquet, and as CSV if wanted; return the number of rows.
+    """Write the answer as Parquet, and optionally as CSV; return the number of rows.
 
-    DuckDB takes no parameters in COPY, so the name is written out: it is one of the table models.
+    COPY of DuckDB takes no parameters, so the name of the model is part of the statement.
     """
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
-    # One thread: rows are written in their order, and in the same groups every time.
+    # One thread: rows keep their order and their groups.
     with opened(database, threads=1) as connection:
         connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
         if csv:
@@ -201,7 +206,7 @@ def _query_to_files(
 
 
 def _cells(cells: Iterable[CellRow]) -> str:
-    """The cells as CSV, without folders of this machine: trained models with spaces between."""
+    """The cells as CSV, without folders of this machine; trained models are joined by spaces."""
     lines = []
     for cell in cells:
         row = vars(cell) | {"model_fingerprints": " ".join(cell.model_fingerprints)}
@@ -221,7 +226,7 @@ def _json(value: object) -> str:
 
 
 def _protocol(found: Contents) -> Iterable[ProtocolRow]:
-    """One row per training and setting, beside what the paper prints."""
+    """One row per training and setting, beside the printed value."""
     for training in found.trainings:
         for name, here in training.settings.items():
             printed = training.published[name] if training.published else None
@@ -237,23 +242,23 @@ def _protocol(found: Contents) -> Iterable[ProtocolRow]:
 
 
 def _configuration(found: Contents) -> str:
-    """All that was set, artefact by artefact, as it entered their fingerprints."""
+    """The recipes of all artefacts, as they entered the fingerprints."""
     head = (
-        "# What was set for every artefact behind the scores: resolved from facts, scale file and\n"
-        "# overrides, as it entered the fingerprints that end their paths.\n"
+        "# Recipes of all artefacts behind the scores, resolved from datasets, models, scale file\n"
+        "# and overrides, as they entered the fingerprints at the end of their paths.\n"
     )
     recipes = {
         receipt.path: lineage.without_paths(receipt.recipe)
         for receipt in found.lineage.receipts.values()
     }
     described = {"model": vars(found.model), "scales": found.scales, "recipes": recipes}
-    # Through JSON: YAML would write what two recipes share as an anchor.
+    # Through JSON: YAML would write parts that two recipes share as anchors.
     plain = json.loads(json.dumps(described))
     return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _checkpoints(found: Contents) -> list[Checkpoint]:
-    """All files of trained models, as their receipts have them."""
+    """All files of trained models, from their receipts."""
     trained = {training.receipt.path: training for training in found.trainings}
     return [
         Checkpoint(
@@ -270,7 +275,7 @@ def _checkpoints(found: Contents) -> list[Checkpoint]:
 
 
 def _copy_checkpoint(folder: Path, found: Contents, receipt: Receipt) -> None:
-    """Copy the files of one trained model, after a look at their checksums."""
+    """Copy the files of one trained model, after their checksums are verified."""
     source = found.lineage.folder(receipt)
     for name in receipt.files:
         target = folder / "checkpoints" / receipt.path / name
@@ -279,13 +284,13 @@ def _copy_checkpoint(folder: Path, found: Contents, receipt: Receipt) -> None:
 
 
 def _zip(folder: Path, out: Path) -> None:
-    """Pack a folder: names in order, times and rights fixed, so that bytes are, too."""
+    """Pack a folder reproducibly: sorted names, constant times and permissions."""
     with zipfile.ZipFile(out, "x", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
             info = zipfile.ZipInfo(name, _ZIP_TIME)
             info.external_attr = 0o644 << 16
-            info.create_system = 3  # Unix, wherever it is made
+            info.create_system = 3  # Unix, on every system
             info.file_size = path.stat().st_size
             packed = path.suffix in _STORED
             info.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED

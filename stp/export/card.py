@@ -14,30 +14,30 @@ from stp.page.digits import digits
 from stp.plan.checked_config import CONFIG_FOLDER
 
 FITS = {
-    "none": "nothing is learnt",
+    "none": "nothing is trained",
     "closed_form": "one pass over the training data",
     "sgd": "trained by gradient descent",
     "calibrate": "a search over parameters",
-    "read": "nothing is learnt here: its forecasts are read",
-    "external": "lives elsewhere: only its predictions were scored here",
+    "read": "nothing is trained here: forecasts are read from an archive",
+    "external": "runs elsewhere: only its predictions were scored here",
 }
 FILES = {
     "scores.parquet, scores.csv": "every value in every convention and lead time, with interval "
     "and n; columns as in the views `overall` and `by_lead` of a results store",
     "sample_scores.parquet": "the scores of every test sample",
     "conventions.csv": "what each convention means, its unit and direction",
-    "cells.csv": "every evaluation: whose bytes, which protocol, fingerprints of its artefacts",
+    "cells.csv": "every evaluation: origin of its data, protocol, fingerprints of its artefacts",
     "receipts.json": "receipts of all artefacts behind the scores: recipe, inputs, code, versions, "
     "times, checksums; without accounts, machines and paths",
     "raw_files.csv": "the raw files that all data were prepared from, with SHA-256",
-    "configuration.yaml": "all that was set, artefact by artefact",
+    "configuration.yaml": "the recipe of every artefact",
     "training_protocol.csv": "every setting of the trainings beside the printed one",
     "checkpoints.csv": "trained models: path in the store, size, SHA-256, fingerprint",
     "checkpoints/": "the trained models themselves",
     "environment.json, constraints.txt": "versions and devices that made the artefacts; the pins "
     "of the checkout that exported this",
     "CITATION.bib, CITATION.md": "what to cite",
-    "MANIFEST.json": "every file with its SHA-256; `stp export --check` verifies it",
+    "MANIFEST.json": "every file with its SHA-256; `stp store export --check` verifies it",
 }
 
 
@@ -52,10 +52,11 @@ def card(
     """Write the card.
 
     Args:
-        found: what is known of the model.
-        citations: what its results rest on.
+        found: contents of the bundle.
+        citations: works that the results rest on.
         checkpoints: rows of checkpoints.csv.
-        with_samples, with_checkpoints: whether the bundle has these files.
+        with_samples: whether the bundle has the scores of test samples.
+        with_checkpoints: whether the bundle has the trained models.
     """
     title = found.model.title
     left_out = set() if with_samples else {"sample_scores.parquet"}
@@ -72,16 +73,16 @@ def card(
 
 
 def _warning(found: Contents) -> list[str]:
-    """Whose numbers these are, before anything else."""
-    kinds = [f"{cell.source} bytes, {cell.protocol} protocol" for cell in found.cells]
+    """The origin of the data, before any number."""
+    kinds = [f"{cell.source} data, {cell.protocol} protocol" for cell in found.cells]
     whose = shares(kinds, "evaluations")
     if found.comparable == len(found.cells):
-        return ["Official bytes under the paper's protocol throughout.", ""]
+        return ["Official data under the paper's protocol throughout.", ""]
     if found.comparable:
         other = len(found.cells) - found.comparable
         return [
             f"> **{other} of {len(found.cells)} evaluations are NOT COMPARABLE with published "
-            f"values**: {whose}. Each row says whose bytes it is from.",
+            f"values**: {whose}. Each row names the origin of its data.",
             "",
         ]
     return [
@@ -97,7 +98,7 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
     for citation in citations:
         if citation.subject.kind == "model":
             yield from (f"  - {text(work)}" for work in citation.works.values())
-    yield f"- fit: {FITS.get(model.fit or '', model.fit or 'not known')}"
+    yield f"- fit: {FITS.get(model.fit or '', model.fit or 'unknown')}"
     sizes = sorted(
         {
             training.receipt.extras["parameters"]
@@ -111,25 +112,25 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
             "" if least == most else ", by dataset"
         )
     elif model.fit == "external":
-        yield "- size: not known here"
+        yield "- size: unknown"
     else:
-        yield "- size: no network, so no parameters are counted"
+        yield "- size: no network, no parameters"
     variants = sorted({cell.variant for cell in found.cells} - {"default"})
     if variants:
         yield f"- variants: {', '.join(variants)}"
     yield f"- scale of the runs: {', '.join(found.scales)}"
-    yield f"- bytes of the tests: {', '.join(found.sources)}"
+    yield f"- data of the tests: {', '.join(found.sources)}"
 
 
 def _training(found: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[str]:
     if not found.trainings:
         if found.model.fit == "external":
-            yield "It was trained elsewhere; nothing is known here but its predictions."
+            yield "It was trained elsewhere; only its predictions are known here."
         else:
             yield "Nothing is trained."
         return
     yield from _table(
-        ["trained on", "seed", "bytes", "parameters", "trained for", "time", "device", "otherwise"],
+        ["trained on", "seed", "data", "parameters", "trained for", "time", "device", "deviations"],
         [_training_row(found, training) for training in found.trainings],
     )
     yield ""
@@ -137,14 +138,14 @@ def _training(found: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[st
         differing = sum(bool(training.deviations) for training in found.trainings)
         printed = sum(training.published is not None for training in found.trainings)
         yield (
-            f"The column *otherwise* has what differs from the paper's recipe (PredBench, appendix "
-            f"D): {differing} of {printed} trainings that it prints differ. "
+            f"The column *deviations* lists differences from the paper's recipe (PredBench, "
+            f"appendix D): {differing} of {printed} printed trainings deviate. "
             "`training_protocol.csv` has all settings."
         )
         yield ""
     size = sum(row.bytes for row in checkpoints)
     yield (
-        f"Checkpoints: {len(checkpoints)} files, {size / 1e6:.1f} MB; `checkpoints.csv` names "
+        f"Checkpoints: {len(checkpoints)} files, {size / 1e6:.1f} MB; `checkpoints.csv` lists "
         "each with size, SHA-256 and fingerprint."
     )
 
@@ -160,13 +161,13 @@ def _training_row(found: Contents, training: Training) -> list[str]:
     else:
         length = "one pass"
     data = found.lineage.receipts.get(receipt.inputs.get("data", ""))
-    source = (data.recipe.get("source") if data else None) or "not known"
+    source = (data.recipe.get("source") if data else None) or "unknown"
     where = training.dataset
     where += "" if training.subset == "all" else f" ({training.subset})"
     if training.published is None:
-        otherwise = "the paper prints no such training" if training.settings else "–"
+        deviations = "not printed in the paper" if training.settings else "–"
     else:
-        otherwise = ", ".join(training.deviations) or "as printed"
+        deviations = ", ".join(training.deviations) or "as printed"
     seconds = made.seconds
     parameters = extras.get("parameters")
     return [
@@ -175,9 +176,9 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         source,
         f"{parameters:,}" if parameters else "–",
         length,
-        "not known" if seconds is None else duration(seconds),
-        made.device or "not known",
-        otherwise,
+        "unknown" if seconds is None else duration(seconds),
+        made.device or "unknown",
+        deviations,
     ]
 
 
@@ -186,15 +187,15 @@ def _results(found: Contents) -> Iterable[str]:
         "Columns of the paper's tables: means over test samples and lead times, then over seeds; "
         "in brackets the 95 % interval over clusters of test clips (of several seeds the mean of "
         "their bounds; sd is the standard deviation over seeds). n: test samples. The rank is "
-        "among all models of the store that were evaluated alike, in brackets its 95 % confidence "
-        "set, from paired tests of all of them. A difference to the printed value is given only "
-        "for official bytes under the paper's protocol. `scores.csv` has all "
+        "among all models of the store in the same evaluation, in brackets its 95 % confidence "
+        "set, from paired tests of all of them. A difference from the printed value is given only "
+        "for official data under the paper's protocol. `scores.csv` has all "
         "conventions and lead times."
     )
     for title, rows in groupby(found.results, lambda row: row.title):
         yield f"\n### {title}\n"
         yield from _table(
-            ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "bytes"],
+            ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "data"],
             [_result_row(row) for row in rows],
         )
 
@@ -247,31 +248,31 @@ def _missing(found: Contents) -> Iterable[str]:
         seed = "" if cell.seed is None else f", seed {cell.seed}"
         why = f" ({cell.detail})" if cell.detail else ""
         yield (
-            f"- planned, and not there: {cell.dimension}, {cell.tested}, {cell.setting}"
+            f"- planned, without scores: {cell.dimension}, {cell.tested}, {cell.setting}"
             f"{seed}: {cell.stage} {cell.how}{why}"
         )
     for absent in found.not_evaluated:
         nothing = False
-        yield f"- in the paper, and not in this store: {absent.dimension}: {absent.tests}"
+        yield f"- in the paper, but not in this store: {absent.dimension}: {absent.tests}"
     if any(lock is None for lock in found.lineage.locks.values()):
         nothing = False
         gone = [path for path, lock in found.lineage.locks.items() if lock is None]
-        yield f"- checksums of raw files, whose lists are not there any more: {', '.join(gone)}"
+        yield f"- checksums of raw files, whose lists are missing: {', '.join(gone)}"
     if nothing:
         yield "Nothing: every planned evaluation has all of its values."
 
 
 def _licences(citations: Sequence[Citation]) -> Iterable[str]:
-    yield "The data are not in this bundle; their licences are as far as they are known:"
+    yield "The data are not in this bundle. Their licences, as far as they are known:"
     yield ""
     for citation in citations:
         subject = citation.subject
         if subject.kind == "dataset":
-            origin = f"; the bytes of the tests here: {subject.origin}" if subject.origin else ""
+            origin = f"; data of the tests: {subject.origin}" if subject.origin else ""
             yield f"- **{subject.title}**: {subject.licence or 'licence not stated'}{origin}"
             yield from (f"  - {text(work)}" for work in citation.works.values())
             if not citation.works:
-                yield "  - what to cite is not stated"
+                yield "  - no work to cite is stated"
     yield ""
     yield "`CITATION.bib` has these, the model, the benchmark and the metrics as BibTeX."
 
@@ -282,18 +283,18 @@ def _reproduce(found: Contents) -> Iterable[str]:
     if known:
         yield f"The artefacts were made by commit {', '.join(f'`{one}`' for one in known)}."
     if any(commit.endswith("-dirty") for commit in known):
-        yield "One that ends in `-dirty` is a checkout with changes: `receipts.json` has the"
-        yield "digests that its code is known by."
+        yield "A commit that ends in `-dirty` had uncommitted changes: `receipts.json` has the"
+        yield "digests of its code."
     if "" in made_by:
         yield f"{'Some' if known else 'They'} were made outside a git checkout: `receipts.json` has"
-        yield "the digests that the code is known by."
+        yield "the digests of the code."
     devices = sorted({str(one["device"]) for one in environments(found.lineage)})
     yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
     yield ""
     yield "In a checkout of that code, each of these makes the scores of one evaluation (a line"
-    yield "of `cells.csv`) from the raw bytes (`raw_files.csv`). The path ends with the"
-    yield "fingerprint of code, recipe and bytes: where one of them is another, Snakemake has no"
-    yield "rule for it, and `stp why` tells what differs."
+    yield "of `cells.csv`) from the raw files (`raw_files.csv`). The path ends with the"
+    yield "fingerprint of code, recipe and data: where one of them differs, Snakemake has no"
+    yield "rule for the path, and `stp why` names the difference."
     yield ""
     yield "```sh"
     for cell in found.cells:
@@ -314,7 +315,7 @@ def _reproduce(found: Contents) -> Iterable[str]:
     yield "```"
     if any(not (CONFIG_FOLDER / f"{scale}.yaml").is_file() for scale in found.scales):
         yield ""
-        yield "The scale file is not part of the project; `configuration.yaml` has what it set."
+        yield "The scale file is not part of the project; `configuration.yaml` has its settings."
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:

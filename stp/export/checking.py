@@ -1,4 +1,4 @@
-"""Whether a submission bundle is whole, and what it holds."""
+"""Verification and summary of a submission bundle."""
 
 import csv
 import hashlib
@@ -42,36 +42,37 @@ _LEAD = next(column for column in SCORE_KINDS.columns if column.name == "lead")
 COLUMNS = {
     field.name: field.type for field in arrow_schema([*_OVERALL[:_AT], _LEAD, *_OVERALL[_AT:]])
 }
-"""Columns of scores.parquet, in their order."""
+"""Columns of scores.parquet, in order."""
 LATER = ("accepted",)
-"""Those of them that bundles of before lack."""
+"""Columns that older bundles lack."""
 _PLACE = (
     *(*CELL_KEYS, "convention", "variable", "level", "threshold", "leads", "lead"),
     *("source", "scale"),
 )
-_REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
+_REMEDY = "ask for the bundle again, or export it again: stp store export --model NAME"
 
 
 _SCHEMA = TypeAdapter(BundleManifest)
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a bundle holds.
+class Summary:
+    """Summary of a bundle.
 
     Attributes:
-        model, title: of the model.
-        scales: that the scores are from.
-        sources: origins of the bytes that it was tested on.
-        cells: evaluations, one for each seed.
-        comparable: those whose values stand beside published ones.
-        rows: values in scores.parquet.
-        sample_rows: rows in sample_scores.parquet; None if it has none.
-        checkpoints: whether trained models are in it.
-        files: their number.
-        bytes: their size.
-        identity: SHA-256 of the list of files: the bundle's name among bundles.
-        dimensions: dimension -> cells.
+        model: name.
+        title: of the model.
+        scales: of the scores.
+        sources: origins of the test data.
+        cells: number of evaluations, one for each seed.
+        comparable: number of cells that are comparable with published values.
+        rows: number of values in scores.parquet.
+        sample_rows: number of rows of sample_scores.parquet; None without the file.
+        checkpoints: whether trained models are included.
+        files: number of files.
+        bytes: size of all files.
+        identity: SHA-256 of the list of files, which identifies the bundle.
+        dimensions: number of cells by dimension.
     """
 
     model: str
@@ -89,8 +90,8 @@ class Held:
     dimensions: Mapping[str, int]
 
 
-# All that zipfile raises where a byte of a file is another: offsets before its beginning, names
-# that are no text, compression and encryption that nobody asked for.
+# All that zipfile raises for damaged files: offsets before the beginning, names that are no text,
+# unknown compression, encryption.
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -105,7 +106,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The files of a bundle: their sizes by name, and how to open one."""
+    """The files of a bundle: sizes by name, and a function that opens one."""
 
     path: Path
     sizes: Mapping[str, int]
@@ -116,15 +117,15 @@ class _Bundle:
             return file.read()
 
 
-def check(path: Path) -> Held:
-    """Verify a bundle: every file by its checksum, scores by their schema and values, and what
-    its files say by each other.
+def check(path: Path) -> Summary:
+    """Verify a bundle: checksums of all files, schema and values of the scores, and agreement of
+    the files with each other.
 
     Args:
         path: a folder or a zip file.
 
     Raises:
-        StpError: it is no bundle, or it is damaged, incomplete, holds what it does not list, or
+        StpError: it is no bundle, or it is damaged, incomplete, has files that are not listed, or
             contradicts itself.
     """
     try:
@@ -134,8 +135,8 @@ def check(path: Path) -> Held:
             dimensions = _check_scores(bundle, described)
             identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
     except _DAMAGED as error:
-        _refuse(path, f"is damaged ({error})", "a zip file as stp export writes it")
-    return Held(
+        _refuse(path, f"is damaged ({error})", "a zip file as stp store export writes it")
+    return Summary(
         model=described.model,
         title=described.title,
         scales=described.scales,
@@ -159,21 +160,21 @@ def _refuse(path: Path, what: str, expected: str) -> NoReturn:
 @contextmanager
 def _opened(path: Path) -> Iterator[_Bundle]:
     if path.is_dir():
-        found = {
+        files = {
             file.relative_to(path).as_posix(): file
             for file in sorted(path.rglob("*"))
             if not file.is_dir() or file.is_symlink()
         }
-        for name, file in found.items():
+        for name, file in files.items():
             if file.is_symlink():
                 _refuse(path, f"{name} is a link", "plain files")
-        sizes = {name: file.stat().st_size for name, file in found.items()}
-        yield _Bundle(path, sizes, lambda name: found[name].open("rb"))
+        sizes = {name: file.stat().st_size for name, file in files.items()}
+        yield _Bundle(path, sizes, lambda name: files[name].open("rb"))
     elif path.is_file():
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
             infos = [info for info in archive.infolist() if not info.is_dir()]
-            # One folder around all files, as it is written, or none.
+            # One folder around all files, as it is written, or no folder.
             tops = {info.filename.partition("/")[0] for info in infos}
             top = f"{tops.pop()}/" if len(tops) == 1 and len(infos) > 1 else ""
             members = {info.filename.removeprefix(top): info for info in infos}
@@ -183,9 +184,8 @@ def _opened(path: Path) -> Iterator[_Bundle]:
             yield _Bundle(path, sizes, lambda name: archive.open(members[name]))
     else:
         raise StpError(
-            f"{path}: there is no such file or folder",
-            expected="a bundle, as `stp export --model NAME` writes it",
-            remedy="name one",
+            f"{path}: no such file or folder",
+            expected="a bundle, as `stp store export --model NAME` writes it",
         )
 
 
@@ -194,18 +194,18 @@ def _manifest(bundle: _Bundle) -> BundleManifest:
         _refuse(bundle.path, f"has no {MANIFEST}", "a submission bundle of stp")
     text = bundle.read(MANIFEST)
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
-            _refuse(bundle.path, f"is a {told['format']!r}", f"the format {FORMAT!r}")
-        if told["version"] != VERSION:
+        content = json.loads(text)
+        if content["format"] != FORMAT:
+            _refuse(bundle.path, f"is a {content['format']!r}", f"the format {FORMAT!r}")
+        if content["version"] != VERSION:
             _refuse(
                 bundle.path,
-                f"is of version {told['version']} of its format",
+                f"is of version {content['version']} of its format",
                 f"version {VERSION}, which this stp reads",
             )
         return _SCHEMA.validate_json(text, strict=True)
     except (ValueError, KeyError, TypeError, RecursionError):
-        _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp export writes")
+        _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp store export writes")
 
 
 def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
@@ -215,7 +215,7 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
     for name in sorted(listed.keys() - bundle.sizes.keys()):
         _refuse(bundle.path, f"{name} is missing", f"all {len(listed)} files of {MANIFEST}")
     for name in sorted(bundle.sizes.keys() - listed.keys() - {MANIFEST}):
-        _refuse(bundle.path, f"{name} is not in {MANIFEST}", "only the files that are listed")
+        _refuse(bundle.path, f"{name} is not in {MANIFEST}", "only listed files")
     for name, entry in listed.items():
         if bundle.sizes[name] != entry.bytes:
             _refuse(
@@ -236,16 +236,16 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
 
 
 def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
-    """Check the scores themselves; return the number of cells by dimension."""
+    """Check the scores; return the number of cells by dimension."""
     try:
         table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
     except pa.ArrowException as error:
         _refuse(bundle.path, f"scores.parquet cannot be read: {error}", "a Parquet file")
-    found = {field.name: field.type for field in table.schema}
-    if found != {
-        name: kind for name, kind in COLUMNS.items() if name in found or name not in LATER
+    columns = {field.name: field.type for field in table.schema}
+    if columns != {
+        name: kind for name, kind in COLUMNS.items() if name in columns or name not in LATER
     }:
-        odd = [name for name in {**COLUMNS, **found} if found.get(name) != COLUMNS.get(name)]
+        odd = [name for name in {**COLUMNS, **columns} if columns.get(name) != COLUMNS.get(name)]
         _refuse(
             bundle.path,
             f"scores.parquet has other columns: {', '.join(odd)}",
@@ -270,7 +270,7 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
         odd_number = " OR ".join(f"NOT isfinite({name})" for name in numbers)
         problems = {
             f"rows of another model than {described.model}": f"model IS DISTINCT FROM '{model}'",
-            "values that are no finite numbers": odd_number,
+            "values that are not finite": odd_number,
             "missing values without a reason": "value IS NULL AND reason IS NULL",
         }
         for what, condition in problems.items():
@@ -287,5 +287,5 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
         for said, expected in contradictions(described, table, bundle.read):
             _refuse(bundle.path, said, expected)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
-        _refuse(bundle.path, f"its files are no export ({error!r})", "files of stp export")
+        _refuse(bundle.path, f"not files of an export ({error!r})", "files of stp store export")
     return {str(dimension): int(number) for dimension, number in cells}

@@ -1,4 +1,4 @@
-"""What the results at hand rest on: benchmark, datasets, models and metrics, with their works."""
+"""Works to cite for results: those of the benchmark, datasets, models and metrics."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,20 +18,20 @@ KINDS = {
     "model": "Models",
     "metric": "Metrics",
 }
-"""What can be cited, and its heading."""
+"""Heading of each kind of subject."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Something that is cited.
+    """A subject of citations.
 
     Attributes:
         kind: one of `KINDS`.
-        name: as in the configuration; of a metric, a convention.
+        name: in the configuration; of a metric, a convention.
         title: for people.
-        stated: what its configuration says of where it is from; empty if nothing.
+        stated: reference in its configuration; empty if there is none.
         licence: of a dataset.
-        origin: of the bytes of a dataset that the results are from.
+        origin: of the data of a dataset behind the results, such as official.
     """
 
     kind: str
@@ -47,17 +47,18 @@ SOFTWARE = Subject("software", "stp", "This software")
 
 @dataclass(frozen=True)
 class Citation:
-    """A subject with the works that stand for it, by their BibTeX keys."""
+    """A subject with its works by BibTeX key."""
 
     subject: Subject
     works: Mapping[str, Reference]
 
 
 def of_results(database: Path, model: str | None = None) -> list[Citation]:
-    """What the results in a database rest on.
+    """Citations for the results in a database.
 
     Args:
-        model: only what the results of this one rest on.
+        database: results.duckdb.
+        model: only for the results of this model; for all if None.
 
     Raises:
         StpError: there is no database, or it is of another version.
@@ -84,13 +85,13 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
             for name, title, stated, licence in rows
         ]
 
-    _, found = answer(
+    _, sources = answer(
         database,
         "SELECT tested_on, string_agg(DISTINCT source, ', ' ORDER BY source) "
         f"FROM cells{chosen} GROUP BY ALL",
         values,
     )
-    origins: dict[str, str] = dict(found)
+    origins: dict[str, str] = dict(sources)
     _, suites = answer(
         database,
         "SELECT suite, title FROM suites WHERE suite IN "
@@ -118,10 +119,10 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
 
 
 def of_names(names: Sequence[str]) -> list[Citation]:
-    """What suites, datasets, models, metrics or conventions of config/ rest on, by their names.
+    """Citations for suites, datasets, models, metrics or conventions of config/, by name.
 
     Raises:
-        StpError: a name is none of them.
+        StpError: a name is unknown.
     """
     config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
     known = {SOFTWARE.name: SOFTWARE}
@@ -139,7 +140,7 @@ def of_names(names: Sequence[str]) -> list[Citation]:
     for name in names:
         if name not in known:
             raise StpError(
-                f"{name!r} is no suite, dataset, model or metric of config/",
+                f"{name!r} is not a suite, dataset, model or metric of config/",
                 expected="a name such as kth, simvpv2, ssim or crps.fair",
                 remedy=nearest(name, known),
             )
@@ -154,13 +155,13 @@ def _cited(subjects: Iterable[Subject]) -> list[Citation]:
 
 
 def _works(subject: Subject, references: Mapping[str, Reference]) -> dict[str, Reference]:
-    """The works of a subject; what has none here is cited by what its configuration states."""
+    """The works of a subject; without any, the reference in its configuration."""
     words = {f"{subject.kind} {subject.name}", f"{subject.kind} {subject.name.partition('.')[0]}"}
-    found = {key: one for key, one in references.items() if words & set(one.of)}
-    if not found and subject.stated:
+    works = {key: work for key, work in references.items() if words & set(work.of)}
+    if not works and subject.stated:
         key = re.sub(r"[^A-Za-z0-9]+", "-", f"{subject.kind}-{subject.name}")
-        found[key] = Reference(type="misc", title=subject.title, note=subject.stated)
-    return found
+        works[key] = Reference(type="misc", title=subject.title, note=subject.stated)
+    return works
 
 
 def as_bibtex(citations: Sequence[Citation]) -> str:
@@ -172,7 +173,7 @@ def as_bibtex(citations: Sequence[Citation]) -> str:
 
 
 def as_markdown(citations: Sequence[Citation]) -> str:
-    """Citations as a page: what each work stands for; what has none, and why."""
+    """Citations as a page: subjects, their works, and why some have none."""
     lines = [
         "# What to cite",
         "",
@@ -199,7 +200,7 @@ def _section(kind: str, citations: Sequence[Citation]) -> Iterable[str]:
             names = f"`{subject.name}`"
         facts = f"; licence: {subject.licence}" if subject.licence else ""
         if subject.origin:
-            facts += f"; the bytes behind these results: {subject.origin}"
+            facts += f"; data behind these results: {subject.origin}"
         yield f"- **{subject.title}** ({names}){facts}"
         for key, work in same[0].works.items():
             yield f"  - {text(work)} `{key}`"
@@ -210,4 +211,4 @@ def _section(kind: str, citations: Sequence[Citation]) -> Iterable[str]:
 def _why_none(subject: Subject) -> str:
     if subject.kind == "metric":
         return "no work of its own: as the benchmark defines it, or ours (docs/metrics.md)"
-    return "nothing is stated: ask whoever provided it"
+    return "no reference is stated: ask its provider"

@@ -1,4 +1,4 @@
-"""Whether the files of a bundle agree with each other, and the scores with themselves."""
+"""Agreement of the files of a bundle with each other, and of the scores among themselves."""
 
 import csv
 import io
@@ -20,19 +20,20 @@ _OF_CELL = (
     *("release", "bytes_known_by", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
 )
-"""What rows of scores repeat of their cell, besides what identifies it."""
+"""Columns of a cell that rows of scores repeat, besides those that identify the cell."""
 _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 
 @dataclass(frozen=True)
 class BundleManifest:
-    """What MANIFEST.json says.
+    """Content of MANIFEST.json; attributes that are not listed are those of `Summary`.
 
     Attributes:
+        format: name of the format.
         version: of the format.
-        stp: the version that wrote it.
-        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
-        files: by their path in the bundle; all but this one.
+        stp: version of stp that wrote it.
+        comparable_cells: `Summary.comparable`.
+        files: all other files by their path in the bundle.
     """
 
     format: str
@@ -51,7 +52,7 @@ class BundleManifest:
 
 
 class Contradiction(NamedTuple):
-    """What a bundle says, and what it says elsewhere."""
+    """A statement of a bundle, and what other files say."""
 
     said: str
     expected: str
@@ -60,15 +61,15 @@ class Contradiction(NamedTuple):
 def contradictions(
     described: BundleManifest, scores: pa.Table, read: Callable[[str], bytes]
 ) -> Iterator[Contradiction]:
-    """Compare what a bundle says in several places.
+    """Compare the files of a bundle with each other.
 
     Args:
-        described: its manifest.
+        described: the manifest.
         scores: the table scores.parquet.
-        read: the content of one of its files.
+        read: a function that returns the content of a file.
 
     Raises:
-        ValueError, KeyError, TypeError, csv.Error: a file does not have the form that is exported.
+        ValueError, KeyError, TypeError, csv.Error: a file does not have the exported form.
     """
     rows = scores.to_pylist()
     cells = _csv_rows(read("cells.csv"))
@@ -90,7 +91,7 @@ def _csv_rows(content: bytes) -> list[Row]:
 
 
 def _written(value: object) -> str:
-    """A value as CSV files of a bundle have it; truth values in small letters."""
+    """A value as text of the CSV files; booleans in lower case."""
     (cell,) = safe_row([value])
     return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
@@ -112,7 +113,7 @@ def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contra
 
 
 def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradiction]:
-    """Cells beside the receipts of their data and scores."""
+    """Cells compared with the receipts of their data and scores."""
     if len({_identity(row) for row in cells}) < len(cells):
         yield Contradiction("cells.csv has a cell twice", "every cell once")
     for row in cells:
@@ -125,28 +126,28 @@ def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradict
         data = receipts.get(row["data_fingerprint"], {}).get("recipe", {})
         if data.get("source", row["source"]) != row["source"]:
             yield Contradiction(
-                f"cells.csv says {row['source']} bytes of {row['tested_on']}",
+                f"cells.csv says {row['source']} data of {row['tested_on']}",
                 f"{data['source']}, as in the receipt of its data",
             )
         if row["official_paper_protocol"].lower() == "true" and not (
             row["source"] == "official" and row["comparable"].lower() == "true"
         ):
             yield Contradiction(
-                f"cells.csv says official bytes under the paper's protocol of {row['tested_on']}",
-                f"no: {row['source']} bytes, comparable {row['comparable']}",
+                f"cells.csv says official data under the paper's protocol of {row['tested_on']}",
+                f"{row['source']} data, comparable {row['comparable']}",
             )
 
 
 def _of_scores(
     rows: list[dict[str, Any]], cells: list[Row], receipts: dict[str, Any]
 ) -> Iterator[Contradiction]:
-    """Scores beside their cells, and their values beside each other."""
+    """Scores compared with their cells, and values with each other."""
     of_cell = {_identity(row): row for row in cells}
     for row in rows:
         what = f"scores.parquet, {row['convention']} on {row['tested_on']}"
         cell = of_cell.get(_identity(row))
         if cell is None:
-            yield Contradiction(f"{what}: {row['source']} bytes", "a cell of cells.csv")
+            yield Contradiction(f"{what}: {row['source']} data", "a cell of cells.csv")
             continue
         for name in _OF_CELL:
             if _written(row[name]) != (
@@ -175,7 +176,7 @@ def _of_scores(
 def _of_csv(
     names: Sequence[str], rows: list[dict[str, Any]], content: bytes
 ) -> Iterator[Contradiction]:
-    """The scores as CSV beside those in Parquet."""
+    """The scores as CSV compared with those in Parquet."""
     header, *lines = csv.reader(io.StringIO(content.decode(), newline=""))
     if header != list(names):
         yield Contradiction("scores.csv has other columns than scores.parquet", ", ".join(names))
@@ -198,7 +199,7 @@ def _is_same(cell: str, value: object) -> bool:
 
 
 def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:
-    """Files of trained models beside the list of them."""
+    """Files of trained models compared with their list."""
     held = {
         str(PurePosixPath(name).relative_to(CHECKPOINTS)): file
         for name, file in described.files.items()

@@ -1,4 +1,4 @@
-"""What a bundle says of a model: its scores in the store, its trainings, what is missing."""
+"""Contents of a bundle: scores of a model in the store, its trainings, and missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ LEFT JOIN deltas d
     ON {_ON_CASE.replace("o.", "d.")} AND l.model = d.model
     AND d.metric = concat_ws(' ', p.variable, p.metric)
 WHERE l.model = $1
--- A column that names no variable shows all channels together, or the only one that there is.
+-- A column without a variable shows all channels together, or the only channel.
 QUALIFY l.variable IS NOT DISTINCT FROM p.variable OR count(*) OVER (
     PARTITION BY {", ".join(f"l.{key}" for key in _CASE)}, l.convention, p.metric, l.scale, l.source
 ) = 1
@@ -95,22 +95,23 @@ AND NOT EXISTS (
     FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension
     AND c.tested_on = p.tested_on AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
 GROUP BY d.suite, d.place, p.dimension ORDER BY d.suite, d.place"""
-"""What the paper printed of the model, and the store has no cell of."""
+"""Tests that the paper prints for the model, and of which the store has no cell."""
 
 PLANNED = f"""
 SELECT dimension, tested, setting, seed, stage, how, {sql_without_paths("detail")} AS detail
 FROM missing WHERE model = ? ORDER BY ALL"""
-"""What the scale plans, and has no scores."""
+"""Planned cells without scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """A row of `RESULTS`; columns are those of the views leaderboard and deltas, and of ranks.
+    """A row of `RESULTS`; other columns are those of leaderboard, deltas and ranks.
 
     Attributes:
         title: of the dimension.
-        metric: column heading of the paper, behind its variable.
-        low, high: the 95 % interval, the mean over seeds of its ends; None if one has none.
+        metric: variable and column heading of the paper.
+        low: lower end of the 95 % interval, mean over seeds; None if a seed has none.
+        high: upper end of the 95 % interval, mean over seeds; None if a seed has none.
     """
 
     dimension: str
@@ -142,7 +143,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason why values are missing: conventions, with commas, and the number of scores."""
+    """A reason of missing values: conventions, joined by commas, and number of cells."""
 
     reason: str | None
     conventions: str
@@ -151,7 +152,7 @@ class WithoutValue:
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """Tests of a dimension that the paper prints of the model, and the store has no cell of."""
+    """Tests of a dimension that the paper prints for the model, and the store lacks."""
 
     dimension: str
     tests: str
@@ -159,7 +160,7 @@ class NotEvaluated:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A cell that is planned and has no scores; see table missing."""
+    """A planned cell without scores; see table missing."""
 
     dimension: str
     tested: str
@@ -175,11 +176,11 @@ class Training:
     """One training behind the scores.
 
     Attributes:
-        dataset: that of the training.
-        subset: the part of it.
+        dataset: name.
+        subset: name.
         receipt: of the trained model.
-        settings: name -> as it was set, in the words of the table training_protocol.
-        published: name -> as the paper prints it; None if it prints nothing of this training.
+        settings: our values by name, in the words of the table training_protocol.
+        published: printed values by name; None if the paper prints nothing of this training.
     """
 
     dataset: str
@@ -249,15 +250,15 @@ class Contents:
 
     @property
     def comparable(self) -> int:
-        """Cells whose values stand beside published ones."""
+        """Number of cells that are comparable with published values."""
         return sum(bool(cell.comparable) for cell in self.cells)
 
 
 def contents(database: Path, model: str) -> Contents:
-    """Read all that is known of a model.
+    """Read the contents of the bundle of a model.
 
     Raises:
-        StpError: there is no database, nothing of the model in it, or a receipt is missing.
+        StpError: there is no database, it has no scores of the model, or a receipt is missing.
     """
     _, names = answer(database, "SELECT model FROM models ORDER BY model")
     known = [name for (name,) in names]
@@ -291,7 +292,7 @@ def contents(database: Path, model: str) -> Contents:
 
 
 def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Training]:
-    """Every training once, beside what the paper prints of it."""
+    """All trainings, each with the printed settings."""
     by_fingerprint = {name: cell for cell in cells for name in cell.model_fingerprints}
     receipts = behind.of_stage("train")
     if not any(receipt.recipe.get("fit") == "sgd" for receipt in receipts):
@@ -309,13 +310,13 @@ def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Tr
         for printed in trainings.trainings(paper, paper.suite, source)
         if about and printed.model == about.title
     }
-    found = []
+    described = []
     for receipt in receipts:
         cell = by_fingerprint.get(receipt.fingerprint)
         if cell is None:
             continue
         dataset = paper.datasets.get(cell.trained_on)
-        found.append(
+        described.append(
             Training(
                 cell.trained_on,
                 cell.train_subset,
@@ -324,4 +325,4 @@ def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Tr
                 published.get(dataset.title) if dataset else None,
             )
         )
-    return found
+    return described

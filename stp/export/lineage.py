@@ -1,4 +1,4 @@
-"""The receipts behind a model's scores, as they may be handed on: without machines and paths."""
+"""The receipts behind a model's scores, and their public part: without machines and paths."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from stp.core.json_files import json_or_none
 from stp.core.receipts import Json, Receipt, require_receipt
 
 PARTS = ("data", "predictions", "scores", "perceptual")
-"""What a cell has one of at most, as its columns ``<part>_folder`` name it."""
+"""Parts of a cell with a column ``<part>_folder``."""
 STAGES = ("prepare", "train", "predict", "features", "score")
-"""In this order."""
+"""Order of receipts."""
 KEPT = ("stage", "path", "fingerprint", "label", "recipe", "inputs", "extras", "files")
 PRIVATE = ("host", "user", "slurm_job", "visible_gpus")
-"""What a receipt tells of the machine and the person, and nobody else needs."""
+"""Fields of a receipt about machine and person, which are left out."""
 
-# A path of some machine, at the start of a word: its folders are nobody's business.
+# An absolute path at the start of a word, whose folders are removed.
 _PATH = r"""(^|[\s'"`(=,:])/(?:[^\s'"`/]+/)+"""
 
 
@@ -29,9 +29,9 @@ class Lineage:
     """All artefacts behind a model's scores.
 
     Attributes:
-        store: the folder of the store.
-        receipts: by their path in the store, in the order of the stages.
-        locks: of raw files, by their path in the store; None if a lock is not there any more.
+        store: folder.
+        receipts: by path in the store, in the order of the stages.
+        locks: of raw files, by path in the store; None where a lock is missing.
     """
 
     store: Path
@@ -43,20 +43,20 @@ class Lineage:
         return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
     def folder(self, receipt: Receipt) -> Path:
-        """Where an artefact lies on this machine."""
+        """Folder of an artefact on this machine."""
         return self.store / receipt.path
 
 
 def lineage(database: Path, model: str) -> Lineage:
-    """Read the receipts of all that a model's scores are made from, data of trainings included.
+    """Read the receipts of all artefacts behind a model's scores, including data of trainings.
 
     Raises:
         StpError: there is no database, or a receipt is missing or damaged.
     """
     parts = ", ".join(f"[{part}_folder]" for part in PARTS)
     behind = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
-    _, found = answer(database, f"{behind} WHERE model = ?", [model])
-    folders = {Path(folder) for (folder,) in found if folder}
+    _, rows = answer(database, f"{behind} WHERE model = ?", [model])
+    folders = {Path(folder) for (folder,) in rows if folder}
     receipts = {folder: require_receipt(folder) for folder in sorted(folders)}
     folder, first = next(iter(receipts.items()))
     store = folder.parents[len(Path(first.path).parts) - 1]
@@ -70,26 +70,29 @@ def lineage(database: Path, model: str) -> Lineage:
                 waiting.append(receipts.setdefault(store / path, require_receipt(store / path)))
     order = {stage: number for number, stage in enumerate(STAGES)}
     ordered = sorted(
-        receipts.values(), key=lambda one: (order.get(one.stage, len(order)), one.path)
+        receipts.values(),
+        key=lambda receipt: (order.get(receipt.stage, len(order)), receipt.path),
     )
-    return Lineage(store, {one.path: one for one in ordered}, dict(sorted(locks.items())))
+    return Lineage(
+        store, {receipt.path: receipt for receipt in ordered}, dict(sorted(locks.items()))
+    )
 
 
 def _lock(path: Path) -> Json | None:
-    found: Json | None = json_or_none(path)
-    return found
+    lock: Json | None = json_or_none(path)
+    return lock
 
 
 def shared(receipt: Receipt) -> Json:
-    """The part of a receipt that is handed on: no account, machine, job or path of this machine.
+    """The public part of a receipt: without account, machine, job and paths of this machine.
 
-    The digests of single functions are left out, too: those of modules say what the code was.
+    Digests of single functions are left out as well: those of modules identify the code.
     """
-    told = asdict(receipt)
-    found = {key: told[key] for key in KEPT}
-    found["code"] = {key: told["code"][key] for key in ("fingerprint", "modules")}
-    found["provenance"] = {k: v for k, v in told["provenance"].items() if k not in PRIVATE}
-    return {key: without_paths(value) for key, value in found.items()}
+    content = asdict(receipt)
+    public = {key: content[key] for key in KEPT}
+    public["code"] = {key: content["code"][key] for key in ("fingerprint", "modules")}
+    public["provenance"] = {k: v for k, v in content["provenance"].items() if k not in PRIVATE}
+    return {key: without_paths(value) for key, value in public.items()}
 
 
 @overload
@@ -97,7 +100,7 @@ def without_paths(value: Json) -> Json: ...
 @overload
 def without_paths(value: object) -> object: ...
 def without_paths(value: object) -> object:
-    """Take the folders of this machine out of all texts; the last part of a path stays."""
+    """Remove folders of this machine from all texts; the last part of a path stays."""
     if isinstance(value, str):
         return re.sub(_PATH, r"\1", value)
     if isinstance(value, Mapping):
@@ -108,21 +111,21 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """The same in SQL."""
+    """Expression in SQL that does the same as `without_paths`."""
     pattern = _PATH.replace("'", "''")
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 
 
 def raw_files(found: Lineage) -> Iterable[RawFileRow]:
-    """All raw files that the locks name."""
+    """All raw files in the locks."""
     for path, lock in found.locks.items():
-        told = lock or {}
-        for name, file in sorted(told.get("files", {}).items()):
+        content = lock or {}
+        for name, file in sorted(content.get("files", {}).items()):
             yield RawFileRow(
                 lock=path,
-                dataset=told.get("dataset"),
-                release=told.get("release"),
-                source=told.get("source"),
+                dataset=content.get("dataset"),
+                release=content.get("release"),
+                source=content.get("source"),
                 file=name,
                 bytes=file.get("bytes"),
                 sha256=file.get("sha256"),
@@ -130,7 +133,7 @@ def raw_files(found: Lineage) -> Iterable[RawFileRow]:
 
 
 def environments(found: Lineage) -> list[Json]:
-    """The distinct environments in which artefacts were made, and how many of which stage."""
+    """The distinct environments of artefacts, with numbers of artefacts by stage."""
     alike: dict[str, Json] = {}
     for receipt in found.receipts.values():
         made = shared(receipt)["provenance"]
@@ -144,6 +147,5 @@ def environments(found: Lineage) -> list[Json]:
 
 
 def commits(found: Lineage) -> list[str]:
-    """The commits of the checkouts that made the artefacts; '' where none is known."""
-    known = {one.provenance.commit or "" for one in found.receipts.values()}
-    return sorted(known)
+    """The commits that made the artefacts; '' where the commit is unknown."""
+    return sorted({receipt.provenance.commit or "" for receipt in found.receipts.values()})

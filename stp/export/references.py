@@ -27,20 +27,20 @@ class Reference(Strict):
     """A work to cite.
 
     Attributes:
-        of: what it is cited for, such as ``dataset kth`` or ``metric crps.fair``.
+        of: subjects that it is cited for, such as ``dataset kth`` or ``metric crps.fair``.
         type: of the entry in BibTeX.
         author: ``Family, Given; Family, Given``; an organisation in braces.
         title: of the work.
         booktitle: conference or book, for ``inproceedings``.
-        journal: where it appeared, for ``article``.
+        journal: name, for ``article``.
         publisher: of a book.
         volume: of the journal.
         number: of the issue.
         pages: first and last, ``1--20``.
         year: of publication.
         eprint: number of the preprint on arXiv.
-        note: what else is to be said.
-        url: where it is to be read.
+        note: additional text.
+        url: address.
     """
 
     of: tuple[str, ...] = ()
@@ -65,28 +65,28 @@ class Reference(Strict):
 
 
 def load_all() -> dict[str, Reference]:
-    """Read the works of the configuration and of its suites, which may have a file of their own.
+    """Read the works of the configuration and of suites with a file of their own.
 
     Raises:
         StpError: a file is wrong, or two have one key.
     """
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
     beside = (path.with_name(FILE.name) for path in entries("suites").values())
     for file in (FILE, *(path for path in beside if path.is_file())):
         works = load(file)
-        if both := found.keys() & works.keys():
+        if both := references.keys() & works.keys():
             raise StpError(f"{file}: {min(both)} is a key of another file, too")
-        found |= works
-    return found
+        references |= works
+    return references
 
 
 def load(file: Path = FILE) -> dict[str, Reference]:
-    """Read the works of a file: BibTeX key -> reference.
+    """Read the works of a file by BibTeX key.
 
     Raises:
         StpError: the file is missing or wrong.
     """
-    found = {}
+    references = {}
     for key, value in (read_yaml(file) or {}).items():
         reference = check(Reference, value, f"{file}: {key}")
         needed = _NEEDED.get(reference.type)
@@ -96,12 +96,12 @@ def load(file: Path = FILE) -> dict[str, Reference]:
                 expected=f"the {needed} of an {reference.type}",
                 remedy="add it, or make it a misc",
             )
-        found[str(key)] = reference
-    return found
+        references[str(key)] = reference
+    return references
 
 
 def bibtex(references: Mapping[str, Reference]) -> str:
-    """Write works as BibTeX, in ASCII, which every version of BibTeX sorts and prints."""
+    """Write works as BibTeX in ASCII, which every version of BibTeX can sort and print."""
     return "\n".join(_entry(key, reference) for key, reference in references.items())
 
 
@@ -125,18 +125,18 @@ def _entry(key: str, reference: Reference) -> str:
 
 
 def _tex(plain: str) -> str:
-    """Write letters with accents as commands, and take their meaning from signs."""
-    found = []
+    """Write accents as commands, and escape signs that have a meaning in TeX."""
+    letters = []
     for sign in " ".join(plain.split()):
         parts = unicodedata.normalize("NFD", sign)
         base, mark = parts[0], parts[1:2]
         if mark in _ACCENTS:
             accent = _ACCENTS[mark]
             inner = f"\\{accent}{{{base}}}" if accent.isalpha() else f"\\{accent}{base}"
-            found.append(f"{{{inner}}}")
+            letters.append(f"{{{inner}}}")
         else:
-            found.append(_SIGNS.get(sign, sign))
-    return "".join(found)
+            letters.append(_SIGNS.get(sign, sign))
+    return "".join(letters)
 
 
 def text(reference: Reference) -> str:

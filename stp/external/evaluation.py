@@ -1,4 +1,4 @@
-"""Which test is meant: an evaluation of the scale file, or windows to train with."""
+"""The tests of a scale file, and the choice of one by options."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,15 +12,15 @@ from stp.plan.setting import setting_name, setting_of
 
 
 class Evaluation(NamedTuple):
-    """One evaluation, whichever the model.
+    """One test of a scale file, for any model.
 
     Attributes:
-        dimension: of the plan; empty for windows that nothing is tested on.
-        trained_on: whose training data the models have.
-        train_subset: all of these, or a subset.
-        tested_on: the dataset whose windows are predicted.
+        dimension: of the plan; empty for training windows.
+        trained_on: dataset that models are trained on.
+        train_subset: "all", or a subset of the training data.
+        tested_on: dataset whose windows are predicted.
         subset: split or subset of the windows.
-        setting: horizon, and interval where it is one.
+        setting: name of the horizon, and of the interval where it is not 1.
     """
 
     dimension: str
@@ -37,18 +37,18 @@ class Evaluation(NamedTuple):
 
     @property
     def interval(self) -> int:
-        """Every which frame of the clips counts."""
+        """Frames of the clip from one frame of a window to the next."""
         return setting_of(self.setting).get("interval", 1)
 
     @property
     def options(self) -> str:
-        """As options of `stp external windows`."""
-        given = [self.tested_on]
-        given += [f"--dimension {self.dimension}"] if self.dimension else []
-        given += [f"--trained-on {self.trained_on}"] if self.trained_on != self.tested_on else []
-        given += [f"--train-subset {self.train_subset}"] if self.train_subset != "all" else []
+        """The arguments of `stp external windows` that choose it."""
+        words = [self.tested_on]
+        words += [f"--dimension {self.dimension}"] if self.dimension else []
+        words += [f"--trained-on {self.trained_on}"] if self.trained_on != self.tested_on else []
+        words += [f"--train-subset {self.train_subset}"] if self.train_subset != "all" else []
         return " ".join(
-            [*given, f"--subset {self.subset}", f"--horizon {self.horizon}"]
+            [*words, f"--subset {self.subset}", f"--horizon {self.horizon}"]
             + ([f"--interval {self.interval}"] if "interval" in self.setting else [])
         )
 
@@ -56,9 +56,9 @@ class Evaluation(NamedTuple):
 def planned(config: Config) -> Iterator[Evaluation]:
     """Yield all evaluations of a scale file."""
     recipes = Recipes(config)
-    for dimension, wanted in config.scale.dimensions.items():
-        for case in wanted.cases():
-            if "update" in case.setting:  # of trainings here: the same windows as without
+    for dimension, of_dimension in config.scale.dimensions.items():
+        for case in of_dimension.cases():
+            if "update" in case.setting:  # models that are trained here; the windows are the same
                 continue
             yield Evaluation(
                 dimension,
@@ -81,22 +81,22 @@ def choose(
     horizon: int | None = None,
     interval: int | None = None,
 ) -> Evaluation:
-    """Find the one evaluation of a scale file that is meant; what is not named may be anything.
+    """Find the one evaluation of a scale file that matches; None matches everything.
 
-    The splits ``train`` and ``val`` are no test: their windows are for training elsewhere.
+    The windows of the splits ``train`` and ``val`` are for training elsewhere.
 
     Raises:
-        StpError: the scale has no such evaluation, or several.
+        StpError: no evaluation matches, or several do.
     """
     check_known(dataset, config.datasets, "dataset", "stp external windows")
     if subset in SPLITS and subset != "test":
         setting = {"horizon": horizon or config.datasets[dataset].horizon}
         setting |= {"interval": interval} if interval and interval > 1 else {}
         return Evaluation("", dataset, "all", dataset, subset, setting_name(setting))
-    there = [one for one in planned(config) if one.tested_on == dataset]
-    found = [
+    of_dataset = [one for one in planned(config) if one.tested_on == dataset]
+    matches = [
         one
-        for one in there
+        for one in of_dataset
         if dimension in (None, one.dimension)
         and trained_on in (None, one.trained_on)
         and train_subset in (None, one.train_subset)
@@ -104,13 +104,13 @@ def choose(
         and horizon in (None, one.horizon)
         and interval in (None, one.interval)
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(matches) == 1:
+        return matches[0]
     scale = config.scale.scale
-    listed = "\n".join(f"stp external windows {one.options}" for one in found or there)
-    if found:
+    listed = "\n".join(f"stp external windows {one.options}" for one in matches or of_dataset)
+    if matches:
         raise StpError(
-            f"the scale {scale} has {len(found)} evaluations on {dataset}",
+            f"the scale {scale} has {len(matches)} evaluations on {dataset}",
             expected=f"options that choose one:\n{listed}",
             remedy="use one of these lines",
         )

@@ -1,4 +1,4 @@
-"""How windows are written for others: Zarr, npz, MP4; always a part at a time."""
+"""Formats of exported windows: Zarr, npz, MP4; written a part at a time."""
 
 import zipfile
 from collections.abc import Mapping
@@ -18,30 +18,30 @@ TRUTH = ("sample", "lead", "channel", "y", "x")
 
 
 class Coordinate:
-    """What the places of an axis mean, such as latitudes.
+    """Coordinates of an axis, such as latitudes.
 
     Args:
-        dims: names of its axes.
+        dims: names of the axes of ``values``.
         values: numbers or text.
-        attrs: units and the like.
+        attrs: attributes such as units.
     """
 
     def __init__(self, dims: tuple[str, ...], values: np.ndarray, attrs: Mapping[str, Any]) -> None:
         self.is_text = values.dtype.kind not in "biufM"
-        if self.is_text:  # fixed lengths can be written without pickle
+        if self.is_text:  # text of fixed length needs no pickle
             values = np.array([str(text) for text in values.ravel()]).reshape(values.shape)
         self.values = values
         self.dims, self.attrs = dims, dict(attrs)
 
 
 class Writer(Protocol):
-    """Takes the frames of all samples, in order, a few samples at a time."""
+    """Writer of the frames of all samples in order, a few samples at a time."""
 
     def append(self, name: str, frames: np.ndarray) -> None:
         """Add frames (n, T, C, H, W) to ``context`` or ``truth``."""
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Finish the files."""
 
 
 class NpyWriter:
@@ -78,7 +78,7 @@ class NpyWriter:
 
 
 class ZarrWindows:
-    """``windows.zarr``: arrays ``context`` and perhaps ``truth``, with coordinates for xarray."""
+    """``windows.zarr``: arrays ``context`` and, if exported, ``truth``, with coordinates."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class ZarrWindows:
         attrs: dict[str, Any],
     ) -> None:
         group = create_group(folder / "windows.zarr", attrs)
-        for name, one in coordinates.items():
-            _write_coordinate(group, name, one)
+        for name, coordinate in coordinates.items():
+            _write_coordinate(group, name, coordinate)
         dims = {"context": CONTEXT, "truth": TRUTH}
         self._writers = {}
         for name, shape in shapes.items():
@@ -118,7 +118,7 @@ class NpzWindows:
         attrs: dict[str, Any],
     ) -> None:
         self.folder, self.coordinates = folder, coordinates
-        # One member of a zip file is written after the other, so each waits in a file of its own.
+        # A zip file is written one member after the other: each array waits in a file of its own.
         self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
 
     def append(self, name: str, frames: np.ndarray) -> None:
@@ -126,25 +126,25 @@ class NpzWindows:
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """Put everything into one file."""
+        """Move all arrays into one file."""
         with zipfile.ZipFile(self.folder / "windows.npz", "w", zipfile.ZIP_STORED) as archive:
             for name, writer in self._writers.items():
                 writer.close()
                 archive.write(self._spool(name), f"{name}.npy")
                 self._spool(name).unlink()
-            for name, one in self.coordinates.items():
+            for name, coordinate in self.coordinates.items():
                 with archive.open(f"{name}.npy", "w") as member:
-                    np.lib.format.write_array(member, one.values, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
+                    np.lib.format.write_array(member, coordinate.values, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
 
     def _spool(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
 
 
 class Mp4Windows:
-    """``context/000000.mp4``, ... and perhaps ``truth/``: one video for each sample.
+    """``context/000000.mp4``, ... and, if exported, ``truth/``: one video for each sample.
 
-    Values are rounded to 8 bits and colours converted (yuv444p, otherwise without loss), so what
-    is read back differs by up to about 3/255.
+    Values are rounded to 8 bits and colours converted (yuv444p, otherwise lossless), so decoded
+    values differ by up to about 3/255.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Mp4Windows:
             self._written[name] += 1
 
     def close(self) -> None:
-        """Every file is closed already."""
+        """All files are closed already."""
 
 
 def _encode(path: Path, clip: np.ndarray, rate: Fraction) -> None:
@@ -182,13 +182,13 @@ def _encode(path: Path, clip: np.ndarray, rate: Fraction) -> None:
         container.mux(stream.encode())
 
 
-def _write_coordinate(group: zarr.Group, name: str, one: Coordinate) -> None:
-    shape, dims = one.values.shape, one.dims
-    if one.is_text:
+def _write_coordinate(group: zarr.Group, name: str, coordinate: Coordinate) -> None:
+    shape, dims = coordinate.values.shape, coordinate.dims
+    if coordinate.is_text:
         array = group.create_array(
             name, shape=shape, dtype="str", chunks=shape, dimension_names=dims
         )
     else:
-        array = create_array(group, name, shape, one.values.dtype, dims, shape)
-    array[...] = one.values
-    array.attrs.update(one.attrs)
+        array = create_array(group, name, shape, coordinate.values.dtype, dims, shape)
+    array[...] = coordinate.values
+    array.attrs.update(coordinate.attrs)

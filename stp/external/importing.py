@@ -1,4 +1,4 @@
-"""`stp external import`: predictions that were made elsewhere become a model of the plan."""
+"""`stp external import`: predictions made elsewhere become a model of the plan."""
 
 import hashlib
 import re
@@ -23,15 +23,15 @@ from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
 from stp.external.submitted import (
     EXPORT_AGAIN,
+    ExportedWindows,
     Source,
-    Windows,
     ZarrSource,
     check_form,
     complete,
     open_source,
     read_windows,
 )
-from stp.external.windows import DESCRIPTION, blocks, clips_of, prepared_data
+from stp.external.windows import DESCRIPTION, clips_of, prepared_data, sample_ranges
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL
 from stp.plan.cells import Plan
@@ -39,7 +39,7 @@ from stp.plan.checked_config import check
 from stp.plan.config import Config
 from stp.plan.model import Model, Submission
 from stp.predict.agreement import Agreement, Copies
-from stp.predict.windows import shown
+from stp.predict.windows import window_checksum
 
 NAME = re.compile("[a-z][a-z0-9_]*")
 STATISTIC = "mean_of_members"
@@ -47,7 +47,7 @@ ABANDONED_SECONDS = 3600
 
 
 class Statement(NamedTuple):
-    """What the submitter says; None leaves what an earlier submission of the model said."""
+    """The submitter's description of a model; None keeps that of an earlier submission."""
 
     title: str | None = None
     reference: str | None = None
@@ -55,13 +55,13 @@ class Statement(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What an import did.
+    """The result of an import.
 
     Attributes:
-        entry: the file of the model.
-        submission: what was added to it.
-        warnings: what looks odd, but was not refused.
-        replaced: whether an older submission was there.
+        entry: file of the model.
+        submission: entry added to it.
+        warnings: oddities that were not refused.
+        replaced: the submission replaces an older one.
     """
 
     entry: Path
@@ -71,12 +71,14 @@ class Imported(NamedTuple):
 
 
 def without_external(config: Config) -> Config:
-    """The configuration without models that live elsewhere: those may have no predictions yet."""
+    """The configuration without external models, which may have no predictions yet."""
     dimensions = {
-        dimension: wanted.model_copy(
-            update={"models": tuple(m for m in wanted.models if config.models[m].fit != EXTERNAL)}
+        dimension: of_dimension.model_copy(
+            update={
+                "models": tuple(m for m in of_dimension.models if config.models[m].fit != EXTERNAL)
+            }
         )
-        for dimension, wanted in config.scale.dimensions.items()
+        for dimension, of_dimension in config.scale.dimensions.items()
     }
     return config.model_copy(
         update={"scale": config.scale.model_copy(update={"dimensions": dimensions})}
@@ -97,22 +99,22 @@ def import_predictions(
 ) -> Imported:
     """Check a submission, copy it into the raw folder, and enter it into the model's file.
 
-    Nothing is written unless all is well.
+    Nothing is written unless all checks pass.
 
     Args:
         plan: of the scale file whose windows were exported.
-        folder: what came back.
-        name: of the model, new or external.
+        folder: the submission.
+        name: of a new or external model.
         statement: title, reference, training.
-        statistic: what metrics of one forecast make of several (stp/score/members.py).
+        statistic: how metrics of one forecast treat several members (stp/score/members.py).
         accept_values: import values that look like those of other units.
         accept_order: import samples that look misplaced.
-        models: the folder of models' files.
+        models: folder of the model files.
         report: progress.
 
     Raises:
-        StpError: the submission is incomplete, damaged, misaligned, implausible, or about other
-            windows; naming the first sample.
+        StpError: the submission is incomplete, damaged, misaligned, implausible, or made from other
+            windows; the first sample is named.
     """
     entry = (models or configuration.CONFIG_FOLDER / "models") / f"{name}.yaml"
     model = _model(entry, name)
@@ -128,10 +130,10 @@ def import_predictions(
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
         copy = spool / "copy.npy"
-        tables = sanity_checks.Tables(len(clips), windows.described)
+        tables = sanity_checks.SampleStatistics(len(clips), windows.description)
         agreement, copies = Agreement(), Copies(members)
-        seen = _Seen(tables, agreement, copies)
-        _copy(source, windows, data, clips, copy, seen, accept_values, report)
+        gathered = _Gathered(tables, agreement, copies)
+        _copy(source, windows, data, clips, copy, gathered, accept_values, report)
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
         notes = [note for note in (agreement.note(windows.clips), copies.note()) if note]
         warnings += notes
@@ -140,13 +142,13 @@ def import_predictions(
             copy = _only(copy, kept)
             members = len(kept)
         statistic = (statistic or STATISTIC) if members > 1 else None
-        with copy.open("rb") as written:
-            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
-        what = windows.evaluation
-        entered = {
-            **what._asdict(),
-            "data": plan.recipes.prepare_digest(what.tested_on),
-            "windows": windows.described["index_sha256"],
+        with copy.open("rb") as file_copy:
+            sha256 = hashlib.file_digest(file_copy, "sha256").hexdigest()
+        evaluation = windows.evaluation
+        entry_values = {
+            **evaluation._asdict(),
+            "data": plan.recipes.prepare_digest(evaluation.tested_on),
+            "windows": windows.description["index_sha256"],
             "bytes": copy.stat().st_size,
             "sha256": sha256,
             "members": members,
@@ -154,8 +156,8 @@ def import_predictions(
             "imported": datetime.now(UTC).date().isoformat(),
             "note": "; ".join(notes) or None,
         }
-        entered = {key: value for key, value in entered.items() if value is not None}
-        submission = check(Submission, entered, "stp external import")
+        entry_values = {key: value for key, value in entry_values.items() if value is not None}
+        submission = check(Submission, entry_values, "stp external import")
         (file,) = submission.release.files
         with writing(plan.raw_folder / file.path):
             copy.replace(plan.raw_folder / file.path)
@@ -164,10 +166,10 @@ def import_predictions(
 
 
 def _model(entry: Path, name: str) -> Model | None:
-    """Read the model's file, if there is one.
+    """Read the model's file; None if there is none.
 
     Raises:
-        StpError: the name is no name, or that of a model of ours.
+        StpError: the name has wrong characters, or is that of a model of this repository.
     """
     if not NAME.fullmatch(name):
         raise StpError(
@@ -187,61 +189,66 @@ def _model(entry: Path, name: str) -> Model | None:
     return model
 
 
-def _check_evaluation(plan: Plan, folder: Path, windows: Windows) -> Prepared:
-    """Look whether the scale has the test that was predicted, and open its data."""
-    wanted, path = windows.evaluation, folder / DESCRIPTION
+def _check_evaluation(plan: Plan, folder: Path, windows: ExportedWindows) -> Prepared:
+    """Require the predicted test in the scale, and open its data."""
+    evaluation, path = windows.evaluation, folder / DESCRIPTION
     scale = plan.config.scale.scale
-    if not wanted.dimension:
+    if not evaluation.dimension:
         raise StpError(
-            f"{path}: these are windows of the {wanted.subset} split of {wanted.tested_on}, for "
-            "training",
+            f"{path}: these are training windows, the {evaluation.subset} split of "
+            f"{evaluation.tested_on}",
             expected="windows of a test",
             remedy="export those (`stp external windows`), and predict them",
         )
-    there = list(planned(plan.config))
-    if wanted not in there:
-        same = [one for one in there if one.tested_on == wanted.tested_on]
-        listed = "\n".join(_describe(one) for one in same or there)
+    evaluations = list(planned(plan.config))
+    if evaluation not in evaluations:
+        same = [one for one in evaluations if one.tested_on == evaluation.tested_on]
+        listed = "\n".join(_describe(one) for one in same or evaluations)
         raise StpError(
-            f"{path}: {_describe(wanted)} is not among the tests of the scale {scale}; first "
+            f"{path}: {_describe(evaluation)} is not among the tests of the scale {scale}; first "
             f"sample: {windows.name(0)}",
             expected=f"one of\n{listed}",
-            remedy=f"name the scale file of the export (it was {windows.described.get('scale')!r}) "
-            "with --configfile",
+            remedy="name the scale file of the export with --configfile (it was "
+            f"{windows.description.get('scale')!r})",
         )
-    data = prepared_data(plan, wanted.tested_on)
-    described = windows.described
-    here = {
+    data = prepared_data(plan, evaluation.tested_on)
+    description = windows.description
+    expected = {
         "shape": list(data.shape),
         "context": data.context,
         "units": str(data.attrs.get("units", "")),
-        "horizon": wanted.horizon,
+        "horizon": evaluation.horizon,
     }
-    for key, value in here.items():
-        if described.get(key) != value:
+    for key, value in expected.items():
+        if description.get(key) != value:
             raise StpError(
-                f"{path}: {key} is {described.get(key)!r}; first sample: {windows.name(0)}",
+                f"{path}: {key} is {description.get(key)!r}; first sample: {windows.name(0)}",
                 expected=f"{value!r}, as the scale and {data.folder} have it",
                 remedy=EXPORT_AGAIN,
             )
     return data
 
 
-def _describe(one: Evaluation) -> str:
-    trained = "" if one.trained_on == one.tested_on else f" (trained on {one.trained_on})"
-    part = "" if one.train_subset == "all" else f", {one.train_subset}"
-    return f"{one.dimension}: {one.tested_on}{trained}{part}, {one.subset}, {one.setting}"
+def _describe(evaluation: Evaluation) -> str:
+    trained = (
+        ""
+        if evaluation.trained_on == evaluation.tested_on
+        else f" (trained on {evaluation.trained_on})"
+    )
+    part = "" if evaluation.train_subset == "all" else f", {evaluation.train_subset}"
+    test = f"{evaluation.tested_on}{trained}{part}, {evaluation.subset}, {evaluation.setting}"
+    return f"{evaluation.dimension}: {test}"
 
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """A folder beside the files, so that one in it can be renamed; gone at the end."""
+    """A temporary folder on the same file system, so that its files can be renamed."""
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
-        for left in target.glob(".import-*"):
-            last = max(path.stat().st_mtime for path in (left, *left.iterdir()))
+        for leftover in target.glob(".import-*"):
+            last = max(path.stat().st_mtime for path in (leftover, *leftover.iterdir()))
             if time.time() - last > ABANDONED_SECONDS:  # by an import that was killed
-                shutil.rmtree(left, ignore_errors=True)
+                shutil.rmtree(leftover, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=".import-", dir=target))
     try:
         yield folder
@@ -251,25 +258,25 @@ def _temporary(target: Path) -> Iterator[Path]:
             target.rmdir()
 
 
-class _Seen(NamedTuple):
-    """What is gathered of predictions while they are read."""
+class _Gathered(NamedTuple):
+    """Statistics of predictions, gathered while they are read."""
 
-    tables: sanity_checks.Tables
+    tables: sanity_checks.SampleStatistics
     agreement: Agreement
     copies: Copies
 
 
 def _copy(
     source: Source,
-    windows: Windows,
+    windows: ExportedWindows,
     data: Prepared,
     clips: Clips,
     copy: Path,
-    seen: _Seen,
+    gathered: _Gathered,
     accept_values: bool,
     report: Report,
 ) -> None:
-    """Read everything once: compare windows, look at values, write the copy."""
+    """Read all predictions once: compare windows, gather statistics, write the copy."""
     count, context = len(clips), data.context
     _check_count(windows, clips, data)
     order = source.samples or windows.order
@@ -277,10 +284,11 @@ def _copy(
     names = [str(clip) for clip in clips.index["clip"]]
     row_bytes = 4 * int(np.prod(source.shape[1:]))
     with NpyWriter(copy, _canonical(source.shape)) as writer:
-        for samples in blocks(count, row_bytes):
+        for samples in sample_ranges(count, row_bytes):
             frames = clips.read(samples, length=context + windows.evaluation.horizon)
-            for sample, one in zip(samples, frames[:, :context], strict=True):
-                if (names[sample], shown(one)) != (windows.clips[sample], windows.shown[sample]):
+            for sample, shown in zip(samples, frames[:, :context], strict=True):
+                expected = windows.clips[sample], windows.checksums[sample]
+                if (names[sample], window_checksum(shown)) != expected:
                     raise _other_window(windows, data, sample, names[sample])
             values = _read(source, windows, [row_of[sample] for sample in samples], samples)
             if isinstance(source, ZarrSource) and not accept_values:
@@ -290,19 +298,19 @@ def _copy(
             _first(~finite, windows, samples, source.path, _NOT_FINITE)
             writer.append(values)
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
-            seen.tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
-            seen.agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
-            seen.copies.add(forecasts)
+            gathered.tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
+            gathered.agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
+            gathered.copies.add(forecasts)
             report("samples checked and copied", samples[-1] + 1, count)
 
 
 def _only(copy: Path, members: list[int]) -> Path:
-    """Write the copy again, with some of its members."""
-    every = np.load(copy, mmap_mode="r")
-    shape = (len(every), len(members), *every.shape[2:])
+    """Write the copy again with some of its members."""
+    array = np.load(copy, mmap_mode="r")
+    shape = (len(array), len(members), *array.shape[2:])
     with NpyWriter(copy.with_name("distinct.npy"), _canonical(shape)) as writer:
-        for rows in blocks(len(every), every[:1].nbytes):
-            writer.append(every[rows.start : rows.stop, members])
+        for rows in sample_ranges(len(array), array[:1].nbytes):
+            writer.append(array[rows.start : rows.stop, members])
     return copy.with_name("distinct.npy")
 
 
@@ -312,24 +320,28 @@ def _canonical(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _HOLE = (
-    "has pictures that were never written, or got lost: some chunks of the array are missing",
+    "has frames in missing chunks of the array",
     "all chunks (or an array that is created with write_empty_chunks, where they are all zero)",
-    "copy or write it again; --accept-values takes what is missing for real",
+    "copy or write it again; --accept-values takes missing chunks as they read",
 )
-_NOT_FINITE = ("has values that are not finite", "finite numbers", "mend the predictions")
+_NOT_FINITE = ("has values that are not finite", "finite numbers", "correct the predictions")
 
 
 def _first(
-    bad: np.ndarray, windows: Windows, samples: range, path: Path, text: tuple[str, str, str]
+    bad: np.ndarray,
+    windows: ExportedWindows,
+    samples: range,
+    path: Path,
+    text: tuple[str, str, str],
 ) -> None:
-    """Refuse the first bad sample."""
+    """Refuse predictions with a bad sample; the first is named."""
     if bad.any():
         what, expected, remedy = text
         name = windows.name(samples[int(bad.argmax())])
         raise StpError(f"{path}: {name} {what}", expected=expected, remedy=remedy)
 
 
-def _check_count(windows: Windows, clips: Clips, data: Prepared) -> None:
+def _check_count(windows: ExportedWindows, clips: Clips, data: Prepared) -> None:
     if len(clips) != len(windows.clips):
         first = min(len(clips), len(windows.clips))
         raise StpError(
@@ -340,19 +352,19 @@ def _check_count(windows: Windows, clips: Clips, data: Prepared) -> None:
         )
 
 
-def _other_window(windows: Windows, data: Prepared, sample: int, clip: str) -> StpError:
-    there = windows.described
+def _other_window(windows: ExportedWindows, data: Prepared, sample: int, clip: str) -> StpError:
+    description = windows.description
     return StpError(
         f"{windows.name(sample)}: the window that was predicted is not that of the prepared data "
         f"(clip {clip})",
         expected=f"the frames of {data.folder} (release {data.attrs.get('release')}); windows.json "
-        f"is about release {there.get('release')}, fingerprint "
-        f"{there.get('data', {}).get('fingerprint')}",
+        f"is about release {description.get('release')}, fingerprint "
+        f"{description.get('data', {}).get('fingerprint')}",
         remedy=EXPORT_AGAIN,
     )
 
 
-def _read(source: Source, windows: Windows, rows: list[int], samples: range) -> np.ndarray:
+def _read(source: Source, windows: ExportedWindows, rows: list[int], samples: range) -> np.ndarray:
     """Read some rows; damage names the first sample that it shows in."""
     try:
         return source.read(rows)
@@ -373,38 +385,38 @@ def _read(source: Source, windows: Windows, rows: list[int], samples: range) -> 
 
 def _judge(
     source: Source,
-    windows: Windows,
+    windows: ExportedWindows,
     clips: Clips,
-    tables: sanity_checks.Tables,
+    tables: sanity_checks.SampleStatistics,
     accept_values: bool,
     accept_order: bool,
     report: Callable[[str, int, int], None],
 ) -> list[str]:
-    """Refuse what is most likely a mistake; say what is odd."""
+    """Refuse likely mistakes; return warnings about oddities."""
     warnings = []
-    problem = sanity_checks.units(tables, sanity_checks.channel_names(windows.described))
+    problem = sanity_checks.units(tables, sanity_checks.channel_names(windows.description))
     if problem is not None:
-        what = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
+        text = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
         if not accept_values:
             raise StpError(
-                f"{source.path}: {what}",
-                expected=f"values in the units of the context, {windows.described['units']!r}",
+                f"{source.path}: {text}",
+                expected=f"values in the units of the context, {windows.description['units']!r}",
                 remedy=f"{problem.remedy}; --accept-values, if they are right",
             )
-        warnings.append(what)
+        warnings.append(text)
     length = clips.prepared.context + windows.evaluation.horizon
     starts, strides = (clips.index[key].to_numpy(np.int64) for key in ("start", "stride"))
     problem = sanity_checks.order(tables, starts, starts + (length - 1) * strides + 1, report)
     if problem is not None:
-        what = f"the forecast of {windows.name(problem.sample)} {problem.what}"
-        what += _more(problem.others)
+        text = f"the forecast of {windows.name(problem.sample)} {problem.what}"
+        text += _more(problem.others)
         if sanity_checks.is_misplaced(problem, len(clips)) and not accept_order:
             raise StpError(
-                f"{source.path}: {what}",
+                f"{source.path}: {text}",
                 expected="each forecast in the row of its own window",
                 remedy=f"{problem.remedy}; --accept-order, if they are right",
             )
-        warnings.append(what)
+        warnings.append(text)
     return warnings
 
 
@@ -413,24 +425,24 @@ def _more(others: int) -> str:
 
 
 def _enter(
-    entry: Path, model: Model | None, name: str, said: Statement, submission: Submission
+    entry: Path, model: Model | None, name: str, statement: Statement, submission: Submission
 ) -> bool:
-    """Write the model's file; says whether the submission replaces an older one."""
+    """Write the model's file; True if the submission replaces an older one."""
     old = model or Model(title=name, reference="not stated", fit="external")
-    kept = [one for one in old.submissions if one.cell != submission.cell]
+    others = [other for other in old.submissions if other.cell != submission.cell]
     content: dict[str, Any] = {
-        "title": said.title or old.title,
-        "reference": said.reference or old.reference,
+        "title": statement.title or old.title,
+        "reference": statement.reference or old.reference,
         "fit": EXTERNAL,
     }
-    training = said.training or old.training
+    training = statement.training or old.training
     content |= {"training": training} if training else {}
-    submissions = sorted([*kept, submission], key=lambda one: one.cell)
+    submissions = sorted([*others, submission], key=lambda each: each.cell)
     content["submissions"] = [
-        {key: value for key, value in one.model_dump().items() if value not in (None, "")}
-        for one in submissions
+        {key: value for key, value in each.model_dump().items() if value not in (None, "")}
+        for each in submissions
     ]
     head = "# Predictions that were made elsewhere: written by `stp external import`.\n"
     with writing(entry):
         write_text(entry, head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-    return len(kept) < len(old.submissions)
+    return len(others) < len(old.submissions)

@@ -1,7 +1,7 @@
-"""`stp quality`: what people would think of anybody's videos, as a measure of PVQA says.
+"""`stp videos quality`: predicted opinions about the user's own videos.
 
-A measure that was made in a plan of opinions (docs/pvqa.md) has learnt from rated videos. Saved,
-it is what the metric `stp.metrics.predicted_quality` needs.
+A measure of a plan of opinions (docs/pvqa.md) has learnt from rated videos. The metric
+`stp.metrics.predicted_quality` needs a saved measure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,17 +48,17 @@ from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
 
 SPLITS = "random"
-"""Family of the splits that errors are from."""
+"""Family of splits from which errors are estimated."""
 
 
 @dataclass(frozen=True)
 class Clip:
-    """A video that is to be rated.
+    """A video to rate.
 
     Attributes:
-        name: of it.
-        frames: uint8 (T, H, W, 3), observed and predicted ones.
-        context: how many of them are observed.
+        name: of the video.
+        frames: observed and predicted, uint8 (T, H, W, 3).
+        context: number of observed frames.
     """
 
     name: str
@@ -68,16 +68,16 @@ class Clip:
 
 @dataclass(frozen=True)
 class Rating:
-    """What people would think of a clip.
+    """Predicted opinion about a clip.
 
     Attributes:
-        clip: its name.
-        frames: observed and predicted ones.
+        clip: name of the clip.
+        frames: number of observed and predicted frames.
         quality: points, mostly from 0 to 100; None for the ``reason``.
-        low, high: ends of its 95 % interval.
+        low, high: ends of the 95 % interval.
         distance: from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
         features: `EXACT` or `POOLED`.
-        reason: why there is no value.
+        reason: why the value is missing.
     """
 
     clip: str
@@ -92,7 +92,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Trained:
-    """How good ratings with one kind of features are.
+    """Accuracy of ratings with one kind of features.
 
     Attributes:
         srocc: Spearman's correlation with the opinions of test videos, median over splits.
@@ -108,10 +108,10 @@ class ClipRatings:
     """Ratings of clips.
 
     Attributes:
-        ratings: one for each clip.
-        trained: of each kind of features that was used.
-        rated: videos that were learnt from.
-        source: of their bytes and opinions, such as official or synthetic.
+        ratings: of each clip.
+        trained: accuracy by kind of features.
+        rated: number of rated videos that the measure has learnt from.
+        source: of the rated videos, such as official or synthetic.
     """
 
     ratings: list[Rating]
@@ -122,12 +122,12 @@ class ClipRatings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a metric ranks the clips of a cell, beside their ratings.
+    """Rank correlation of a metric with the ratings of the clips of a cell.
 
     Attributes:
         convention: of the metric.
-        srocc: Spearman's correlation of its values with the ratings.
-        clips: that have both.
+        srocc: Spearman's correlation.
+        clips: number of clips with a value and a rating.
     """
 
     convention: str
@@ -137,17 +137,17 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of quality that was made in a plan of opinions.
+    """A measure of quality of a plan of opinions.
 
     Attributes:
-        network: that it looks through.
-        weights: its file.
-        identity: checksums of these bytes.
-        options: how opinions are learnt.
+        network: whose features it uses.
+        weights: file of the network.
+        identity: checksums of that file.
+        options: of the regression.
         database: rated videos.
-        horizon: their predicted frames.
-        parts: what the network has seen of them.
-        source: of their bytes.
+        horizon: number of predicted frames of the rated videos.
+        parts: features of the rated videos, by part.
+        source: of the rated videos, such as official or synthetic.
     """
 
     network: str
@@ -161,7 +161,7 @@ class Measure:
 
     @property
     def is_official(self) -> bool:
-        """Were the videos rated by people?"""
+        """Whether people rated the videos."""
         return self.source == OFFICIAL
 
     def fitted(self) -> FittedQuality:
@@ -185,16 +185,16 @@ class Measure:
         )
 
     def save(self, path: Path) -> dict[str, object]:
-        """Write what was learnt, with the weights of the network, for the metric.
+        """Write the fitted measure with the weights of its network, for the metric.
 
         Args:
-            path: of the file, ``.npz``.
+            path: ``.npz`` file.
 
         Returns:
-            its ``bytes`` and checksums.
+            size (``bytes``) and checksums of the file.
 
         Raises:
-            StpError: the name is another one; the weights are damaged.
+            StpError: the file has another suffix; the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
         fitted_quality.write(path, self.fitted(), state)
@@ -211,10 +211,10 @@ class Measure:
         """Rate clips.
 
         Args:
-            clips: one is in memory at a time.
+            clips: read one at a time.
             device: auto, cpu or cuda.
             threads: of the CPU.
-            report: is told the progress.
+            report: progress.
 
         Raises:
             StpError: a clip is too short, or too small for the network; the weights are damaged.
@@ -238,16 +238,16 @@ class Measure:
 
 
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
-    """Open a measure with all that it has learnt from.
+    """Open a measure with its rated videos.
 
     Args:
         plan: of opinions.
-        model: a measure that looks through a network.
-        variant: of it.
+        model: measure that uses features of a network.
+        variant: of the measure.
 
     Raises:
-        StpError: the plan has no such measure, it needs true futures or learns nothing, its weights
-            are not at hand, or what it learns from is not made yet.
+        StpError: the plan has no such measure; the measure needs true futures or learns nothing;
+            its weights are missing; its data or features are not finished.
     """
     cell = _planned(plan, model, variant)
     assert cell.predictions is not None
@@ -263,8 +263,8 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         )
     if not cell.features:
         raise StpError(
-            f"the weights of {network} are not there",
-            expected=f"them below {plan.weights}",
+            f"the weights of {network} are missing",
+            expected=f"a file below {plan.weights}",
             remedy=f"`stp list weights {network}` says how to get them",
         )
     data, looked = (plan.store / one.folder for one in (cell.data, *cell.features))
@@ -272,7 +272,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         if not store.is_complete(folder):
             raise StpError(
                 f"{folder} is not made yet",
-                expected="rated videos, and what the network has seen of them",
+                expected="rated videos, and features of the network",
                 remedy="make the tables of the scale file first (docs/pvqa.md)",
             )
     dataset = plan.config.datasets[cell.cell.tested_on]
@@ -407,13 +407,14 @@ def _conventions(path: Path) -> list[str]:
 
 
 def _some(samples: int, count: int | None) -> list[int]:
-    return [int(one) for one in spread(samples, count or samples)]
+    return [int(sample) for sample in spread(samples, count or samples)]
 
 
 def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
-    """What to know of ratings: how good they are, how many there are, and their mean.
+    """Lines about ratings: their accuracy, number and mean.
 
     Args:
+        found: the ratings.
         others: metrics of the same clips.
     """
     lines = [

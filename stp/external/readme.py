@@ -1,4 +1,4 @@
-"""The README beside exported windows: what to return."""
+"""The README beside exported windows, which says what to return."""
 
 from typing import Any
 
@@ -9,34 +9,34 @@ READ = {
 }
 
 
-def readme(described: dict[str, Any], kind: str) -> str:
-    """Write it.
+def readme(description: dict[str, Any], kind: str) -> str:
+    """Text of the README.
 
     Args:
-        described: the content of `windows.json`.
+        description: content of `windows.json`.
         kind: zarr, npz or mp4.
     """
-    channels, height, width = described["shape"]
-    count, horizon, context = (described[key] for key in ("samples", "horizon", "context"))
-    values, units = described["values"], described["units"]
+    channels, height, width = description["shape"]
+    count, horizon, context = (description[key] for key in ("samples", "horizon", "context"))
+    values, units = description["values"], description["units"]
     one = f"({horizon}, {channels}, {height}, {width})"
     shape = f"({count}, {one[1:]}"
-    variables = described["variables"]
-    evaluation = described["evaluation"]
+    variables = description["variables"]
+    evaluation = description["evaluation"]
     lines = [
-        f"# {count} windows of {described['dataset']} ({evaluation['subset']})",
+        f"# {count} windows of {description['dataset']} ({evaluation['subset']})",
         "",
-        f"{described['source']} bytes, release {described['release']}; {context} context frames of "
-        f"{channels} x {height} x {width} (channel, y, x), every {described['interval']}. frame, "
-        f"in units {units!r}{' (brightness 0..1)' if units == '1' else ''}. To be predicted: the "
+        f"{description['source']} data, release {description['release']}; {context} context frames "
+        f"of {channels} x {height} x {width} (channel, y, x), every {description['interval']}. "
+        f"frame, in units {units!r}{' (brightness 0..1)' if units == '1' else ''}. To predict: the "
         f"{horizon} frames that follow.",
         "",
-        "| file | what it is |",
+        "| file | content |",
         "|---|---|",
-        "| `windows.json` | all that is known about the windows; belongs to the predictions |",
-        "| `index.csv` | one row for each sample: clip, cluster (what depends on what), time where "
-        "known, and `window`, a checksum of its context frames; belongs to the predictions |",
-        *_files(described, kind),
+        "| `windows.json` | description of the windows; return it with the predictions |",
+        "| `index.csv` | one row for each sample: clip, cluster of dependent samples, time where "
+        "known, and `window`, a checksum of its context frames; return it with the predictions |",
+        *_files(description, kind),
         "",
         "`values` in `windows.json` are those of the context frames, by channel"
         + (f" ({', '.join(variables)})" if variables else "")
@@ -46,15 +46,14 @@ def readme(described: dict[str, Any], kind: str) -> str:
     ]
     if not evaluation["dimension"]:
         lines += [
-            "This is no test: these windows are for training. Predictions of them are not "
-            "imported.",
+            "These windows are for training; predictions of them cannot be imported.",
             "",
         ]
         return "\n".join(lines)
     lines += [
         "## What to return",
         "",
-        "A folder with `windows.json`, `index.csv` as they are here, and one of",
+        "A folder with unchanged copies of `windows.json` and `index.csv`, and one of",
         "",
         f"- `predictions.zarr`, array `predictions` of shape {shape}: sample, lead, channel, y, x;",
         "- `predictions.npz`, the same under the name `predictions`, or `predictions.npy`;",
@@ -62,7 +61,7 @@ def readme(described: dict[str, Any], kind: str) -> str:
         "",
         f"as floating point numbers in the units of the context ({units!r}, not normalised, not "
         "clipped). Rows are in the order of `index.csv`; an array `sample` beside `predictions` "
-        "may say otherwise. Several forecasts of each sample: one more axis after that of the "
+        "states another order. Several forecasts of each sample have one more axis, after the "
         "samples.",
         "",
         "```python",
@@ -76,7 +75,7 @@ def readme(described: dict[str, Any], kind: str) -> str:
         'np.savez("predictions.npz", predictions=predictions)',
         "```",
         "",
-        "Then, where the windows came from:",
+        "Then, in the project that exported the windows:",
         "",
         "```sh",
         "stp external import FOLDER --model NAME --reference URL "
@@ -87,12 +86,12 @@ def readme(described: dict[str, Any], kind: str) -> str:
     return "\n".join(lines)
 
 
-def _files(described: dict[str, Any], kind: str) -> list[str]:
-    truth = described["with_truth"]
+def _files(description: dict[str, Any], kind: str) -> list[str]:
+    truth = description["with_truth"]
     if kind == "mp4":
         text = "one video for each sample, by its number; LOSSY: 8 bits, colours converted"
         rows = [f"| `context/` | {text}, off by up to about 3/255 |"]
-        return rows + ([f"| `truth/` | what is to be predicted, {text} |"] if truth else [])
+        return rows + ([f"| `truth/` | the frames to predict, {text} |"] if truth else [])
     text = "array `context`: sample, time, channel, y, x"
     text += "; array `truth`: sample, lead, channel, y, x" if truth else ""
     return [f"| `windows.{kind}` | {text}; float32 |"]

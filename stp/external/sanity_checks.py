@@ -1,8 +1,8 @@
-"""Are forecasts in the right units, and in the right order? Asked of a few numbers for each sample.
+"""Checks of the units and the order of forecasts, from a few numbers for each sample.
 
-Neither question has a certain answer, so both look for a likely mistake: units in which the
-forecasts fit the data far better than in those that were asked for; other samples that forecasts
-fit far better than their own. A forecast that is merely bad passes.
+Both look for a likely mistake: units in which the forecasts fit the data far better than in the
+required ones; other samples that forecasts fit far better than their own. A merely bad forecast
+passes.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,24 +13,25 @@ import numpy as np
 SIDE = 8
 MOST_CHANNELS = 4
 CLOSE, DISTANT = 0.4, 4.0
-"""Distances of distributions (`_distance`): as of a mistake, and as of nothing that is right."""
+"""Distances of distributions (`_distance`): below the first, units fit; above the second, they do
+not."""
 FAR = 8.0
 """Standard deviations of the data between a forecast's mean and that of the frame before it."""
 BEYOND = 10.0
-"""Ranges of the data that a single value may lie beyond them."""
+"""Multiples of the range of the data by which a single value may exceed it."""
 MISPLACED = 0.05
-"""Part of the samples that fit others: from here on, the order is taken for wrong."""
+"""Share of samples that fit others, from which on the order counts as wrong."""
 PAIRS = 4_000_000
-"""Of samples, that are compared at a time."""
+"""Pairs of samples that are compared at a time."""
 
 
-class Mistake(NamedTuple):
-    """What somebody may have written instead of x: scale * x + offset.
+class UnitMistake(NamedTuple):
+    """A likely mistake of units: scale * x + offset in place of x.
 
     Attributes:
-        what: for people.
-        remedy: for people.
-        scale, offset: for each channel.
+        what: the mistake in words.
+        remedy: how to undo it, in words.
+        scale, offset: by channel, (C,).
     """
 
     what: str
@@ -40,7 +41,14 @@ class Mistake(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong, with the first sample that shows it."""
+    """A failed check.
+
+    Attributes:
+        sample: number of the first sample that shows it.
+        what: the problem in words.
+        remedy: in words.
+        others: number of further samples.
+    """
 
     sample: int
     what: str
@@ -48,24 +56,28 @@ class Problem(NamedTuple):
     others: int = 0
 
 
-def mistakes(described: dict[str, Any]) -> list[Mistake]:
-    """List the mistakes that are possible with some data.
+def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
+    """The mistakes of units that the exported windows allow.
 
     Args:
-        described: the content of `windows.json`.
+        description: content of `windows.json`.
     """
-    values = {key: np.array(value) for key, value in described["values"].items()}
+    values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
     def every(value: float) -> np.ndarray:
         return np.full(channels, value)
 
-    found = []
-    units = described["units"]
+    mistakes = []
+    units = description["units"]
     if units == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
-        found.append(Mistake("values 0..255 for 0..1", "divide by 255", every(255), every(0)))
-        found.append(Mistake("values -1..1 for 0..1", "add 1, divide by 2", every(2), every(-1)))
-    constants = described.get("normalisation") or {}
+        mistakes.append(
+            UnitMistake("values 0..255 for 0..1", "divide by 255", every(255), every(0))
+        )
+        mistakes.append(
+            UnitMistake("values -1..1 for 0..1", "add 1, divide by 2", every(2), every(-1))
+        )
+    constants = description.get("normalisation") or {}
     if "scale" in constants and "offset" in constants:
         scale, offset = (
             np.broadcast_to(np.asarray(constants[key], float).reshape(-1), (channels,))
@@ -74,27 +86,26 @@ def mistakes(described: dict[str, Any]) -> list[Mistake]:
         if (scale != 1).any() or (offset != 0).any():
             what = "values normalised by the constants of training"
             remedy = "undo it: value * scale + offset (normalisation in windows.json)"
-            found.append(Mistake(what, remedy, 1 / scale, -offset / scale))
+            mistakes.append(UnitMistake(what, remedy, 1 / scale, -offset / scale))
     what = "values normalised to mean 0 and standard deviation 1"
     scale = 1 / np.where(values["std"] > 0, values["std"], 1)
-    found.append(Mistake(what, "undo the normalisation", scale, -values["mean"] * scale))
+    mistakes.append(UnitMistake(what, "undo the normalisation", scale, -values["mean"] * scale))
     what, remedy = "degrees Celsius for Kelvin", "add 273.15"
-    found.append(Mistake(what, remedy, every(1), every(-273.15)))
+    mistakes.append(UnitMistake(what, remedy, every(1), every(-273.15)))
     what, remedy = "Kelvin for degrees Celsius", "subtract 273.15"
-    found.append(Mistake(what, remedy, every(1), every(273.15)))
-    return found
+    mistakes.append(UnitMistake(what, remedy, every(1), every(273.15)))
+    return mistakes
 
 
-class Tables:
-    """A few numbers of each sample (rows) and channel, gathered while forecasts are read.
+class SampleStatistics:
+    """A few numbers by sample (rows) and channel, gathered while forecasts are read.
 
-    Forecasts are those of the first lead time, the mean over members; their extremes are those of
-    all lead times.
+    Means are those of the first lead time and of all members; extremes those of all lead times.
     """
 
-    def __init__(self, samples: int, described: dict[str, Any]) -> None:
-        channels, height, width = described["shape"]
-        self.mistakes = mistakes(described)
+    def __init__(self, samples: int, description: dict[str, Any]) -> None:
+        channels, height, width = description["shape"]
+        self.mistakes = unit_mistakes(description)
         self.mean, self.square, self.low, self.high = np.zeros((4, samples, channels))
         self.before, self.before_square = np.zeros((2, samples, channels))
         self.lowest, self.highest = np.full(channels, np.inf), np.full(channels, -np.inf)
@@ -105,13 +116,13 @@ class Tables:
         self.forecasts, self.latest, self.observed = np.zeros((3, samples, size), np.float32)
 
     def add(self, start: int, forecasts: np.ndarray, latest: np.ndarray, truth: np.ndarray) -> None:
-        """Note some samples.
+        """Include some samples.
 
         Args:
-            start: number of the first.
+            start: number of the first sample.
             forecasts: (n, M, T, C, H, W).
-            latest: the last context frame, (n, C, H, W).
-            truth: what came next, (n, C, H, W).
+            latest: last context frame, (n, C, H, W).
+            truth: next frame, (n, C, H, W).
         """
         rows = slice(start, start + len(forecasts))
         first = forecasts[:, :, 0].mean(axis=1, dtype=np.float64)
@@ -123,8 +134,8 @@ class Tables:
         self.low[rows] = forecasts.min(axis=(1, 2, 4, 5))
         self.high[rows] = forecasts.max(axis=(1, 2, 4, 5))
         self.errors[0, rows] = np.abs(first - before).mean(axis=(-1, -2))
-        for number, one in enumerate(self.mistakes, 1):
-            undone = (first - one.offset[:, None, None]) / one.scale[:, None, None]
+        for number, mistake in enumerate(self.mistakes, 1):
+            undone = (first - mistake.offset[:, None, None]) / mistake.scale[:, None, None]
             self.errors[number, rows] = np.abs(undone - before).mean(axis=(-1, -2))
         for table, frames in (
             (self.forecasts, first),
@@ -150,11 +161,11 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
     return frames
 
 
-def units(tables: Tables, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or values that cannot be.
+def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
+    """Find a likely mistake of units, or impossible values.
 
     Args:
-        tables: of all samples.
+        tables: statistics of all samples.
         names: of the channels.
     """
     mean, std = _pooled_moments(tables.mean, tables.square)
@@ -163,27 +174,29 @@ def units(tables: Tables, names: list[str]) -> Problem | None:
         if spread[channel] <= 1e-6 * max(abs(centre[channel]), 1e-6):
             continue  # a constant
         own = _distance(mean, std, centre, spread, channel)
-        found = []
-        for number, one in enumerate(tables.mistakes, 1):
-            there = one.scale * centre + one.offset, np.abs(one.scale) * spread
-            other = _distance(mean, std, *there, channel)
+        candidates = []
+        for number, mistake in enumerate(tables.mistakes, 1):
+            shifted = mistake.scale * centre + mistake.offset, np.abs(mistake.scale) * spread
+            other = _distance(mean, std, *shifted, channel)
             errors = tables.errors[:, :, channel].mean(axis=1)
             closer = own > 1 and other < own / 2 and (other < CLOSE or own > DISTANT)
             if closer and errors[number] < errors[0] / 1.5:
-                found.append((other, number))
-        if found:
-            number = min(found)[1]
+                candidates.append((other, number))
+        if candidates:
+            number = min(candidates)[1]
             worse = tables.errors[number, :, channel] < tables.errors[0, :, channel]
-            one = tables.mistakes[number - 1]
+            mistake = tables.mistakes[number - 1]
             about = f"{name}: mean {mean[channel]:.4g}, standard deviation {std[channel]:.4g}; "
             about += f"the data have {centre[channel]:.4g} and {spread[channel]:.4g}"
             count = int(worse.sum())
-            return Problem(int(worse.argmax()), f"{one.what} ({about})", one.remedy, count - 1)
+            return Problem(
+                int(worse.argmax()), f"{mistake.what} ({about})", mistake.remedy, count - 1
+            )
     return _impossible(tables, names, spread)
 
 
-def _impossible(tables: Tables, names: list[str], spread: np.ndarray) -> Problem | None:
-    """Find a sample whose values are nowhere near the data."""
+def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
+    """Find a sample whose values are far from the data."""
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
     far = np.abs(tables.mean - tables.before) > FAR * spread
@@ -210,32 +223,33 @@ def _pooled_moments(mean: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, n
 def _distance(
     mean: np.ndarray, std: np.ndarray, centre: np.ndarray, spread: np.ndarray, channel: int
 ) -> float:
-    """How far a distribution lies from another one, in its standard deviations and octaves."""
+    """Distance of two distributions: shift in standard deviations plus log ratio of spreads."""
     shift = abs(mean[channel] - centre[channel]) / spread[channel]
     ratio = max(std[channel], 1e-6 * spread[channel]) / spread[channel]
     return float(shift + abs(np.log(ratio)))
 
 
 def order(
-    tables: Tables,
+    tables: SampleStatistics,
     starts: np.ndarray,
     stops: np.ndarray,
     report: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Problem | None:
     """Find forecasts that belong to other samples.
 
-    A forecast of the first lead time fits a sample as well as it is near to the frame before, or
-    to the one that came (persistence has the first, a good model the second). It is misplaced where
-    it fits another sample at less than half the distance of its own, and of the other's own
-    forecast: then it is not just that forecasts are alike. Windows that overlap are not compared.
+    The distance between a forecast of the first lead time and a sample is that to the last context
+    frame (near for persistence) or to the true frame (near for a good model), whichever is less. A
+    forecast is misplaced where its distance to another sample is less than half of that to its own,
+    and less than half of that of the other sample's own forecast, so that similar forecasts are not
+    mistaken for misplaced ones. Overlapping windows are not compared.
 
     Args:
-        tables: of all samples.
-        starts, stops: the frames that the windows take.
+        tables: statistics of all samples.
+        starts, stops: first frame of each window, and the frame after its last.
         report: progress.
 
     Returns:
-        the first sample, and how many others there are; None if all are in their places.
+        the first misplaced sample, and the number of others; None if there is none.
     """
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
@@ -244,28 +258,30 @@ def order(
     )
     own = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
     misplaced: list[tuple[int, int]] = []
-    block = max(1, PAIRS // len(own))
-    for begin in range(0, len(own), block):
-        rows = slice(begin, begin + block)
+    size = max(1, PAIRS // len(own))
+    for begin in range(0, len(own), size):
+        rows = slice(begin, begin + size)
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * own] = np.inf  # the other's own forecast fits it as well
+        each[each >= 0.5 * own] = np.inf  # that sample's own forecast fits it as well
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
         hits = np.flatnonzero(nearest < 0.5 * own[rows])
         misplaced += [(begin + int(i), int(best[i])) for i in hits]
-        report("order of samples checked", min(begin + block, len(own)), len(own))
+        report("order of samples checked", min(begin + size, len(own)), len(own))
     if not misplaced:
         return None
     sample, other = misplaced[0]
-    what = f"fits sample {other} far better than its own, and than that one's forecast does"
+    what = (
+        f"fits sample {other} far better than its own, and better than the forecast of {other} does"
+    )
     remedy = "put the predictions into the order of index.csv"
     return Problem(sample, what, remedy, len(misplaced) - 1)
 
 
 def is_misplaced(problem: Problem, samples: int) -> bool:
-    """Are these too many for a coincidence?"""
+    """Whether so many samples are misplaced that it is no coincidence."""
     return problem.others + 1 >= max(2.0, MISPLACED * samples)
 
 
@@ -279,10 +295,10 @@ def _far(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.maximum(squares, 0) / a.shape[1]))
 
 
-def channel_names(described: dict[str, Any]) -> list[str]:
-    """What the channels are called."""
-    names: Iterable[str] | None = described.get("variables")
-    count = described["shape"][0]
+def channel_names(description: dict[str, Any]) -> list[str]:
+    """Names of the channels: variables, brightness, or numbers."""
+    names: Iterable[str] | None = description.get("variables")
+    count = description["shape"][0]
     if names:
         return list(names)
     return ["brightness"] if count == 1 else [f"channel {channel}" for channel in range(count)]

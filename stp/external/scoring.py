@@ -1,4 +1,4 @@
-"""Score videos against the true ones, from two folders or two arrays: no plan, nothing is kept.
+"""Scores of videos against the true ones, from two folders or two arrays, without a plan.
 
 In a notebook::
 
@@ -7,7 +7,7 @@ In a notebook::
     for score in evaluate(predicted, true, ["psnr.per_frame", "ssim.range1"]):
         print(score)
 
-Values are those of the score stage (`stp.score.run`), each clip a cluster of its own.
+Values are those of the score stage (`stp.score.run`); each clip is a cluster of its own.
 """
 
 import importlib
@@ -36,24 +36,23 @@ from stp.score.scoring import score
 from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip
 
 METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd.predicted_only")
-"""What is scored unless one says otherwise."""
+"""Conventions that are scored by default."""
 CLIPS = "clips (N, T, C, H, W), C is 1 or 3"
-BLOCK = 16
-"""Clips that a network looks at together."""
+BATCH = 16
+"""Clips in a batch of a network."""
 
 
 class Score(NamedTuple):
-    """One number.
+    """The value of one convention.
 
     Attributes:
-        convention: of the metric, ``<metric>.<choice>``.
+        convention: ``<metric>.<choice>``.
         value: over all frames and clips; None for the ``reason``.
-        low, high: ends of its 95 % interval over clips; None where there is none.
+        low, high: ends of the 95 % interval over clips; None without an interval.
         n: number of clips.
-        reason: why there is no value.
+        reason: why the value is missing.
         threshold: of events, where the convention has several.
-        note: what is odd about the predictions, such as that they equal the truth; empty if nothing
-            is.
+        note: oddities of the predictions, such as that they equal the truth; may be empty.
     """
 
     convention: str
@@ -81,51 +80,53 @@ def evaluate(
     """Score predicted clips against the true ones.
 
     Args:
-        predicted: a folder of clips (films, arrays, folders of pictures; see
+        predicted: a folder of clips (videos, arrays, folders of pictures; see
             `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8, of
-            floating-point numbers in [0, 1], or of whole numbers that are all 0 or 1 (masks); or
-            its file (.npy, or .npz with one array).
-        true: likewise; clips belong together by their order, those of two folders by their names.
+            floating-point numbers in [0, 1], or of integers that are all 0 or 1 (masks); or its
+            file (.npy, or .npz with one array).
+        true: true clips in the same forms; clips of two folders are paired by name, others by
+            order.
         metrics: conventions, ``<metric>.<choice>``.
-        context: frames at the beginning that were shown to the model; they are not scored.
-        frames: of each clip, context included; all unless given.
-        interval: every which frame counts.
-        weights: folder with the weights of networks; what needs others has no value, and says so.
+        context: first frames, which the model observed; they are not scored.
+        frames: number of frames of each clip, context included; by default all.
+        interval: every how many frames one is scored.
+        weights: folder with the weights of networks; without them, a metric has a ``reason``.
         device: "auto", "cpu" or "cuda".
         threads: of the CPU.
 
     Returns:
-        in the order of ``metrics``.
+        scores in the order of ``metrics``.
 
     Raises:
-        StpError: an unknown convention; clips that do not belong together, are too short or differ
-            in size.
+        StpError: a convention is unknown, or clips cannot be paired, are too short or differ in
+            size.
     """
     about = {name: declared(name, "--metric")[1] for name in dict.fromkeys(metrics)}
-    clips = Pairs(_clips(predicted, "predicted"), _clips(true, "true"), context, frames, interval)
-    at_hand = files.present(Path(weights), files.declared())
-    identities = {name: file.identity for name, file in at_hand.items()}
+    sources = _clips(predicted, "predicted"), _clips(true, "true")
+    clips = PairedClips(*sources, context, frames, interval)
+    present = files.present(Path(weights), files.declared())
+    identities = {name: file.identity for name, file in present.items()}
     with TemporaryDirectory() as folder:
         root = Path(folder)
         for name in ("out", "state"):
             (root / name).mkdir()
         inputs: dict[str, Path] = {}
-        looks: dict[str, str] = {}
+        views: dict[str, str] = {}
         for convention, known in about.items():
             seen = known.features
-            if seen is None or (seen.seed is None and seen.network not in at_hand):
+            if seen is None or (seen.seed is None and seen.network not in present):
                 continue
-            looks[convention] = seen.name
+            views[convention] = seen.name
             if f"{seen.name}.observed" not in inputs:
-                path = Path(weights) / at_hand[seen.network].file if seen.seed is None else Path()
+                path = Path(weights) / present[seen.network].file if seen.seed is None else Path()
                 network = Weights(path, identities.get(seen.network, {}), device, threads)
-                for of, made in zip(
-                    ("predicted", "observed"), _seen(clips, seen, network), strict=True
+                for role, features in zip(
+                    ("predicted", "observed"), _network_features(clips, seen, network), strict=True
                 ):
-                    inputs[f"{seen.name}.{of}"] = root / seen.name / of
-                    inputs[f"{seen.name}.{of}"].mkdir(parents=True)
-                    write(inputs[f"{seen.name}.{of}"], clips.index["clip"].tolist(), made)
-        paths = {name: str(Path(weights) / file.file) for name, file in at_hand.items()}
+                    inputs[f"{seen.name}.{role}"] = root / seen.name / role
+                    inputs[f"{seen.name}.{role}"].mkdir(parents=True)
+                    write(inputs[f"{seen.name}.{role}"], clips.index["clip"].tolist(), features)
+        paths = {name: str(Path(weights) / file.file) for name, file in present.items()}
         runtime = {"weights": paths, "device": device}
         job = Job({}, inputs, root / "out", root / "state", runtime)
         cell = {key: None if key == "seed" else "-" for key in CELL_KEYS}
@@ -133,26 +134,29 @@ def evaluate(
             cell,
             {name: known.definition for name, known in about.items()},
             weights=identities,
-            features=looks,
+            features=views,
             threads=threads,
         )
         score(
             job,
             options,
-            Films((clips.shape[3], clips.shape[4], clips.shape[5])),
+            VideoData((clips.shape[3], clips.shape[4], clips.shape[5])),
             clips,
             where="predicted",
             threads=threads,
         )
         rows = read_table(root / "out" / "scores.parquet").to_pylist()
     missing = {
-        name: f"the weights of {seen.network} are not there (see `stp list weights`)"
+        name: f"the weights of {seen.network} are missing (see `stp list weights`)"
         for name, known in about.items()
-        if (seen := known.features) and name not in looks
+        if (seen := known.features) and name not in views
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
-    scores = [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
-    return [one._replace(note=note) for one in scores]
+    return [
+        value._replace(note=note)
+        for name in about
+        for value in _scores(name, rows, missing.get(name, ""))
+    ]
 
 
 def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
@@ -177,24 +181,25 @@ def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) ->
         )
 
 
-def _clips(given: Path | str | np.ndarray, whose: str) -> "np.ndarray | list[Clip]":
+def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Clip]":
     """The clips of a folder, or the array of a file.
 
     Args:
-        whose: predicted or true, for errors about an array without a file.
+        source: folder, file or array.
+        role: predicted or true, for messages about an array.
     """
-    if isinstance(given, np.ndarray):
-        name, array = f"the {whose} clips", given
-    elif Path(given).is_file() and Path(given).suffix.lower() in ARRAYS:
-        name, array = str(given), read_array(Path(given))
-    elif Path(given).exists() and not Path(given).is_dir():
+    if isinstance(source, np.ndarray):
+        name, array = f"the {role} clips", source
+    elif Path(source).is_file() and Path(source).suffix.lower() in ARRAYS:
+        name, array = str(source), read_array(Path(source))
+    elif Path(source).exists() and not Path(source).is_dir():
         raise StpError(
-            f"{require_regular(Path(given))} is neither a folder nor an array",
+            f"{require_regular(Path(source))} is neither a folder nor an array",
             expected=f"a folder of videos, or a .npy file with {CLIPS}",
             remedy="correct the path, or put films into a folder",
         )
     else:
-        return find_clips(Path(given))
+        return find_clips(Path(source))
     if array.ndim != 5 or array.shape[2] not in (1, 3) or not array.size:
         raise StpError(
             f"{name}: shape {array.shape}", expected=CLIPS, remedy=_likely_remedy(array.shape)
@@ -207,13 +212,13 @@ def _clips(given: Path | str | np.ndarray, whose: str) -> "np.ndarray | list[Cli
         raise StpError(
             f"{name}: {array.dtype} from {array.min()} to {array.max()}",
             expected="uint8, or floating-point numbers in [0, 1]",
-            remedy="scale it; NaN is nothing that can be scored",
+            remedy="scale it; NaN cannot be scored",
         )
     return array
 
 
 def _likely_remedy(shape: tuple[int, ...]) -> str:
-    """What most likely makes clips (N, T, C, H, W) of an array called `clips`."""
+    """How an array `clips` of another shape most likely becomes (N, T, C, H, W)."""
     first, last = (len(shape) > 3 and shape[axis] in (1, 3) for axis in (1, -1))
     if not np.prod(shape):
         return "write the clips into it: it is empty"
@@ -222,8 +227,8 @@ def _likely_remedy(shape: tuple[int, ...]) -> str:
     if len(shape) == 4 and last:
         return "np.moveaxis(clips, -1, 1)[None] makes a set of one clip (T, H, W, C)"
     if len(shape) == 4:
-        one = "; clips[None] makes a set of one clip (T, C, H, W)" if first else ""
-        return f"clips[:, :, None] adds the axis of channels to grey clips (N, T, H, W){one}"
+        single = "; clips[None] makes a set of one clip (T, C, H, W)" if first else ""
+        return f"clips[:, :, None] adds the axis of channels to grey clips (N, T, H, W){single}"
     if len(shape) == 5 and last:
         return "np.moveaxis(clips, -1, 2) puts channels, which are last, where they belong"
     if len(shape) == 5 and first:
@@ -232,8 +237,8 @@ def _likely_remedy(shape: tuple[int, ...]) -> str:
 
 
 @dataclass(frozen=True)
-class Films:
-    """What metrics ask of the data: frames in [0, 1], from no prepared folder."""
+class VideoData:
+    """Data as metrics expect them: frames in [0, 1], without a prepared folder."""
 
     shape: tuple[int, int, int]
     folder: Path = Path()
@@ -241,16 +246,16 @@ class Films:
 
     @property
     def channels(self) -> np.ndarray:
-        """All of them."""
+        """Numbers of all channels, int64."""
         return np.arange(self.shape[0])
 
-    def only(self, channels: np.ndarray) -> "Films":
-        """Of some channels."""
-        return Films((len(channels), *self.shape[1:]))
+    def only(self, channels: np.ndarray) -> "VideoData":
+        """The data of some channels."""
+        return VideoData((len(channels), *self.shape[1:]))
 
 
-class Pairs(Samples):
-    """Predicted clips and the true ones, read when they are asked for."""
+class PairedClips(Samples):
+    """Predicted and true clips, read on demand."""
 
     def __init__(
         self,
@@ -260,11 +265,11 @@ class Pairs(Samples):
         frames: int | None,
         interval: int,
     ) -> None:
-        self._both = predicted, true
+        self._sources = predicted, true
         self._frames, self._interval, self.context = frames, interval, context
-        names = [_names(clips) for clips in self._both]
+        names = [_names(clips) for clips in self._sources]
         is_paired = len(names[0]) == len(names[1])
-        if is_paired and all(isinstance(clips, list) for clips in self._both):
+        if is_paired and all(isinstance(clips, list) for clips in self._sources):
             is_paired = names[0] == names[1]
         if not is_paired:
             alone = sorted({*names[0]} ^ {*names[1]})
@@ -272,7 +277,7 @@ class Pairs(Samples):
                 f"{len(names[0])} predicted clips and {len(names[1])} true ones"
                 + (f"; only in one of the two: {', '.join(alone[:3])}" if alone else ""),
                 expected="a true clip for each predicted one, in folders of the same name",
-                remedy="`stp fvd` compares sets of clips that do not belong together",
+                remedy="`stp videos fvd` compares sets of clips that do not belong together",
             )
         self.index = pd.DataFrame({"clip": names[0], "cluster": names[0]})
         self.blocks = None
@@ -291,29 +296,29 @@ class Pairs(Samples):
 
     def _clip(self, which: int, number: int) -> np.ndarray:
         """float32 (T, C, H, W) in [0, 1]."""
-        clips = self._both[which]
+        clips = self._sources[which]
         if isinstance(clips, list):
             return read_clip(clips[number], self._frames, self._interval)
-        found = clips[number, :: self._interval][: self._frames]
-        scale = np.float32(255 if found.dtype == np.uint8 else 1)
-        return np.asarray(found.astype(np.float32) / scale)
+        frames = clips[number, :: self._interval][: self._frames]
+        scale = np.float32(255 if frames.dtype == np.uint8 else 1)
+        return np.asarray(frames.astype(np.float32) / scale)
 
-    def _whole(self, which: int, number: int) -> np.ndarray:
-        found = self._clip(which, number)
-        if found.shape != self._shape:
-            whose, name = ("predicted", "true")[which], self.index["clip"].iloc[number]
+    def _checked_clip(self, which: int, number: int) -> np.ndarray:
+        clip = self._clip(which, number)
+        if clip.shape != self._shape:
+            role, name = ("predicted", "true")[which], self.index["clip"].iloc[number]
             raise StpError(
-                f"the {whose} clip {name} has the shape {found.shape}",
+                f"the {role} clip {name} has the shape {clip.shape}",
                 expected=f"{self._shape} (frames, channels, height, width), as the first true one",
                 remedy="--frames takes the first ones of each; scale frames to one size",
             )
-        return found
+        return clip
 
     def both(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Whole clips start..stop-1, predicted and true, float32 (n, T, C, H, W)."""
+        """Clips start..stop-1 with their context, predicted and true, float32 (n, T, C, H, W)."""
         rows = range(start, min(stop, self.shape[0]))
-        predicted, true = (np.stack([self._whole(w, row) for row in rows]) for w in (0, 1))
-        if start <= self._compared < rows.stop:  # what is read again counts once
+        predicted, true = (np.stack([self._checked_clip(w, row) for row in rows]) for w in (0, 1))
+        if start <= self._compared < rows.stop:  # clips that are read again count once
             new = slice(self._compared - start, None)
             forecasts = predicted[new, None, self.context :]
             self.agreement.add(self._compared, forecasts, true[new, max(0, self.context - 2) :])
@@ -338,24 +343,26 @@ def _names(clips: np.ndarray | list[Clip]) -> list[str]:
     return [f"{number:06}" for number in range(len(clips))]
 
 
-def _seen(clips: Pairs, seen: NetworkFeatures, weights: Weights) -> tuple[Features, Features]:
-    """What a network sees of the predicted clips, and of the true ones."""
+def _network_features(
+    clips: PairedClips, seen: NetworkFeatures, weights: Weights
+) -> tuple[Features, Features]:
+    """Features of a network of the predicted clips, and of the true ones."""
     module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
     context = clips.context
     first = clips.both(0, 1)[1]
     length = choose(first[:, :context], first[:, context:]).shape[1]
     if length < module.SHORTEST:
-        nothing = np.empty((0, 1))
-        why = f"clips of {length} frames; the network needs {module.SHORTEST}"
-        return Features(nothing, why), Features(nothing, why)
+        empty = np.empty((0, 1))
+        reason = f"clips of {length} frames; the network needs {module.SHORTEST}"
+        return Features(empty, reason), Features(empty, reason)
     if seen.seed is None:
         embed: Embed = module.embed(weights, seen.layer)
     else:
         embed = module.embed_random(seen.seed, seen.layer, weights.device, weights.threads)
     parts: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-    for start in range(0, clips.shape[0], BLOCK):
-        predicted, true = clips.both(start, start + BLOCK)
-        shown = true[:, :context]
+    for start in range(0, clips.shape[0], BATCH):
+        predicted, true = clips.both(start, start + BATCH)
+        observed = true[:, :context]
         for part, frames in zip(parts, (predicted, true), strict=True):
-            part.append(embed(choose(shown, frames[:, context:])))
+            part.append(embed(choose(observed, frames[:, context:])))
     return Features(np.concatenate(parts[0])), Features(np.concatenate(parts[1]))

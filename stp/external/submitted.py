@@ -1,4 +1,4 @@
-"""A folder that came back: `windows.json`, `index.csv`, and predictions in one of several forms."""
+"""A submission: `windows.json`, `index.csv`, and predictions in one of several forms."""
 
 import json
 import zipfile
@@ -25,17 +25,17 @@ from stp.data.zarr_codecs import check_codecs
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.plan.setting import current_name, setting_of
-from stp.predict.windows import identity
+from stp.predict.windows import windows_checksum
 from stp.prepare.own.arrays import DAMAGE
 
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
-"""What Zarr raises of a store that is none."""
+"""Errors that Zarr raises for a damaged store."""
 EXPORT_AGAIN = "export the windows again (`stp external windows`), and predict those"
 
 
-class _Values(BaseModel):
-    """Of each channel."""
+class _ChannelValues(BaseModel):
+    """Statistics of the context frames, by channel."""
 
     model_config = ConfigDict(strict=True)
 
@@ -45,8 +45,8 @@ class _Values(BaseModel):
     std: list[float]
 
 
-class _Described(BaseModel):
-    """What is read of `windows.json`; its other keys are for people."""
+class _Description(BaseModel):
+    """The keys of `windows.json` that are read; the others are for the reader of the file."""
 
     model_config = ConfigDict(strict=True)
 
@@ -56,7 +56,7 @@ class _Described(BaseModel):
     horizon: PositiveInt
     samples: PositiveInt
     units: str
-    values: _Values
+    values: _ChannelValues
     data: dict[str, Any]
     evaluation: Evaluation
     index_sha256: str
@@ -64,7 +64,7 @@ class _Described(BaseModel):
     normalisation: dict[str, Any] | None = None
 
     @model_validator(mode="after")
-    def _check_channels(self) -> "_Described":
+    def _check_channels(self) -> "_Description":
         channels = self.shape[0]
         lists = {f"values.{key}": value for key, value in self.values}
         lists["variables"] = self.variables or [""] * channels
@@ -78,42 +78,42 @@ class _Described(BaseModel):
         return self
 
 
-class Windows(NamedTuple):
+class ExportedWindows(NamedTuple):
     """The windows that a submission was made from.
 
     Attributes:
         evaluation: of the plan.
-        described: the content of `windows.json`.
-        clips: name of each sample's clip, in the order of the samples.
-        shown: what each window shows (`stp.predict.windows.shown`).
-        order: the sample of each row of `index.csv`.
+        description: content of `windows.json`.
+        clips: clip name by sample.
+        checksums: checksum of the context frames by sample (`stp.predict.windows.window_checksum`).
+        order: sample of each row of `index.csv`.
     """
 
     evaluation: Evaluation
-    described: dict[str, Any]
+    description: dict[str, Any]
     clips: list[str]
-    shown: list[str]
+    checksums: list[str]
     order: list[int]
 
     def name(self, sample: int) -> str:
-        """A sample, for people."""
+        """Number and clip of a sample, for messages."""
         return f"sample {sample} ({self.clips[sample]})"
 
 
-def read_windows(folder: Path) -> Windows:
-    """Read what a submission says about its windows.
+def read_windows(folder: Path) -> ExportedWindows:
+    """Read the windows of a submission.
 
     Raises:
-        StpError: a file is missing or damaged, a sample is missing or there twice, or the index is
-            not that of `windows.json`.
+        StpError: a file is missing or damaged, a sample is missing or repeated, or the index is not
+            that of `windows.json`.
     """
     path = require_regular(folder / DESCRIPTION)
     expected = f"the file that `stp external windows` wrote beside the windows, of format {VERSION}"
     remedy = "copy it into the folder, as it was; or export the windows again"
-    described: dict[str, Any] = read_json(path, dict, expected, remedy)
+    description: dict[str, Any] = read_json(path, dict, expected, remedy)
     try:
         # As JSON, which has lists for tuples.
-        checked = _Described.model_validate_json(json.dumps(described))
+        checked = _Description.model_validate_json(json.dumps(description))
         evaluation = checked.evaluation
         setting_of(evaluation.setting)
         evaluation = evaluation._replace(setting=current_name(evaluation.setting))
@@ -127,18 +127,18 @@ def read_windows(folder: Path) -> Windows:
         raise StpError(
             f"{path}: evaluation.setting: {error}", expected=expected, remedy=remedy
         ) from None
-    count, wanted = checked.samples, checked.index_sha256
+    count, index_sha256 = checked.samples, checked.index_sha256
     index = _read_index(require_regular(folder / INDEX))
     order = complete(folder / INDEX, index["sample"].tolist(), count, index["clip"].tolist())
     by_sample = index.sort_values("sample")
-    clips, shown = by_sample["clip"].tolist(), by_sample["window"].tolist()
-    if identity(zip(clips, shown, strict=True)) != wanted:
+    clips, checksums = by_sample["clip"].tolist(), by_sample["window"].tolist()
+    if windows_checksum(zip(clips, checksums, strict=True)) != index_sha256:
         raise StpError(
             f"{folder / INDEX}: this is not the index of {path}",
             expected="the samples, clips and checksums (column window) that were exported",
             remedy="copy both files from one export; rows may be in another order",
         )
-    return Windows(evaluation, described, clips, shown, order)
+    return ExportedWindows(evaluation, description, clips, checksums, order)
 
 
 def _read_index(path: Path) -> pd.DataFrame:
@@ -157,22 +157,22 @@ def _read_index(path: Path) -> pd.DataFrame:
 def complete(
     where: Path, samples: list[int], count: int, clips: list[str] | None = None
 ) -> list[int]:
-    """Look whether every sample is there once.
+    """Require every sample exactly once.
 
     Args:
-        where: for the error.
-        samples: found, in any order.
-        count: of the samples there must be.
-        clips: of those found.
+        where: file or folder, for messages.
+        samples: sample numbers in any order.
+        count: required number of samples.
+        clips: clip name of each entry of ``samples``.
 
     Returns:
-        the samples.
+        ``samples``.
 
     Raises:
-        StpError: naming the first sample that is missing, unknown or there twice.
+        StpError: a sample is missing, unknown or repeated; the first is named.
     """
-    there = set(samples)
-    missing = [sample for sample in range(count) if sample not in there]
+    present = set(samples)
+    missing = [sample for sample in range(count) if sample not in present]
     if missing:
         raise StpError(
             f"{where}: sample {missing[0]} is missing"
@@ -180,28 +180,28 @@ def complete(
             expected=f"all {count} samples, from 0 to {count - 1}",
             remedy="predict the missing ones as well",
         )
-    seen: set[int] = set()
+    known: set[int] = set()
     for row, sample in enumerate(samples):
-        if sample in seen or not 0 <= sample < count:
-            of = f" ({clips[row]})" if clips else ""
-            what = "which is there twice" if sample in seen else "which does not exist"
+        if sample in known or not 0 <= sample < count:
+            clip = f" ({clips[row]})" if clips else ""
+            problem = "which is repeated" if sample in known else "which does not exist"
             raise StpError(
-                f"{where}: row {row} is sample {sample}{of}, {what}",
+                f"{where}: row {row} is sample {sample}{clip}, {problem}",
                 expected=f"each of the samples 0 to {count - 1} once",
                 remedy="take this row out",
             )
-        seen.add(sample)
+        known.add(sample)
     return samples
 
 
 class Source(Protocol):
-    """Where predictions are read from.
+    """Stored predictions, read a few rows at a time.
 
     Attributes:
-        path: for errors.
-        shape: of all, (rows, [member,] lead, channel, y, x).
-        dtype: as they are stored.
-        samples: the sample of each row, where the predictions say so themselves.
+        path: file or folder, for messages.
+        shape: (rows, [member,] lead, channel, y, x).
+        dtype: stored type.
+        samples: sample of each row, where the predictions state it.
     """
 
     path: Path
@@ -210,11 +210,11 @@ class Source(Protocol):
     samples: list[int] | None
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Some rows."""
+        """The given rows."""
 
 
 class ArraySource:
-    """One array: mapped from a .npy file, or a Zarr array."""
+    """One array: a mapped .npy file, or a Zarr array."""
 
     def __init__(self, path: Path, array: Any, samples: Any = None) -> None:
         self.path, self._array = path, array
@@ -222,24 +222,24 @@ class ArraySource:
         self.samples = None if samples is None else _numbers(path, samples)
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Some rows; several in one go where they lie one after the other."""
+        """The given rows; consecutive rows are read at once."""
         if rows == list(range(rows[0], rows[-1] + 1)):
             return np.asarray(self._array[rows[0] : rows[-1] + 1])
         return np.stack([np.asarray(self._array[row]) for row in rows])
 
 
 class FileSource:
-    """One .npy file for each sample, called by its number or its clip."""
+    """One .npy file for each sample, named by its number or its clip."""
 
-    def __init__(self, folder: Path, windows: Windows) -> None:
+    def __init__(self, folder: Path, windows: ExportedWindows) -> None:
         self.path, self._windows = folder, windows
         clips = windows.clips
-        of_clip = {clip: sample for sample, clip in enumerate(clips)}
+        sample_of = {clip: sample for sample, clip in enumerate(clips)}
         self._files: dict[int, Path] = {}
         for path in map(require_regular, sorted(folder.rglob("*.npy"))):
             name = path.relative_to(folder).as_posix().removesuffix(".npy")
             samples = {int(name)} if name.isdecimal() else set()
-            samples |= {of_clip[name]} if name in of_clip else set()
+            samples |= {sample_of[name]} if name in sample_of else set()
             for sample in sorted(samples):
                 other = self._files.setdefault(sample, path)
                 if len(samples) > 1 or other != path:
@@ -263,48 +263,48 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Some samples."""
+        """The given samples."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:
         path = require_regular(self._files[sample])
         try:
-            found = np.load(path, allow_pickle=False)
+            values = np.load(path, allow_pickle=False)
         except DAMAGE as error:
             raise StpError(
                 f"{path}: {self._windows.name(sample)} cannot be read ({error})",
                 expected="a whole .npy file",
                 remedy="write it again",
             ) from error
-        shape = getattr(self, "shape", (0, *found.shape))[1:]
-        if found.shape != shape:
+        shape = getattr(self, "shape", (0, *values.shape))[1:]
+        if values.shape != shape:
             raise StpError(
-                f"{path}: {self._windows.name(sample)} has shape {found.shape}",
+                f"{path}: {self._windows.name(sample)} has shape {values.shape}",
                 expected=f"{shape}, as sample 0",
                 remedy="write it again",
             )
-        return np.asarray(found)
+        return np.asarray(values)
 
 
-def open_source(folder: Path, windows: Windows, spool: Path) -> Source:
+def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
     """Open the predictions of a submission.
 
     Args:
         folder: the submission.
         windows: that it was made from.
-        spool: a folder for what has to be unpacked.
+        spool: folder for unpacked arrays.
 
     Raises:
-        StpError: there are none, or several, or they are damaged.
+        StpError: predictions are missing, damaged, or present in several forms.
     """
-    found = [name for name in FORMS if (folder / name).exists()]
-    if len(found) != 1:
+    forms = [name for name in FORMS if (folder / name).exists()]
+    if len(forms) != 1:
         raise StpError(
-            f"{folder}: {' and '.join(found) if found else 'no predictions'}",
+            f"{folder}: {' and '.join(forms) if forms else 'no predictions'}",
             expected=f"one of {', '.join(FORMS)}",
-            remedy="take the others away" if found else "see the README beside the windows",
+            remedy="take the others away" if forms else "see the README beside the windows",
         )
-    path = require_regular(folder / found[0])
+    path = require_regular(folder / forms[0])
     if path.suffix == ".zarr":
         return _zarr_source(path)
     if path.suffix == ".npy":
@@ -314,7 +314,7 @@ def open_source(folder: Path, windows: Windows, spool: Path) -> Source:
     return FileSource(path, windows)
 
 
-def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
+def _npz_source(path: Path, windows: ExportedWindows, spool: Path) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
@@ -322,18 +322,18 @@ def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise StpError(
-                    f"{path}: {twice} is in it twice",
+                    f"{path}: {twice} is repeated",
                     expected="each array once",
                     remedy="write the file again",
                 )
             if "predictions.npy" not in names:
-                held = [name.removesuffix(".npy") for name in names]
+                arrays = [name.removesuffix(".npy") for name in names]
                 raise StpError(
                     f"{path}: no array called predictions",
                     expected="np.savez(..., predictions=...)",
-                    remedy=nearest("predictions", held) if held else "write it again",
+                    remedy=nearest("predictions", arrays) if arrays else "write it again",
                 )
-            # unpacked, it can be mapped: however large, it is read a part at a time
+            # An unpacked file can be mapped, and read a part at a time.
             archive.extract("predictions.npy", spool)
             samples = None
             if "sample.npy" in names:
@@ -348,7 +348,7 @@ def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
     return ArraySource(path, _map(spool / "predictions.npy", windows, path), samples)
 
 
-def _map(path: Path, windows: Windows, shown: Path | None = None) -> np.ndarray:
+def _map(path: Path, windows: ExportedWindows, shown: Path | None = None) -> np.ndarray:
     """Map a .npy file."""
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
@@ -360,8 +360,8 @@ def _map(path: Path, windows: Windows, shown: Path | None = None) -> np.ndarray:
         ) from error
 
 
-def _first_lost(path: Path, windows: Windows) -> str:
-    """Name the first sample that a .npy file ends before."""
+def _first_lost(path: Path, windows: ExportedWindows) -> str:
+    """Text that names the first sample that is cut off in a .npy file; empty if none is."""
     try:
         with path.open("rb") as file:
             version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
@@ -370,16 +370,16 @@ def _first_lost(path: Path, windows: Windows) -> str:
             else:
                 shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)  # type: ignore[no-untyped-call, unused-ignore]
             row = int(np.prod(shape[1:])) * dtype.itemsize
-            whole = (path.stat().st_size - file.tell()) // max(1, row)
+            complete_rows = (path.stat().st_size - file.tell()) // max(1, row)
     except DAMAGE:
         return ""
-    if fortran or whole >= min(shape[0], len(windows.order)):
+    if fortran or complete_rows >= min(shape[0], len(windows.order)):
         return ""
-    return f": it ends within {windows.name(windows.order[whole])}"
+    return f": it ends within {windows.name(windows.order[complete_rows])}"
 
 
 class ZarrSource(ArraySource):
-    """A Zarr array; where chunks were never written, or got lost, it must not read as zeros."""
+    """A Zarr array whose missing chunks do not pass for zeros."""
 
     def __init__(self, path: Path, array: zarr.Array[Any], samples: Any) -> None:
         super().__init__(path, array, samples)
@@ -387,7 +387,7 @@ class ZarrSource(ArraySource):
         self._fill = array.fill_value
 
     def holes(self, values: np.ndarray) -> np.ndarray:
-        """Which samples have a picture that is nothing but the value of what is not written."""
+        """Samples with a frame of fill values only, where chunks are missing: bool (n,)."""
         if self.is_whole:
             return np.zeros(len(values), bool)
         pictures = (values == self._fill).reshape(len(values), -1, *values.shape[-2:])
@@ -397,17 +397,17 @@ class ZarrSource(ArraySource):
 def _zarr_source(path: Path) -> Source:
     check_codecs(path)
     try:
-        found = zarr.open(str(path), mode="r", use_consolidated=False)
-        array, samples = found, None
-        if isinstance(found, zarr.Group):
-            if "predictions" not in found:
+        stored = zarr.open(str(path), mode="r", use_consolidated=False)
+        array, samples = stored, None
+        if isinstance(stored, zarr.Group):
+            if "predictions" not in stored:
                 raise StpError(
                     f"{path}: no array called predictions",
                     expected="a group with an array predictions",
-                    remedy=nearest("predictions", [*found.array_keys(), "nothing"]),
+                    remedy=nearest("predictions", [*stored.array_keys(), "nothing"]),
                 )
-            array = found["predictions"]
-            samples = found["sample"][...] if "sample" in found else None  # type: ignore[index]
+            array = stored["predictions"]
+            samples = stored["sample"][...] if "sample" in stored else None  # type: ignore[index]
         if not isinstance(array, zarr.Array):
             raise ValueError("predictions is a group")
         return ZarrSource(path, array, samples)
@@ -430,22 +430,22 @@ def _numbers(path: Path, samples: Any) -> list[int]:
     return [int(value) for value in values]
 
 
-def check_form(source: Source, windows: Windows) -> int:
-    """Look at shape and type.
+def check_form(source: Source, windows: ExportedWindows) -> int:
+    """Require the shape and type of the evaluation.
 
     Returns:
         number of members.
 
     Raises:
-        StpError: they are others; with the likely mistake.
+        StpError: shape or type is wrong; the remedy names the likely mistake.
     """
-    described = windows.described
-    channels, height, width = described["shape"]
-    leads, count = described["horizon"], described["samples"]
-    one = (leads, channels, height, width)
+    description = windows.description
+    channels, height, width = description["shape"]
+    leads, count = description["horizon"], description["samples"]
+    of_sample = (leads, channels, height, width)
     shape, path = source.shape, source.path
     remedy = "write sample, lead, channel, y, x"
-    if len(shape) in (5, 6) and shape[-4:] == one:
+    if len(shape) in (5, 6) and shape[-4:] == of_sample:
         if shape[0] != count:
             order = windows.order
             lost = f": {windows.name(order[shape[0]])} is missing" if shape[0] < count else ""
@@ -457,7 +457,7 @@ def check_form(source: Source, windows: Windows) -> int:
         if source.dtype.kind != "f":
             raise StpError(
                 f"{path}: numbers are {source.dtype}",
-                expected=f"floating point numbers in units {described['units']!r}",
+                expected=f"floating point numbers in units {description['units']!r}",
                 remedy="divide by 255, if they are 0..255"
                 if source.dtype == np.uint8
                 else "write float32",
@@ -470,11 +470,11 @@ def check_form(source: Source, windows: Windows) -> int:
         remedy = "leads come before channels: np.swapaxes(predictions, -4, -3)"
     elif channels == 1 and shape[-3:] == (leads, height, width):
         remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
-    elif len(shape) >= 5 and tail[1:] == one[1:]:
+    elif len(shape) >= 5 and tail[1:] == of_sample[1:]:
         remedy = f"predict {leads} lead times, no context frames among them"
     raise StpError(
         f"{path}: predictions have shape {shape}, {windows.name(windows.order[0])} {shape[1:]}",
-        expected=f"({count}, {', '.join(map(str, one))}): sample, lead, channel, y, x; or with "
-        "members after the samples",
+        expected=f"({count}, {', '.join(map(str, of_sample))}): sample, lead, channel, y, x; or "
+        "with members after the samples",
         remedy=remedy,
     )

@@ -1,4 +1,4 @@
-"""`stp external windows`: the windows of a test, for models that live elsewhere."""
+"""`stp external windows`: the windows of a test, exported for external models."""
 
 import json
 import shutil
@@ -26,21 +26,21 @@ from stp.external.evaluation import Evaluation
 from stp.external.formats import FORMATS, Coordinate, Mp4Windows, NpzWindows, Writer, ZarrWindows
 from stp.external.readme import readme
 from stp.plan.cells import Plan
-from stp.predict.windows import identity, shown
+from stp.predict.windows import window_checksum, windows_checksum
 
 VERSION = 1
-"""Of what `windows.json` and `index.csv` hold."""
+"""Format version of `windows.json` and `index.csv`."""
 DESCRIPTION = "windows.json"
 INDEX = "index.csv"
 BLOCK_BYTES = 64_000_000
-"""Frames that are held in memory at a time."""
+"""Size of the frames in memory at a time."""
 
 
 def prepared_data(plan: Plan, dataset: str) -> Prepared:
     """Open the prepared data of a dataset.
 
     Raises:
-        StpError: they are not there (yet).
+        StpError: the dataset is not prepared.
     """
     folder = plan.store / plan.data(dataset).folder
     if not store.is_complete(folder):
@@ -57,7 +57,7 @@ def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
     """The clips whose windows are predicted.
 
     Raises:
-        StpError: there are none, or they are drawn anew in each epoch, or too short.
+        StpError: the clips are missing, redrawn in each epoch, or too short.
     """
     clips = data.clips(evaluation.subset, interval=evaluation.interval)
     is_random = evaluation.subset in data.attrs.get("random_windows", {})
@@ -77,8 +77,8 @@ def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
     return clips
 
 
-def blocks(count: int, row_bytes: int) -> Iterator[range]:
-    """Divide samples into blocks that memory holds."""
+def sample_ranges(count: int, row_bytes: int) -> Iterator[range]:
+    """Divide samples into ranges of at most `BLOCK_BYTES`."""
     size = max(1, BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, count, size):
         yield range(start, min(start + size, count))
@@ -95,22 +95,22 @@ def export(
 ) -> int:
     """Write the windows of an evaluation, their index, `windows.json` and a README.
 
-    Everything is written beside ``out`` and gets its name at the end; what a killed export left
-    is removed by the next one.
+    Files are written beside ``out`` and renamed at the end; the next export removes those of a
+    killed one.
 
     Args:
         plan: of the scale file.
-        evaluation: which windows.
-        out: the folder to make.
+        evaluation: test or training windows.
+        out: new folder.
         kind: zarr, npz or mp4.
-        with_truth: what is to be predicted as well.
+        with_truth: export the frames to predict as well.
         report: progress.
 
     Returns:
         number of windows.
 
     Raises:
-        StpError: the data are not prepared, the format cannot hold them, or the folder exists.
+        StpError: the dataset is not prepared, the format cannot hold its frames, or ``out`` exists.
     """
     data = prepared_data(plan, evaluation.tested_on)
     clips = clips_of(data, evaluation)
@@ -141,10 +141,10 @@ def export(
 
 
 def _rate(data: Prepared, clips: Clips) -> Fraction:
-    """Frames per second of windows; 10 where the data do not tell, or windows differ in it."""
+    """Frames per second of windows; 10 where it is unknown or differs between windows."""
     fps, strides = data.attrs.get("fps"), set(clips.index["stride"])
-    known = bool(fps) and not clips.virtual and len(strides) == 1
-    return Fraction(fps / strides.pop() if known else 10).limit_denominator(1001)
+    is_known = bool(fps) and not clips.virtual and len(strides) == 1
+    return Fraction(fps / strides.pop() if is_known else 10).limit_denominator(1001)
 
 
 def _write(
@@ -176,18 +176,18 @@ def _write(
         writer = NpzWindows(out, shapes, coordinates, about)
     else:
         writer = Mp4Windows(out, shapes, _rate(data, clips))
-    values, seen = Values(data.shape[0]), []
+    values, checksums = ChannelStatistics(data.shape[0]), []
     row_bytes = 4 * length * int(np.prod(data.shape))
-    for rows in blocks(count, row_bytes):
+    for rows in sample_ranges(count, row_bytes):
         frames = clips.read(rows, length=length)
         writer.append("context", frames[:, :context])
         if with_truth:
             writer.append("truth", frames[:, context:])
         values.add(frames[:, :context])
-        seen += [shown(one) for one in frames[:, :context]]
+        checksums += [window_checksum(shown) for shown in frames[:, :context]]
         report("windows written", rows[-1] + 1, count)
     writer.close()
-    index = index_table(data, clips, seen)
+    index = index_table(data, clips, checksums)
     index.to_csv(out / INDEX, index=False)
     described = {
         "format": VERSION,
@@ -210,13 +210,13 @@ def _write(
         "values": values.describe(),
         "normalisation": _normalisation(plan, data, evaluation),
         "with_truth": with_truth,
-        "index_sha256": identity(zip(index["clip"], index["window"], strict=True)),
+        "index_sha256": windows_checksum(zip(index["clip"], index["window"], strict=True)),
     }
     (out / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
     return described
 
 
-class Values:
+class ChannelStatistics:
     """Lowest and highest value, mean and standard deviation of each channel."""
 
     def __init__(self, channels: int) -> None:
@@ -225,7 +225,7 @@ class Values:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
 
     def add(self, frames: np.ndarray) -> None:
-        """Count frames (n, T, C, H, W) in."""
+        """Include frames (n, T, C, H, W)."""
         over = (0, 1, 3, 4)
         self.count += frames.size // frames.shape[2]
         self.sums += frames.sum(axis=over, dtype=np.float64)
@@ -234,7 +234,7 @@ class Values:
         self.high = np.maximum(self.high, frames.max(axis=over))
 
     def describe(self) -> dict[str, list[float]]:
-        """One value for each channel."""
+        """The statistics by name, with a value for each channel."""
         mean = self.sums / self.count
         std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
         named = {"low": self.low, "high": self.high, "mean": mean, "std": std}
@@ -242,40 +242,40 @@ class Values:
 
 
 def is_video(data: Prepared) -> bool:
-    """Are frames pictures, grey or coloured, of brightness 0..1?"""
+    """Whether frames are grey or colour pictures of brightness 0..1."""
     is_bytes = data.frames.dtype == np.uint8
     return is_bytes and data.shape[0] in (1, 3) and not data.attrs.get("variables")
 
 
-def index_table(data: Prepared, clips: Clips, seen: list[str]) -> pd.DataFrame:
-    """One row for each sample: what it is of, and what its window shows (`shown`)."""
-    kept = clips.index[["clip", "cluster", "start", "stride", "phase"]]
-    table = kept.assign(clip=kept["clip"].astype(str), cluster=kept["cluster"].astype(str))
+def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFrame:
+    """Clip, cluster, start, stride, phase, time and `window_checksum` by sample."""
+    table = clips.index[["clip", "cluster", "start", "stride", "phase"]]
+    table = table.astype({"clip": str, "cluster": str})
     table.insert(0, "sample", np.arange(len(table)))
     folder = data.folder / "frames.zarr"
     if (folder / "time").is_dir():
         latest = table["start"] + (data.context - 1) * table["stride"]
         table["time"] = read_decoded(folder / "time")[latest.to_numpy()]
-    table["window"] = seen
+    table["window"] = checksums
     return table
 
 
 def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
-    """Numbers of samples and frames, and what the data say about channels, rows and columns."""
+    """Coordinates: numbers of samples and frames, and those of channels, rows and columns."""
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
-    found = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}
+    coordinates = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}
     store_folder = data.folder / "frames.zarr"
     for name in array_names(store_folder):
         dims = array_dims(store_folder / name)
-        if dims and set(dims) <= {"channel", "y", "x"} and name not in found:
+        if dims and set(dims) <= {"channel", "y", "x"} and name not in coordinates:
             values = read_array(store_folder / name)
-            found[name] = Coordinate(dims, values, array_attributes(store_folder / name))
-    return found
+            coordinates[name] = Coordinate(dims, values, array_attributes(store_folder / name))
+    return coordinates
 
 
 def _normalisation(plan: Plan, data: Prepared, evaluation: Evaluation) -> Any:
-    """Constants of the training split of the dataset that models are trained on, if known."""
+    """Normalisation constants of the training data; None where they are unknown."""
     if evaluation.trained_on == evaluation.tested_on:
         return data.attrs.get("normalisation")
     folder = plan.store / plan.data(evaluation.trained_on).folder

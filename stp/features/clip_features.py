@@ -1,4 +1,4 @@
-"""Let a network look at all clips of a split, block by block."""
+"""Features of all clips of a split, computed block by block."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.options.features import FeatureOptions
 
 BLOCK = 16
-"""Clips that are looked at together."""
+"""Clips per block."""
 
 
 def write_features(
@@ -28,17 +28,17 @@ def write_features(
     """Write ``features.parquet``.
 
     Args:
-        job: for its folder and progress; its runtime names the file of weights.
-        options: of the recipe.
-        clips: of the split.
+        job: the job, for its folder, progress and ``weights`` of the runtime.
+        options: options of the recipe.
+        clips: clips of the split.
         predicted: forecasts of the clips, in order, each block float32 (n, M, T, C, H, W); None:
-            the network looks at what was observed.
+            the network reads the observed frames.
 
     Returns:
-        Numbers of clips and of features, and perhaps the reason why there are none.
+        numbers of clips and of features, and the ``reason`` where there are none.
 
     Raises:
-        StpError: the network has no such layer, its weights are gone or have other bytes, or the
+        StpError: the network has no such layer, its weights are missing or changed, or the
             number of forecasts is not that of clips.
     """
     module = _module(options)
@@ -59,9 +59,9 @@ def write_features(
             expected="a forecast of each",
             remedy="predict this split of this dataset again",
         )
-    found = np.concatenate(parts)
-    write(job.out, names, Features(found))
-    return {"clips": done, "features": found.shape[1]}
+    values = np.concatenate(parts)
+    write(job.out, names, Features(values))
+    return {"clips": done, "features": values.shape[1]}
 
 
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
@@ -98,15 +98,15 @@ def _shown(
     for block in blocks_of(predicted):
         frames = ensemble_mean(block) if options.member == "mean" else block[:, 0]
         rows = np.arange(start, min(start + len(frames), len(clips)))
-        # Clips that are distorted have no context, and of no frames there is nothing to read.
-        shown = clips.read(rows, length=context) if context else frames[:, :0]
-        yield shown, frames
+        # Distorted clips have no context: there is nothing to read.
+        observed = clips.read(rows, length=context) if context else frames[:, :0]
+        yield observed, frames
         start += len(frames)
 
 
 def _module(options: FeatureOptions) -> ModuleType:
-    known = options.frames in CHOICES
-    require(known, "features: frames", options.frames, " or ".join(CHOICES))
+    is_known = options.frames in CHOICES
+    require(is_known, "features: frames", options.frames, " or ".join(CHOICES))
     module = importlib.import_module(f"stp.features.networks.{options.module}")
     ok = options.layer in module.LAYERS
     require(ok, f"layer of {options.network}", options.layer, " or ".join(module.LAYERS))
@@ -114,13 +114,13 @@ def _module(options: FeatureOptions) -> ModuleType:
 
 
 def _embed(module: ModuleType, job: Job, options: FeatureOptions) -> Embed:
-    """What computes features, with the weights of a file or random ones."""
+    """The function that computes features, with weights of a file or random ones."""
     if options.seed is None:
-        found: Embed = module.embed(_weights(job, options), options.layer)
+        embed: Embed = module.embed(_weights(job, options), options.layer)
     else:
         device = job.runtime.get("device", "auto")
-        found = module.embed_random(options.seed, options.layer, device, options.threads)
-    return found
+        embed = module.embed_random(options.seed, options.layer, device, options.threads)
+    return embed
 
 
 def _weights(job: Job, options: FeatureOptions) -> Weights:
@@ -136,7 +136,7 @@ def _weights(job: Job, options: FeatureOptions) -> Weights:
 
 
 def _why_too_short(options: FeatureOptions, context: int, shortest: int) -> str:
-    """Say how many frames there are and have to be; empty if there are enough."""
+    """The reason why clips are too short for the network; empty if they are not."""
     clip = (np.empty((1, n, 1, 1, 1)) for n in (context, options.lead_times))
     length = CHOICES[options.frames](*clip).shape[1]
     return f"clips of {length} frames; the network needs {shortest}" if length < shortest else ""

@@ -1,4 +1,4 @@
-"""Features of forecasts that are read from somewhere else, or made of real clips."""
+"""Features of forecasts that are read from elsewhere, or derived from observed clips."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,11 +35,11 @@ def run(job: Job) -> dict[str, Any]:
     given = given_for(job, rollout, data)
     with closing(open_source(rollout, given)) as source:
         whole = len(given.clips), data.shape[0]
-        there = len(source.rows), len(source.channels)
-        if there != whole:
+        sizes = len(source.rows), len(source.channels)
+        if sizes != whole:
             reason = (
-                f"the forecasts have {there[0]} of {whole[0]} clips, "
-                f"{there[1]} of {whole[1]} variables"
+                f"the forecasts have {sizes[0]} of {whole[0]} clips, "
+                f"{sizes[1]} of {whole[1]} variables"
             )
             write(job.out, [], Features(np.empty((0, 1)), reason))
             return {"clips": 0, "features": 0, "reason": reason}

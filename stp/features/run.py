@@ -1,4 +1,4 @@
-"""Features of the clips of a split: of what was observed, or of stored predictions of it."""
+"""Features of the observed clips of a split, or of stored predictions of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def run(job: Job) -> Extras:
         Numbers of clips and features.
 
     Raises:
-        StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or
+        StpError: a bad recipe, damaged inputs, missing or changed weights, or
             predictions that do not fit the data.
     """
     options = FeatureOptions.from_recipe(job.recipe)
@@ -42,7 +42,7 @@ def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
         raise ArtefactError(
             path,
             f"predictions of {stored.shape[-4]} lead times",
-            expected=f"{options.lead_times}: networks look at whole clips",
+            expected=f"{options.lead_times}: networks read whole clips",
         )
     for start in range(0, stored.shape[0], BLOCK):
         block = np.asarray(stored.read(start, min(start + BLOCK, stored.shape[0])), np.float32)

@@ -1,4 +1,4 @@
-"""``features.parquet``: what a network sees of clips, a row for each."""
+"""``features.parquet``: network features of clips, a row for each clip."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,11 @@ FEATURES = "features.parquet"
 
 
 class Features(NamedTuple):
-    """What a network sees of clips.
+    """Features that a network computed of clips.
 
     Attributes:
         values: float64 (N, D), in the order of the samples; without rows where there is a reason.
-        reason: why it cannot look at them; empty if it has.
+        reason: why there are no features; empty if there are.
     """
 
     values: np.ndarray
@@ -30,16 +30,16 @@ def write(folder: Path, clips: list[str], features: Features) -> None:
     Args:
         folder: for the file.
         clips: names of the samples.
-        features: of all clips, or the reason why there are none.
+        features: features of all clips, or the reason why there are none.
     """
-    found = np.asarray(features.values, np.float64)
-    named = clips[: len(found)]
+    values = np.asarray(features.values, np.float64)
+    named = clips[: len(values)]
     table = pa.table(
         {
-            "sample": pa.array(np.arange(len(found), dtype=np.int64)),
+            "sample": pa.array(np.arange(len(values), dtype=np.int64)),
             "clip": pa.array(named, pa.string()),
             "features": pa.FixedSizeListArray.from_arrays(
-                pa.array(found.reshape(-1)), found.shape[1]
+                pa.array(values.reshape(-1)), values.shape[1]
             ),
         }
     ).replace_schema_metadata({"reason": features.reason})

@@ -33,15 +33,15 @@ STEPS: dict[str, tuple[str, ...]] = {
     "lpips": ("lpips",),
     "entropy": ("entropy",),
 }
-"""The steps that make each part: ``frames``, ``predicted`` and ``true`` make maps, of all frames,
-the predicted and the true ones. A measure of several parts takes a step once."""
+"""Steps of the computation of each part: ``frames``, ``predicted`` and ``true`` are maps of all,
+the predicted and the true frames. A measure of several parts takes a step once."""
 _OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),
     "rfd": ("rfd",),
     "rfd_written": ("rfd_written",),
 }
-"""Steps that make features of single frames, and which."""
+"""Steps that compute features of single frames, with the names of these features."""
 
 
 def run(job: Job) -> Extras:
@@ -62,8 +62,8 @@ def run(job: Job) -> Extras:
             that are too small for the network.
     """
     options = build(VideoOptions, job.recipe, "recipe of features")
-    known = options.network in NETWORKS
-    require(known, "features: network", options.network, " or ".join(NETWORKS))
+    is_known = options.network in NETWORKS
+    require(is_known, "features: network", options.network, " or ".join(NETWORKS))
     database = open_database(job.inputs["data"], options.context)
     path = job.runtime.get("weights", {}).get(options.network)
     if path is None:
@@ -85,16 +85,16 @@ def run(job: Job) -> Extras:
             for name, values in features_of(video, looker, options.context, seconds).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
-    found = {name: np.stack(rows) for name, rows in parts.items()}
-    network_features.write(job.out, database.names, found)
-    many = max(len(database), 1)
+    arrays = {name: np.stack(rows) for name, rows in parts.items()}
+    network_features.write(job.out, database.names, arrays)
+    total = max(len(database), 1)
     return {
-        **_dependence(found, looker.channels),
+        **_dependence(arrays, looker.channels),
         "videos": len(database),
         "maps": looker.channels,
-        "seconds_per_video": round((time.monotonic() - began) / many, 4),
+        "seconds_per_video": round((time.monotonic() - began) / total, 4),
         "seconds": {
-            name: {step: float(f"{seconds[step] / many:.3g}") for step in steps}
+            name: {step: float(f"{seconds[step] / total:.3g}") for step in steps}
             for name, steps in STEPS.items()
             if set(steps) <= set(seconds)
         },
@@ -113,12 +113,12 @@ def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
         return {}
     return {
         "correlation_of_distances": {
-            f"{one} {other}": round(correlation_of_distances(parts[one], parts[other]), 4)
-            for one, other in pairs
+            f"{first} {other}": round(correlation_of_distances(parts[first], parts[other]), 4)
+            for first, other in pairs
         },
         "distance_correlation": {
-            f"{one} {other}": round(distance_correlation(parts[one], parts[other]), 4)
-            for one, other in pairs
+            f"{first} {other}": round(distance_correlation(parts[first], parts[other]), 4)
+            for first, other in pairs
         },
         "dissimilarity": {
             name: round(float(np.median([_unlike(row, maps) for row in parts[name]])), 4)
@@ -151,39 +151,39 @@ def features_of(
         seconds: that all steps of `STEPS` have taken so far; this video's are added.
     """
     maps, nothing = looker.maps, np.array([np.nan])
-    found = dict.fromkeys(network_features.PARTS, nothing)
+    features = dict.fromkeys(network_features.PARTS, nothing)
     with _timed(seconds, "frames"):
         of_frames = maps(video.predicted)
     if looker.is_of_clips:
         with _timed(seconds, "ssa"):
-            return found | {"ssa": frame_features.spatial_means(of_frames)}
+            return features | {"ssa": frame_features.spatial_means(of_frames)}
     for step, names in _OF_FRAMES.items():
         with _timed(seconds, step):
-            found |= frame_features.features_of(video.predicted, maps, context, names, of_frames)
-    shown = video.predicted[context:]
+            features |= frame_features.features_of(video.predicted, maps, context, names, of_frames)
+    predicted = video.predicted[context:]
     if looker.entropies is not None:
         with _timed(seconds, "entropy"):
-            found["entropy"] = np.array([looker.entropies(shown).mean()])
+            features["entropy"] = np.array([looker.entropies(predicted).mean()])
     if video.truth is None:
-        return found
+        return features
     truth = video.truth[context:]
     if looker.compared is maps:  # of all frames at once
-        known = of_frames[context:]
-        seconds["predicted"] = seconds["frames"] * len(shown) / len(video.predicted)
+        maps_of_predicted = of_frames[context:]
+        seconds["predicted"] = seconds["frames"] * len(predicted) / len(video.predicted)
     else:
         with _timed(seconds, "predicted"):
-            known = looker.compared(shown)
+            maps_of_predicted = looker.compared(predicted)
     with _timed(seconds, "true"):
         happened = looker.compared(truth)
     with _timed(seconds, "compared"):
-        x, y = known.astype(np.float64), happened.astype(np.float64)
+        x, y = maps_of_predicted.astype(np.float64), happened.astype(np.float64)
         lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
         cosines = (x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)
-        found["mse"] = np.array([((x - y) ** 2).mean()])
-        found["cosine"] = np.array([cosines.mean()])
+        features["mse"] = np.array([((x - y) ** 2).mean()])
+        features["cosine"] = np.array([cosines.mean()])
     if looker.lpips is not None:
         with _timed(seconds, "lpips"):
-            both = (np.moveaxis(one, -1, 1)[None] for one in (shown, truth))
+            both = (np.moveaxis(one, -1, 1)[None] for one in (predicted, truth))
             pair = (one.astype(np.float32) / 255 for one in both)
-            found["lpips"] = np.array([looker.lpips(*pair)])
-    return found
+            features["lpips"] = np.array([looker.lpips(*pair)])
+    return features

@@ -1,10 +1,10 @@
-"""Unpack what is wanted of an archive, member by member, and go on where that was interrupted.
+"""Unpacking of selected members of an archive, which can be interrupted and resumed.
 
-For archives that cannot be entered in the middle (.tar.gz, .tgz); .tar and .zip work as well, but
-readers can use them packed (stp.prepare.members).
+For archives without random access (.tar.gz, .tgz); .tar and .zip work as well, but readers can use
+them packed (stp.prepare.members).
 
-Beside the archive's place in the raw folder, ``<archive>.unpacked`` lists size and name of what was
-unpacked: while all of that is there, the archive is not needed, and may be deleted.
+``<archive>.unpacked`` in the raw folder lists sizes and names of unpacked files: while all of them
+exist, the archive is not needed and may be deleted.
 """
 
 import gzip
@@ -53,26 +53,27 @@ def unpack(
     strip: int | Literal["any"] = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> int:
-    """Unpack the wanted members into their places, unless they are there with their size.
+    """Unpack the wanted members, except those that exist with the right size.
 
-    Every file is written beside its place and renamed.
+    Every file is written under a temporary name and renamed.
 
     Args:
+        archive: path.
         root: the raw folder.
-        into: folder below the root that the names in the archive are relative to.
+        into: folder below the root that names in the archive are relative to.
         listing: the ``.unpacked`` file to write.
-        wanted: whether a file is, by its path below the root.
-        find: where a file lies already, by its path below the root, or None.
-        strip: number of leading folders that are dropped from names in the archive, or "any": as
-            many as it takes until a name is wanted.
+        wanted: returns whether to unpack a file, by its path below the root.
+        find: returns the existing file for a path below the root, or None.
+        strip: number of leading folders that are dropped from names in the archive, or "any": the
+            smallest number for which a name is wanted.
         advance: called with numbers of (packed) bytes that were read.
 
     Returns:
-        how many wanted members there are.
+        number of wanted members.
 
     Raises:
-        StpError: the archive is damaged, or holds nothing that is wanted; a name leads out of the
-            folder, is there twice, or is a link; the disk refuses.
+        StpError: the archive is damaged or has no wanted file; a name leads out of the folder,
+            occurs twice, or is a link; the disk refuses.
     """
     places: dict[str, int] = {}
     with open_part(listing) as lines:  # locked: of two processes, one waits
@@ -100,23 +101,23 @@ def unpack(
             raise _damaged(archive, str(error) or type(error).__name__) from error
         if not places:
             raise StpError(
-                f"{archive} holds none of the files that are wanted of it",
+                f"{archive} holds none of the declared files",
                 expected=f"names that belong below {root / into}"
                 + (f", after {strip} leading folder(s)" if strip else ""),
-                remedy="see whether it is the right archive",
+                remedy="check whether it is the right archive",
             )
         finish_part(listing)
     return len(places)
 
 
 def is_unpacked(listing: Path, find: Callable[[str], Path | None]) -> bool:
-    """Is all there that was once unpacked?"""
+    """Whether all unpacked files still exist."""
     listed = read_listing(listing)
     return listed is not None and all(_is_there(name, listed[name], find) for name in listed)
 
 
 def read_listing(path: Path) -> dict[str, int] | None:
-    """Sizes of unpacked files by name; None if it was never unpacked to the end."""
+    """Sizes of unpacked files by name; None if unpacking was never completed."""
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
@@ -130,7 +131,7 @@ def _is_there(place: str, size: int, find: Callable[[str], Path | None]) -> bool
 
 
 def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
-    """Where a member may belong below the raw folder; nowhere, if it is stripped altogether."""
+    """Possible paths of a member below the raw folder; none if all its folders are stripped."""
     parts = below(Path(), name, archive).parts
     strips = range(len(parts)) if strip == "any" else [strip]
     rests = [parts[count:] for count in strips]
@@ -139,7 +140,7 @@ def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) ->
 
 def _refuse_trick(archive: Path, member: _Member, before: int | None) -> None:
     if member.is_link or before is not None:
-        what = "is a link" if member.is_link else "is there twice"
+        what = "is a link" if member.is_link else "occurs twice"
         raise StpError(
             f"{archive}: {member.name} {what}",
             expected="each wanted file once, as a file",
@@ -169,12 +170,12 @@ def _damaged(archive: Path, why: str) -> StpError:
     return StpError(
         f"{archive}: damaged archive ({why})",
         expected="a complete archive",
-        remedy="remove it and fetch it again; what was unpacked so far stays",
+        remedy="remove it and fetch it again; unpacked files stay",
     )
 
 
 def _members(path: Path, advance: Callable[[int], None]) -> Iterator[_Member]:
-    """All files and links of an archive, to be read at once and in order."""
+    """All files and links of an archive; each must be read before the next one is taken."""
     try:
         raw = path.open("rb", buffering=0)
     except OSError as error:
@@ -217,9 +218,9 @@ def _of_tar(raw: FileIO, packed: bool, advance: Callable[[int], None]) -> Iterat
                         return opened
 
                     yield _Member(info.name, info.size, not info.isfile(), content)
-            # Python takes an archive that was cut off, or is damaged here, for one that ends.
+            # Python does not notice that an archive is truncated, or damaged at this place.
             if stream.at(archive.offset, tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-                raise tarfile.ReadError("it does not end as an archive ends")
+                raise tarfile.ReadError("it has no end of an archive")
             rest = stream.at(archive.offset, _BLOCK)
         while rest:  # the checksum of a compressed archive is at its end
             if b"ustar" in rest:
@@ -228,7 +229,7 @@ def _of_tar(raw: FileIO, packed: bool, advance: Callable[[int], None]) -> Iterat
 
 
 class _Tail(io.RawIOBase):
-    """The unpacked bytes of an archive, of which the last ones can be looked at again."""
+    """Stream of the unpacked data of an archive, whose last blocks can be read again."""
 
     def __init__(self, raw: FileIO, packed: bool, advance: Callable[[int], None]) -> None:
         super().__init__()
@@ -247,7 +248,7 @@ class _Tail(io.RawIOBase):
         return block
 
     def at(self, position: int, size: int) -> bytes:
-        """Bytes at a position among those that were read last."""
+        """Data at a position within the last blocks; empty if the position is before them."""
         last = b"".join(self._last)
         start = position - (self._position - len(last))
         return last[start : start + size] if start >= 0 else b""

@@ -1,4 +1,4 @@
-"""The archives of a release: where they are, what may be in them, and what was unpacked."""
+"""The archives of a release: their places, possible contents, and unpacked files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def find(name: str, roots: Iterable[Path]) -> Path | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """One archive of a release: its declaration and where it was found (None: nowhere)."""
+    """An archive of a release: its declaration, its path (None if it is missing)."""
 
     declared: Mapping[str, Any]
     path: Path | None
@@ -48,18 +48,18 @@ class Archive:
 
     @property
     def into(self) -> str:
-        """The folder that the names in it are relative to."""
+        """The folder that names in the archive are relative to."""
         into = self.declared.get("into")
         name = self.declared["path"]
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """Whether any of these files may be in it, by the folder that its names are relative to."""
+        """Whether some of these files may be in the archive, by their folders."""
         return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
 
 
 class Archives:
-    """The archives of a release, and what was unpacked from them."""
+    """The archives of a release, and the files that were unpacked from them."""
 
     def __init__(
         self,
@@ -75,18 +75,18 @@ class Archives:
         self.find = partial(find, roots=roots)
 
     def all(self) -> list[Archive]:
-        """Every archive, as things stand."""
+        """All archives, with their present state."""
         return [
             Archive(one, self.find(one["path"]), is_unpacked(self._listing(one), self.find))
             for one in self.declared
         ]
 
     def absent(self) -> list[Archive]:
-        """Those that are neither here nor unpacked."""
+        """Archives that are neither present nor unpacked."""
         return [one for one in self.all() if one.path is None and not one.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
-        """May open archives hold all that is missing, and no closed ones any of it?"""
+        """Whether open archives may hold all missing files, and closed ones none of them."""
         absent = self.absent()
         return all(
             any(archive.may_hold([one]) for archive in absent)
@@ -95,7 +95,7 @@ class Archives:
         )
 
     def download(self, manners: Manners) -> None:
-        """Download those that are absent."""
+        """Download absent archives."""
         wanted = [
             FileToFetch(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
             for one in self.absent()
@@ -104,7 +104,7 @@ class Archives:
         download_all(wanted, manners, self.report, self.known)
 
     def unpack_found(self) -> None:
-        """Unpack all that are here, unless what they hold is here."""
+        """Unpack all present archives that are not unpacked."""
         for one in self.all():
             if one.path is None or one.unpacked:
                 continue

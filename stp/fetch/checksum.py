@@ -75,14 +75,16 @@ def md5_uncompressed(path: Path) -> str:
 def require_declared(
     path: Path, found: Checksum, declared: Mapping[str, Any], *, url: str = ""
 ) -> None:
-    """Refuse bytes that are not the expected ones, and gzip files that cannot be decompressed.
+    """Demand that a file is as declared, and that gzip files can be decompressed.
 
     Args:
+        path: of the file.
+        found: size and checksum of the file.
         declared: may have ``bytes``, ``sha256`` and ``md5_uncompressed``.
-        url: where they were downloaded from, just now.
+        url: address, if the file has just been downloaded.
 
     Raises:
-        StpError: they are not.
+        StpError: the file differs from its declaration.
     """
     said = f"the bytes of {path}" + (f" from {url}" if url else "")
     remedy = "remove the file so that it is fetched again, or restore it from its publisher"
@@ -114,19 +116,21 @@ def verified(
     known: KnownChecksums | None = None,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Checksum:
-    """The checksum of a file that is as declared.
+    """The checksum of a file, which is compared with its declaration.
 
     Args:
-        known: files in there are not read again; without it, all bytes are read.
+        path: of the file.
+        declared: see `require_declared`.
+        known: checksums of files that need not be read again; without it, all files are read.
         advance: called with numbers of bytes that were read, or need not be read.
 
     Raises:
-        StpError: it is not as declared, or cannot be read.
+        StpError: the file is not as declared, or cannot be read.
     """
     seen = None
-    with suppress(OSError):  # said when it is read
+    with suppress(OSError):  # reported when it is read
         seen = path.stat()
-    if known and seen and not declared.get("md5_uncompressed"):  # of which nothing is known
+    if known and seen and not declared.get("md5_uncompressed"):  # which is not remembered
         sha256 = known.get(path, seen)
         if sha256:
             advance(seen.st_size)
@@ -149,10 +153,11 @@ def in_threads(
 
     Args:
         work: ``work(item, advance)`` reads the file of one item.
+        items: to read.
         advance: called with the number of bytes of every block, from all threads.
 
     Yields:
-        each item with its checksum, or with what is wrong with it, in the order of the items.
+        each item with its checksum, or with its error, in the order of the items.
     """
     stopped = threading.Event()
 

@@ -1,7 +1,7 @@
-"""Download of one file over HTTP: resumed where it broke off, tried again when a server stumbles.
+"""Download of one file over HTTP, with resumption and retries.
 
-A file grows as ``<name>.part`` beside its place. Beside that, ``<name>.part.version`` keeps the
-server's own name for the version being downloaded (ETag or Last-Modified): it is sent back with a
+An unfinished file is called ``<name>.part``. Beside it, ``<name>.part.version`` holds the server's
+name of the version that is being downloaded (ETag or Last-Modified): it is sent back with a
 resumed request (``If-Range``, RFC 9110 section 13.1.5), so that halves of two versions of a file
 are never joined.
 """
@@ -37,17 +37,17 @@ LARGEST_PAGE = 1 << 24
 
 @dataclass(frozen=True)
 class Manners:
-    """How politely and how patiently files are downloaded.
+    """Limits and settings of downloads.
 
     Attributes:
-        connections: to one host at the same time.
-        attempts: tries in a row without a single new byte before a download is given up.
-        backoff_s: seconds before the second try; doubled for every further one.
-        timeout_s: seconds without a byte after which a connection is given up.
-        most_wait_s: a host that wants to be left alone for longer (Retry-After) is given up.
-        credentials: ``name:password`` by host, for those that ask for them.
-        proxy: that all requests go through; that of the environment if empty.
-        certificates: file of those that are trusted; those of the system if empty.
+        connections: largest number of simultaneous connections to a host.
+        attempts: attempts in a row without new data before a download is given up.
+        backoff_s: seconds before the second attempt; doubled for every further one.
+        timeout_s: seconds without data after which a connection is closed.
+        most_wait_s: largest accepted Retry-After of a host, seconds.
+        credentials: ``name:password`` by host.
+        proxy: address of the proxy for all requests; that of the environment if empty.
+        certificates: file of trusted certificates; those of the system if empty.
     """
 
     connections: int = 3
@@ -61,7 +61,7 @@ class Manners:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to web addresses that are no less safe than the one that was asked."""
+    """Follows redirects to web addresses, but not from https to http."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -71,28 +71,28 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def require_web(url: str, what: str, before: str = "http") -> None:
-    """Refuse an address that is not one of the web.
+    """Demand an address of the web.
 
     Args:
         url: the address.
-        what: that leads there, for the error.
-        before: scheme of the address that redirects there; https stays https.
+        what: first sentence of the error.
+        before: scheme of the address that redirects to this one; https must stay https.
 
     Raises:
-        StpError: it is of another scheme, such as ``file`` or ``data``.
+        StpError: the scheme is another one, such as ``file`` or ``data``.
     """
     allowed = ("https",) if before == "https" else ("http", "https")
     if url.partition(":")[0].lower() not in allowed:
         raise StpError(
             what,
             expected=f"an address that begins with {' or '.join(f'{one}://' for one in allowed)}",
-            remedy="look for another source of the file, and put it into the raw folder by hand",
+            remedy="get the file from another source, and put it into the raw folder",
         )
 
 
 @cache
 def _opener(proxy: str, certificates: str) -> urllib.request.OpenerDirector:
-    """Opens addresses of the web, and nothing else: neither files of this machine nor FTP."""
+    """An opener for addresses of the web only: neither local files nor FTP."""
     trusted = ssl.create_default_context(cafile=certificates) if certificates else None
     opener = urllib.request.OpenerDirector()
     for handler in (
@@ -125,18 +125,20 @@ def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client
 
 
 def read_page(url: str, accept: str, manners: Manners) -> tuple[bytes, str, str]:
-    """Read a small page at once, without a second try.
+    """Read a small page, in a single attempt.
 
     Args:
-        accept: the types of content that are understood.
+        url: address of the page.
+        accept: accepted types of content.
+        manners: limits and settings.
 
     Returns:
-        its content, its type, and the address where it was in the end.
+        content, type, and the final address after redirects.
 
     Raises:
-        StpError: it cannot be reached, or is larger than `LARGEST_PAGE`.
+        StpError: the page cannot be reached, or is larger than `LARGEST_PAGE`.
     """
-    require_web(url, f"{url} is no address of a page")
+    require_web(url, f"{url} is not an address of a page")
     try:
         with _open(url, {"Accept": accept}, manners) as response:
             content = response.read(LARGEST_PAGE + 1)
@@ -148,16 +150,16 @@ def read_page(url: str, accept: str, manners: Manners) -> tuple[bytes, str, str]
     return content, kind, address
 
 
-class Stopped(Exception):  # noqa: N818 (nothing went wrong)
-    """The download was asked to stop; its part stays."""
+class Stopped(Exception):  # noqa: N818 (not an error)
+    """The download was stopped; the unfinished file stays."""
 
 
 class Host:
-    """What all downloads from one host have to respect: when it is busy, everybody waits.
+    """State that all downloads from one host share: when it is busy, all of them wait.
 
     Attributes:
-        failed: files in a row that were given up because of faults of the host.
-        pointless: why no further file need be tried, if so.
+        failed: number of files in a row that failed because of the host.
+        pointless: why no further file is tried; empty while files are tried.
     """
 
     def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
@@ -168,11 +170,11 @@ class Host:
         self._free = 0.0
 
     def leave_alone(self, seconds: float) -> None:
-        """Let nobody ask it again for some seconds."""
+        """Send no request for some seconds."""
         self._free = max(self._free, time.monotonic() + seconds)
 
     def wait(self, seconds: float = 0.0) -> None:
-        """Wait some seconds, and until the host may be asked again.
+        """Wait some seconds, and until requests are allowed again.
 
         Raises:
             Stopped: the wait was ended.
@@ -187,15 +189,15 @@ class Host:
 
 
 class GivenUpError(StpError):
-    """The server, or the way to it, kept failing; another file may fare no better."""
+    """The server or the network kept failing, so other files may fail as well."""
 
 
 class _PassingError(Exception):
-    """A fault that another try may mend.
+    """An error that another attempt may avoid.
 
     Attributes:
-        busy: the host asks everybody to come back later.
-        wait_s: after how many seconds, if it said so.
+        busy: whether the host asks for a pause.
+        wait_s: length of the pause in seconds; 0 if it is not stated.
     """
 
     def __init__(self, what: str, *, busy: bool = False, wait_s: float = 0.0) -> None:
@@ -205,20 +207,20 @@ class _PassingError(Exception):
 
 @contextmanager
 def open_part(target: Path) -> Iterator[FileIO]:
-    """The unfinished file of ``target``, locked against other processes that want the same file.
+    """The unfinished file of ``target``, locked against other processes.
 
     Raises:
-        StpError: it cannot be written.
+        StpError: the file cannot be written.
     """
     part = part_path(target)
     while True:
         with writing(part):
             part.parent.mkdir(parents=True, exist_ok=True)
-            file = part.open("ab", buffering=0)  # nothing left to flush, and to fail, on closing
+            file = part.open("ab", buffering=0)  # closing flushes nothing, so it cannot fail
         with file:
-            with suppress(OSError):  # a file system without locks: then without
+            with suppress(OSError):  # the file system has no locks
                 fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_at(part, file):  # whoever had the lock finished or discarded it
+            if not _is_at(part, file):  # another process has finished or discarded it
                 continue
             try:
                 yield file
@@ -236,22 +238,22 @@ def _is_at(path: Path, file: FileIO) -> bool:
 
 
 def part_path(target: Path) -> Path:
-    """Where ``target`` grows while it is downloaded."""
+    """Path of the unfinished file of ``target``."""
     return target.with_name(target.name + ".part")
 
 
 def discard_part(target: Path) -> None:
-    """Forget what was downloaded of ``target`` so far."""
+    """Delete the unfinished file of ``target``."""
     with suppress(OSError):
         part_path(target).unlink(missing_ok=True)
         _version_path(target).unlink(missing_ok=True)
 
 
 def finish_part(target: Path) -> None:
-    """Give the finished download its name.
+    """Rename the finished download.
 
     Raises:
-        StpError: it cannot be renamed.
+        StpError: the file cannot be renamed.
     """
     with writing(target):
         part_path(target).replace(target)
@@ -271,19 +273,21 @@ def download(
     """Append to the unfinished ``file`` of ``target`` until it holds all bytes of ``url``.
 
     Args:
+        url: address of the file.
+        target: path of the finished file.
         file: from ``open_part(target)``.
-        host: what all downloads from this host share.
-        size: the declared number of bytes, if known.
-        checked: the result will be compared with a declared checksum, so resuming is safe even
-            where the server does not name the version of its file.
-        advance: called with the bytes that are there, and how many there will be, if known.
+        host: state that all downloads from this host share.
+        size: declared number of bytes, if known.
+        checked: whether the result is compared with a declared checksum, so that resuming is safe
+            even where the server does not name the version of its file.
+        advance: called with the present number of bytes, and the total if known.
 
     Raises:
         GivenUpError: the server keeps failing.
         StpError: the server refuses, or offers another size; the disk is full.
         Stopped: the host's ``stop`` is set.
     """
-    require_web(url, f"{url} is no address to download {target.name} from")
+    require_web(url, f"{url} is not a web address to download {target.name} from")
     manners = host.manners
     failures, most = 0, -1
     while True:
@@ -295,12 +299,12 @@ def download(
             failures = 1 if have > most else failures + 1
             most = max(most, have)
             if failures >= manners.attempts or problem.wait_s > manners.most_wait_s:
-                asked = f"; it wants to be asked again in {problem.wait_s:.0f} s"
+                asked = f"; it asks to be tried again in {problem.wait_s:.0f} s"
                 raise GivenUpError(
                     f"{url} could not be downloaded: {problem}{asked if problem.wait_s else ''}",
-                    expected=f"new bytes within {manners.attempts} tries",
+                    expected=f"new data within {manners.attempts} attempts",
                     remedy=f"run the same command again later (it goes on after {have} bytes), "
-                    f"or put the file at {target} by hand",
+                    f"or put the file at {target}",
                 ) from problem
             pause = max(problem.wait_s, manners.backoff_s * 2 ** (failures - 1))
             if problem.busy:
@@ -331,11 +335,13 @@ def _attempt(
         response = _open(url, headers, host.manners)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416 and have:  # nothing lies beyond what is there: complete, or too long
+        if (
+            error.code == 416 and have
+        ):  # there is nothing after the present bytes: complete, or too long
             if _content_range(error.headers.get("Content-Range"))[1] == have:
                 return
             _restart(target, file)
-            raise _PassingError("the server's file is shorter than what was there") from error
+            raise _PassingError("the server's file is shorter than the unfinished one") from error
         if error.code in _PASSING:
             raise _PassingError(
                 f"the server answered {error.code} {error.reason}",
@@ -352,8 +358,8 @@ def _attempt(
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise StpError(
                 f"{url} could not be downloaded: {reason}",
-                expected="a host that proves to be the one of this name",
-                remedy="see whether a proxy is in between (SSL_CERT_FILE names its certificate), "
+                expected="a host with a valid certificate",
+                remedy="check whether a proxy is in between (SSL_CERT_FILE names its certificate), "
                 f"or get the file elsewhere and put it at {target}",
             ) from error
         raise _PassingError(str(reason)) from error
@@ -367,10 +373,10 @@ def _attempt(
                 _restart(target, file)
                 raise _PassingError("the server resumed at another byte than asked for")
             now = _name_of_version(response)
-            if version and now and now != version:  # it does not know If-Range
+            if version and now and now != version:  # the server ignores If-Range
                 _restart(target, file)
                 raise _PassingError("the server has another version of the file now")
-        elif have:  # the whole file: the server cannot resume, or has another version now
+        elif have:  # the whole file: the server cannot resume, or has another version
             have = _restart(target, file)
         if size is not None and total is not None and total != size:
             raise StpError(
@@ -397,7 +403,7 @@ def _attempt(
 
 def _read(response: http.client.HTTPResponse) -> bytes:
     try:
-        return response.read1(_BLOCK)  # what is there, so that nothing is lost when it stalls
+        return response.read1(_BLOCK)  # available data, so that nothing is lost when it stalls
     except (OSError, http.client.HTTPException) as error:
         raise _PassingError(f"the connection broke ({error})") from error
 
@@ -414,7 +420,7 @@ def _restart(target: Path, file: FileIO) -> int:
 
 
 def _content_range(header: str | None) -> tuple[int | None, int | None]:
-    """(first byte, total) of a ``Content-Range`` header; None for what it does not say."""
+    """First byte and total of a ``Content-Range`` header; None where it does not state them."""
     match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", (header or "").strip())
     if not match:
         return None, None
@@ -432,9 +438,9 @@ def _version(target: Path) -> str:
 
 
 def _name_of_version(response: http.client.HTTPResponse) -> str:
-    """What the server calls this version of the file; nothing, if it does not say."""
+    """The server's name of this version of the file; empty without one."""
     etag, modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
-    # a weak ETag (W/"...") allows different bytes and must not be used to join parts
+    # A weak ETag (W/"...") allows different data and must not be used to join parts.
     return (etag if etag and not etag.startswith("W/") else modified) or ""
 
 
@@ -444,7 +450,7 @@ def _keep_version(target: Path, version: str) -> None:
 
 
 def _retry_after(header: str | None) -> float:
-    """Seconds of a ``Retry-After`` header, which has a number or a date; 0 if it has neither."""
+    """Seconds of a ``Retry-After`` header, which has a number or a date; 0 without either."""
     text = (header or "").strip()
     if text.isdecimal():
         return float(text)
@@ -456,7 +462,7 @@ def _retry_after(header: str | None) -> float:
 def _refuse_web_page(
     response: http.client.HTTPResponse, url: str, target: Path, total: int | None
 ) -> None:
-    """A page that asks to log in, or says that there were too many downloads, is not the file."""
+    """Refuse a web page (a login, a download limit) that is sent in place of the file."""
     is_page = response.headers.get_content_type() == "text/html"
     if is_page and total is None and target.suffix not in (".html", ".htm"):
         raise StpError(

@@ -1,4 +1,4 @@
-"""Writing of video files whose bytes depend on their pictures alone."""
+"""Reproducible video files: equal frames give equal files."""
 
 import io
 
@@ -8,17 +8,18 @@ from av.codec.context import Flags
 
 
 def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = 10) -> bytes:
-    """uint8 (T, H, W, 3) as a video file; equal pictures give equal bytes.
+    """Encode frames as a video file; equal frames give equal files.
 
     Args:
+        pictures: uint8 (T, H, W, 3), H and W even.
         form: mp4 (H.264) or avi (MPEG-4).
         rate: frames per second.
     """
     buffer = io.BytesIO()
     with av.open(buffer, "w", format=form, options={"fflags": "+bitexact"}) as container:
         if form == "mp4":
-            # Constant quality (crf) looks ahead in a way that was seen to give other bytes for
-            # equal planes, once in some hundred times; a constant quantiser (qp) never did.
+            # The look-ahead of constant quality (crf) gave different files for equal planes once
+            # in some hundred times; a constant quantiser (qp) never did.
             stream = container.add_stream("libx264", rate=rate, options={"qp": "25"})
         else:
             stream = container.add_stream("mpeg4", rate=rate)
@@ -34,8 +35,8 @@ def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = 10) -> bytes:
     return buffer.getvalue()
 
 
-# From RGB to Y, Cb and Cr of video (ITU-R BT.601). FFmpeg's own conversion was seen to give other
-# bytes for equal pictures once in some hundred times.
+# From RGB to Y, Cb and Cr of video (ITU-R BT.601). FFmpeg's own conversion gave different planes
+# for equal frames once in some hundred times.
 _YCBCR = (
     np.array([[65.481, 128.553, 24.966], [-37.797, -74.203, 112.0], [112.0, -93.786, -18.214]])
     / 255

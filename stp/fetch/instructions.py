@@ -1,4 +1,4 @@
-"""What a person has to do for files that cannot be downloaded: one error for all of them."""
+"""Instructions for files that cannot be downloaded: one error for all of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stp.core.errors import StpError
 
 FOLDED = 6
-"""Files of one folder and suffix above which only the first are shown."""
+"""Largest number of files of one folder and suffix that are all listed."""
 SHOWN = 3
 
 
@@ -17,9 +17,9 @@ class Missing(NamedTuple):
 
     Attributes:
         path: below the raw folder.
-        note: size, or how many there are and have to be.
-        declared: its entry in the configuration.
-        files: how many are missing, at least.
+        note: size, or present and required numbers of files.
+        declared: entry in the configuration.
+        files: number of missing files, at least.
     """
 
     path: str
@@ -35,14 +35,14 @@ def missing_error(
     root: Path,
     accept: str = "",
 ) -> StpError:
-    """The one error that says which files are needed, where they go and how to get them.
+    """The error that lists missing files, their places and how to get them.
 
     Args:
-        title: the dataset and its release.
-        files: what is missing.
-        archives: that hold missing files, and are not there either.
+        title: of dataset and release.
+        files: missing files.
+        archives: missing archives that hold such files.
         root: the raw folder.
-        accept: the dataset, where it may be locked without them.
+        accept: name of the dataset, if it may be locked without these files.
     """
     expected = "this layout:\n" + "\n".join(tree(root, files))
     if archives:
@@ -52,7 +52,7 @@ def missing_error(
     then = "put the files there (another folder: STP_RAW_DIR) and run the same command again"
     if accept:
         then += (
-            f"; or go on with what is there, which every row will say: "
+            f"; or go on with the present files, which every row will say: "
             f"stp fetch {accept} --accept-incomplete"
         )
     return StpError(
@@ -64,7 +64,7 @@ def missing_error(
 
 
 def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
-    """The error for a generated release that has lost files."""
+    """The error for a generated release with missing files."""
     return StpError(
         f"files of {title} were removed after it was generated: {some(names)}",
         expected=f"all its files below {root}",
@@ -73,7 +73,7 @@ def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
 
 
 def how(missing: Iterable[Missing]) -> list[str]:
-    """What to do for missing files, each step once, naming files where there are several steps."""
+    """Steps that get missing files, each once; of several steps, each names its files."""
     steps: dict[str, list[str]] = {}
     silent: list[Missing] = []
     for one in missing:
@@ -82,7 +82,7 @@ def how(missing: Iterable[Missing]) -> list[str]:
             steps.setdefault(text.strip(), []).append(one.path)
         else:
             silent.append(one)
-    if not steps:  # else one of several patterns speaks for all
+    if not steps:  # else the instructions of one pattern hold for all
         for one in silent:
             url = one.declared.get("url")
             text = f"register with the publisher ({url or 'no URL'})"
@@ -97,24 +97,24 @@ def how(missing: Iterable[Missing]) -> list[str]:
 
 
 def some(names: Sequence[str], most: int = FOLDED) -> str:
-    """Name the first of many."""
+    """The first names of many, and the number of others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
-    """Draw where files belong, a few of each kind.
+    """Draw the places of files, a few of each kind.
 
     Returns:
         lines such as ``/data/raw/``, ``  kth/walking.zip  (1234 bytes)``.
     """
     folders: dict[str, Any] = {}
     for one in missing:
-        place = folders
+        folder = folders
         *parents, name = one.path.split("/")
         for parent in parents:
-            place = place.setdefault(parent + "/", {})
-        place[name] = one.note
+            folder = folder.setdefault(parent + "/", {})
+        folder[name] = one.note
     return [f"  {root}/", *_branch(folders, "    ")]
 
 

@@ -1,4 +1,4 @@
-"""How far several files at once are, in one line: files, bytes, speed, time left."""
+"""Progress of several files at once in one line: files, bytes, speed, time left."""
 
 import threading
 import time
@@ -11,15 +11,16 @@ EVERY_S = 0.2
 
 
 class TransferMeter:
-    """Adds up files that are downloaded, read or unpacked, by any number of threads.
+    """Sum of the progress of files that are downloaded, read or unpacked by several threads.
 
-    Bytes that were there before do not count for the speed. Files whose size is not known yet are
-    taken to be as large as the others are on average.
+    Data that existed before do not count for the speed. Files of unknown size are assumed to have
+    the mean size of the others.
 
     Args:
-        what: is done: "download", "verify kth".
-        sizes: bytes of each file, None where not known.
-        report: gets the whole line as its text, and no numbers, since the time left is in it.
+        what: name of the work: "download", "verify kth".
+        sizes: size of each file in bytes; None if unknown.
+        report: callback that gets the line as text, without numbers, since the line has them.
+        clock: seconds.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class TransferMeter:
         self._lock = threading.Lock()
 
     def at(self, name: str, have: int, total: int | None = None) -> None:
-        """A file has so many of so many bytes; what it has at first was there before."""
+        """Set the bytes of a file, and its size; its first bytes existed before."""
         with self._lock:
             if total is not None and self._sizes.get(name) is None:
                 self._sizes[name] = total
@@ -54,13 +55,13 @@ class TransferMeter:
             self._tell()
 
     def advance(self, count: int) -> None:
-        """So many more bytes are done, of whatever file."""
+        """Count further bytes of any file."""
         with self._lock:
             self._done += count
             self._tell()
 
     def finish(self, *, failed: bool = False) -> None:
-        """One more file is finished, or given up."""
+        """Count a file as finished or failed."""
         with self._lock:
             self._finished += not failed
             self._failed += failed

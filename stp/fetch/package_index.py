@@ -1,9 +1,8 @@
-"""Files of packages, found on the index that pip is configured with; nothing is installed.
+"""Addresses of files of packages on the index that pip is configured with; nothing is installed.
 
-pip is asked for its settings by its command, and nothing of it is imported: ``pip.conf``, the
-environment (``PIP_INDEX_URL``) and pip's own default count as they do for ``pip install``. An index
-answers with the simple page of a package (PEP 503 in HTML, PEP 691 in JSON), which lists its files
-with their checksums.
+Settings are read with pip's command, without importing pip: ``pip.conf``, the environment
+(``PIP_INDEX_URL``) and pip's default have the same effect as for ``pip install``. An index answers
+with the simple page of a package (PEP 503 in HTML, PEP 691 in JSON): a list of files and checksums.
 """
 
 import ast
@@ -22,7 +21,7 @@ from stp.fetch.download import Manners, read_page
 
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 _SECTIONS = ("global", "download", "install", ":env:")
-"""Where pip's settings come from; the last one that has a setting wins."""
+"""Sources of pip's settings; later ones have precedence."""
 _PATIENCE_S = 60
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -30,13 +29,13 @@ _ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.
 
 @dataclass(frozen=True)
 class Indexes:
-    """The package indexes of this machine, and how they are reached.
+    """The package indexes of this machine, and the settings of requests to them.
 
     Attributes:
-        urls: of the indexes, in the order in which they are asked, without names and passwords.
+        urls: of the indexes in the order of requests, without names and passwords.
         credentials: ``name:password`` by host.
-        proxy: that all requests go through; that of the environment if empty.
-        certificates: file of those that are trusted; those of the system if empty.
+        proxy: address of the proxy for all requests; that of the environment if empty.
+        certificates: file of trusted certificates; those of the system if empty.
     """
 
     urls: tuple[str, ...]
@@ -45,7 +44,7 @@ class Indexes:
     certificates: str = ""
 
     def manners(self, manners: Manners) -> Manners:
-        """The same patience, and the way to these indexes."""
+        """The same limits, with the settings of these indexes."""
         return replace(
             manners,
             credentials=self.credentials,
@@ -55,16 +54,16 @@ class Indexes:
 
 
 def configured() -> Indexes:
-    """Read what pip is configured with.
+    """Read the configuration of pip.
 
     Raises:
-        StpError: there is no pip, or it is to use no index on the web.
+        StpError: pip is missing, or configured without an index on the web.
     """
     settings = _settings(_pip("config", "list"))
     if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
         urls = []
     else:
-        # The help of a command shows pip's default, but hides the password of a configured index.
+        # The help of a command shows the default, but hides the password of a configured index.
         main = settings.get("index-url") or _default_index()
         urls = [main, *settings.get("extra-index-url", "").split()]
     on_the_web = [url for url in urls if urlsplit(url).scheme in ("http", "https")]
@@ -86,14 +85,17 @@ def configured() -> Indexes:
 
 
 def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Manners) -> str:
-    """Find where a file of a package can be downloaded.
+    """Find the address of a file of a package.
 
     Args:
-        file: its name, which counts where an index states no SHA-256.
-        sha256: its checksum.
+        package: name.
+        file: name, which is compared where an index states no SHA-256.
+        sha256: checksum of the file.
+        indexes: to ask.
+        manners: limits of requests.
 
     Raises:
-        StpError: no index has it, or none can be reached.
+        StpError: no index has the file, or none can be reached.
     """
     problems = []
     name = re.sub(r"[-_.]+", "-", package).lower()
@@ -106,7 +108,7 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
             problems.append(error.what)
             continue
         except ValueError as error:
-            problems.append(f"{page} is no page of a package index: {error}")
+            problems.append(f"{page} is not a page of a package index: {error}")
             continue
         for url, checksum in files:
             called = unquote(urlsplit(url).path.rpartition("/")[2])
@@ -135,7 +137,7 @@ def _pip(*arguments: str, **environment: str) -> str:
         problem = str(error)
     if problem:
         raise StpError(
-            f"pip did not tell its configuration: {problem}",
+            f"pip cannot show its configuration: {problem}",
             expected=f"`{' '.join(_PIP[:3])} {' '.join(arguments)}` to work",
             remedy="install pip beside stp (`python -m ensurepip`)",
         )
@@ -156,9 +158,9 @@ def _settings(listing: str) -> dict[str, str]:
 
 
 def _default_index() -> str:
-    """The index that pip asks where nothing is configured, as its help says."""
-    told = _pip("install", "--help", COLUMNS="10000")
-    match = re.search(r"--index-url\b.*?\(default (\S+?)\)", told, re.DOTALL)
+    """The default index of pip, from its help."""
+    text = _pip("install", "--help", COLUMNS="10000")
+    match = re.search(r"--index-url\b.*?\(default (\S+?)\)", text, re.DOTALL)
     if match is None:
         raise StpError(
             "the help of `pip install` does not name its default index",
@@ -168,7 +170,7 @@ def _default_index() -> str:
 
 
 def _without_credentials(url: str) -> tuple[str, str]:
-    """An address, and the ``name:password`` that was in it."""
+    """An address without credentials, and its ``name:password``."""
     parts = urlsplit(url)
     secret, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(secret)
@@ -188,7 +190,7 @@ def _of_json(content: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _of_html(content: bytes) -> Iterator[tuple[str, str]]:
-    """Addresses and SHA-256 of files; the latter is the fragment of an address."""
+    """Addresses and SHA-256 of files; the checksum is the fragment of an address."""
     links: list[str] = []
 
     class Links(HTMLParser):

@@ -1,4 +1,4 @@
-"""Several downloads at a time, few from each host; what goes wrong with one stops no other."""
+"""Several downloads at a time, a few from each host; a failed one does not stop the others."""
 
 import errno
 import queue
@@ -29,14 +29,14 @@ from stp.fetch.download import (
 from stp.fetch.meter import TransferMeter
 
 FAILED_IN_A_ROW = 3
-"""Files of one host that are given up before its other files are not even tried."""
+"""Number of failed files of one host after which its other files are not tried."""
 _SHOWN = 10
 _PATIENCE_S = 0.5
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotTriedError(StpError):
-    """A file was not asked for, since others could not be downloaded."""
+    """A file was not tried, since others could not be downloaded."""
 
 
 class FileToFetch(NamedTuple):
@@ -44,8 +44,8 @@ class FileToFetch(NamedTuple):
 
     Attributes:
         name: for messages.
-        target: where it shall lie.
-        declared: its ``url``, and what is known of it: ``bytes``, ``sha256``, ``md5_uncompressed``.
+        target: path of the finished file.
+        declared: ``url``, and optionally ``bytes``, ``sha256``, ``md5_uncompressed``.
     """
 
     name: str
@@ -59,16 +59,19 @@ def download_all(
     report: Report,
     known: KnownChecksums | None = None,
 ) -> dict[str, Checksum]:
-    """Download files, verify each against its declaration, and give it its name.
+    """Download files, verify each against its declaration, and rename it.
 
     Args:
-        known: remembers their checksums.
+        wanted: files to download.
+        manners: limits and settings.
+        report: callback for the progress.
+        known: remembers checksums.
 
     Returns:
-        their checksums, by name.
+        checksums by name.
 
     Raises:
-        StpError: some could not be downloaded; the others were, and parts stay where they are.
+        StpError: some files could not be downloaded; the others were, and unfinished files stay.
     """
     if not wanted:
         return {}
@@ -85,7 +88,7 @@ def download_all(
     for waiting in queues.values():
         host = Host(manners, stop)
         for _ in range(min(manners.connections, len(waiting))):
-            # Daemons: whoever interrupts this process does not wait for a server.
+            # Daemons: an interrupted process does not wait for a server.
             args = (waiting, host, meter, known, results)
             threads.append(threading.Thread(target=_work, args=args, daemon=True))
     for thread in threads:
@@ -160,7 +163,7 @@ def _download(
 ) -> Checksum:
     target, declared = file.target, file.declared
     with open_part(target) as part:
-        if target.is_file():  # another process finished it while we waited for the lock
+        if target.is_file():  # another process finished it while this one waited for the lock
             part_path(target).unlink(missing_ok=True)
             found = checksum(target)
             require_declared(target, found, declared)
@@ -189,7 +192,7 @@ def _download(
 
 
 def _require_space(wanted: Sequence[FileToFetch]) -> None:
-    """Refuse at once what cannot fit, instead of after hours."""
+    """Refuse files that do not fit on the disk before the download begins."""
     folder = wanted[0].target.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -209,7 +212,7 @@ def _require_space(wanted: Sequence[FileToFetch]) -> None:
 
 
 def combined(problems: Sequence[StpError], wanted: int) -> StpError:
-    """One error of several, of so many files."""
+    """Combine several errors into one; wanted: number of all files."""
     if len(problems) == 1:
         return problems[0]
     problems = sorted(problems, key=lambda problem: isinstance(problem, NotTriedError))

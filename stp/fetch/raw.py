@@ -1,6 +1,6 @@
 """Find, download or generate the raw files of a release, verify them and record them in a lock.
 
-A release is one declared version of a dataset's raw bytes (``config/datasets/<name>.yaml``). Its
+A release is one declared version of a dataset's raw files (``config/datasets/<name>.yaml``). Its
 files have the same relative paths below every raw root: the user's raw folder, a mirror, or the
 folder of a generated release. The lock file, written when a release is complete for the first
 time, holds size and SHA-256 of each file; from then on, other bytes under the same release name
@@ -44,20 +44,20 @@ from stp.fetch.table import FileState
 Release = Mapping[str, Any]
 """``{"source", "files": [...]}``, perhaps with ``"generator"`` and ``"options"``; see ``fetch``."""
 OWN = (".part", ".part.version", UNPACKED)
-"""Endings of files of ours beside raw files."""
+"""Endings of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Does some work, and refuses what it should not read."""
+"""Does some work, and refuses files that it must not read."""
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Do some work that nobody watches: the default outside the command line."""
+    """Do some work without watching it: the default outside the command line."""
     return work()
 
 
 @dataclass(frozen=True)
 class _File:
-    """One file of a release: its declaration and where it was found (None: nowhere)."""
+    """A file of a release: its declaration and its path (None if it is missing)."""
 
     name: str
     declared: Mapping[str, Any]
@@ -76,10 +76,10 @@ class _File:
 
 @dataclass(frozen=True)
 class _ReleaseFiles:
-    """What there is of a release.
+    """The files of a release.
 
     Attributes:
-        files: all its files, found or not, sorted by name.
+        files: present and missing files, sorted by name.
         shortfalls: patterns that too few files match.
     """
 
@@ -88,15 +88,15 @@ class _ReleaseFiles:
 
     @property
     def unobtainable(self) -> list[Missing]:
-        """What is missing and cannot be downloaded as a file."""
+        """Missing files and patterns that cannot be downloaded as files."""
         gone = [file for file in self.files if file.path is None and not file.downloadable]
         return [*(file.missing for file in gone), *self.shortfalls]
 
     def obtainable(self, title: str) -> "_ReleaseFiles":
-        """All but that.
+        """All files except the unobtainable ones.
 
         Raises:
-            StpError: nothing is left.
+            StpError: no file is left.
         """
         files = [file for file in self.files if file.path is not None or file.downloadable]
         if not files:
@@ -151,14 +151,15 @@ def fetch(
             one that is written to, and perhaps a mirror. A generated release has one root, its
             own, so that generated files never stand in for official ones.
         beside: of a generated release: folders that the files it declares are in.
-        lock: the lock file; written if it is not there, else every file has to agree with it, and
-            it with what is declared.
-        registered: a lock file with the bytes of the official release, which are then the only
-            ones that are taken; perhaps not there.
-        accept_incomplete: lock what is there, though files are missing; the lock says which.
-        report: progress.
-        manners: how politely files are downloaded.
-        watch: runs the generator, and refuses what it should not read.
+        lock: the lock file; written if it is missing, else every file has to agree with it, and it
+            has to agree with the declarations.
+        registered: a lock file with checksums of the official release, which all files must have;
+            it may be missing.
+        accept_incomplete: whether to lock the present files though others are missing; the lock
+            lists the missing ones.
+        report: callback for the progress.
+        manners: limits and settings of downloads.
+        watch: runs the generator, and refuses files that it must not read.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
@@ -441,7 +442,7 @@ def _with_registered(
 
 
 def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _ReleaseFiles:
-    """All files of a release, found or not, and where a pattern has too few."""
+    """All files of a release, present or missing, and patterns with too few files."""
     if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
         names = sorted(made if locked is None else locked.files)
@@ -460,7 +461,7 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _R
             note = f"{len(names)} files found, at least {need} needed"
             shortfalls.append(Missing(entry["path"], note, entry, need - len(names)))
         for name in names:
-            # a file that is declared by name keeps that declaration when a pattern matches it too
+            # A declaration by name has precedence over a pattern.
             if name not in entries or not entry.get("many"):
                 entries[name] = entry
     if locked is not None and locked.incomplete:

@@ -1,8 +1,8 @@
-"""Made-up streets, as a camera in a moving car sees them.
+"""Synthetic streets, seen by a camera in a moving car.
 
-Rays through a pinhole meet the ground, rows of houses on both sides, or nothing (the sky); trees,
-poles and cars stand upright in the picture plane. All of it lies in space, so what is near moves
-faster through the picture than what is far away. No shadows, no curves, no weather.
+Rays through a pinhole meet the ground, rows of houses on both sides, or the sky; trees, poles and
+cars are upright rectangles. Everything has a position in space, so near things move faster through
+the picture than distant ones. There are no shadows, curves or weather.
 """
 
 from typing import NamedTuple
@@ -12,13 +12,13 @@ import numpy as np
 _CAMERA = 1.6  # height above the ground, metres
 _HORIZON = 0.45  # of the picture's height, from the top
 _FOCAL = 0.6  # of the picture's width, about that of KITTI and nuScenes
-_LOOP = 400.0  # metres after which things beside the road come again
+_LOOP = 400.0  # metres after which things beside the road repeat
 _SIGHT = 70.0  # metres in which haze grows by e
 _HAZE = np.array([200.0, 208.0, 216.0])
 
 
 class Thing(NamedTuple):
-    """An upright rectangle; metres, and metres per second along the road."""
+    """An upright rectangle: position and size in metres, speed along the road in m/s."""
 
     x: float
     z: float
@@ -30,7 +30,7 @@ class Thing(NamedTuple):
 
 
 class Street:
-    """One street with its traffic; everything random is drawn when it is made.
+    """A street with its traffic; all random values are drawn at construction.
 
     Args:
         rng: for houses, trees and cars.
@@ -50,10 +50,10 @@ class Street:
         self.things = [*_trees(rng, self.half_width), *_cars(rng, self.half_width)]
 
     def picture(self, z: float, time: float, height: int, width: int) -> np.ndarray:
-        """What the camera sees.
+        """The picture of the camera.
 
         Args:
-            z: metres that the car has gone.
+            z: distance that the car has travelled, metres.
             time: seconds, for the other cars.
             height: of the picture.
             width: of the picture.

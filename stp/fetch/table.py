@@ -1,4 +1,4 @@
-"""The state of raw files as a table that stays readable for 100,000 files."""
+"""A table of the state of raw files, which stays readable for 100,000 files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -8,23 +8,23 @@ from stp.core.units import size_text
 
 STATES = ("missing", "damaged", "present", "ignored")
 FOLDED = 8
-"""Files of one state, folder and suffix above which they share a line."""
+"""Largest number of files of one state, folder and suffix that have a line each."""
 SHOWN = 3
 WIDTH = 120
 
 
 class FileState(NamedTuple):
-    """What a check says about one file.
+    """State of a file.
 
     Attributes:
         path: below a raw folder; a pattern, if too few files match it.
-        state: "present", "missing" or "damaged"; or "ignored": it matches a pattern, but was not
-            there when the release was locked.
-        detail: where it is, or what is wrong with it.
-        bytes: its size; what is declared, if it is missing; 0, if that is not known.
-        entry: the pattern in the configuration that it matches, if it is one of many.
-        files: how many, if it stands for all that are missing of a pattern.
-        how: what to do about it.
+        state: "present", "missing" or "damaged"; or "ignored": the file matches a pattern, but did
+            not exist when the release was locked.
+        detail: place, or problem.
+        bytes: size; of a missing file the declared size, 0 if it is unknown.
+        entry: the pattern in the configuration that the file matches, if any.
+        files: number of missing files of a pattern; 1 for a file.
+        how: remedy.
     """
 
     path: str
@@ -37,16 +37,16 @@ class FileState(NamedTuple):
 
 
 def is_complete(states: Iterable[FileState]) -> bool:
-    """Are all files there and undamaged?"""
+    """Whether all files are present and undamaged."""
     return all(state.state in ("present", "ignored") for state in states)
 
 
 def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
-    """The table of one release.
+    """Lines of the table of one release.
 
     Args:
-        title: the dataset and its release.
-        states: of all its files.
+        title: of dataset and release.
+        states: of all files.
     """
     counts = {name: [s for s in states if s.state == name] for name in STATES}
     said = [f"{_files(found):,} {name}{_size(found)}" for name, found in counts.items() if found]
@@ -95,7 +95,7 @@ def _rows(states: Iterable[FileState]) -> Iterator[tuple[str, str, int, str]]:
 
 
 def _details(name: str, texts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What is to be said about files, each text once, with the first files it is said of."""
+    """Details of files, each text once with its first files."""
     said: dict[str, list[str]] = {}
     for path, text in texts:
         said.setdefault(text, []).append(path)

@@ -1,10 +1,9 @@
-"""Seeded scenes of a robot arm that pushes objects about on a table, seen by several cameras.
+"""Seeded scenes of a robot arm that pushes objects on a table, seen by several cameras.
 
 Shared by the stand-ins for BAIR, RoboNet and BridgeData. The gripper goes from object to object,
-approaches each from a random side and pushes it along; objects push one another and stay on the
-table. Like the real recordings, pictures have a still camera, a textured table, sensor noise, and
-occlusion of objects by the arm. Unlike them, there is no physics beyond contact, and grasping,
-lifting and changing light are missing.
+approaches each from a random side and pushes it; objects push one another and stay on the table.
+Like real recordings, pictures have a still camera, a textured table, sensor noise, and occlusion of
+objects by the arm. There is no physics beyond contact, no grasping, lifting or changing light.
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ _PALETTE = np.array(
 
 
 class Motion(NamedTuple):
-    """What happens on the table, whose corners are (0, 0) and (1, 1); y points away.
+    """Motion on the table, whose corners are (0, 0) and (1, 1); y points away from the camera.
 
     Attributes:
         gripper: x, y and height, (T, 3).
@@ -41,12 +40,12 @@ class Motion(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
-    """Where the table is seen from.
+    """A view of the table.
 
     Attributes:
-        turn: by which the table is turned about its centre, radians.
-        tilt: 0 looks straight down; larger values shorten what is far away.
-        light: factor of all brightness.
+        turn: rotation of the table about its centre, radians.
+        tilt: 0 looks straight down; larger values shorten distant things.
+        light: factor of the brightness.
     """
 
     turn: float = 0.0
@@ -98,7 +97,7 @@ def simulate(rng: np.random.Generator, frames: int, objects: int) -> Motion:
 
 
 def _push_apart(places: np.ndarray, radii: np.ndarray, hand: np.ndarray) -> None:
-    """Move objects out of the gripper, then out of one another; in place."""
+    """Move objects out of the gripper, then out of one another, in place."""
     for i, radius in enumerate(radii):
         _leave(places[i], hand, radius + _REACH)
     for i in range(len(radii)):
@@ -189,7 +188,7 @@ def _capsule(
     colour: np.ndarray,
     strength: float = 1.0,
 ) -> None:
-    """Paint all points near a line from a to b (column, row), with an edge one pixel soft."""
+    """Paint all points near a line from a to b (column, row), with a soft edge of one pixel."""
     ends = np.array([a, b])
     x0, y0 = np.floor(ends.min(0) - radius - 1).astype(int).clip(0)
     x1, y1 = np.ceil(ends.max(0) + radius + 2).astype(int)

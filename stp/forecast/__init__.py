@@ -1,4 +1,4 @@
 """Forecasts of frames or tracks of a user, whose future is unknown.
 
-`stp forecast` is made of it: a trained model or one with nothing to fit, and a file to start from.
+`stp forecast` uses it, with a trained model or one without parameters, and a file of observations.
 """

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.inspect.new_dataset import LOOKS, Files, members_of, root_of
+from stp.inspect.first_look import FIRST_LOOKS
+from stp.inspect.own_files import UnlockedFiles, members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
@@ -21,9 +22,9 @@ from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import DECLARE, KINDS, build_options
 
 CONTEXT = 10
-"""Frames that a model without a training of its own is shown, unless somebody says."""
+"""Observed frames of a model that needs no training."""
 SPLITS = {"train": 0.7, "val": 0.15, "test": 0.15}
-"""The reader wants to know; nothing is split here."""
+"""A required option of the reader; nothing is split here."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class FrameModel:
 
     Attributes:
         name: a module of stp.models.
-        recipe: ``model``, ``options``, and of a trained one ``shape``, ``context``, ``horizon``.
-        state: its weights; None where there is nothing to fit.
-        normalisation: of its training data.
+        recipe: ``model``, ``options``; of a trained model also ``shape``, ``context``, ``horizon``.
+        state: weights; None for a model without parameters.
+        normalisation: of the training data.
     """
 
     name: str
@@ -44,18 +45,18 @@ class FrameModel:
 
     @property
     def shape(self) -> tuple[int, int, int] | None:
-        """(C, H, W) that it was trained for; None if it takes any."""
-        found = self.recipe.get("shape")
-        return None if found is None else (found[0], found[1], found[2])
+        """(C, H, W) of the training data; None for a model that takes any shape."""
+        shape = self.recipe.get("shape")
+        return None if shape is None else (shape[0], shape[1], shape[2])
 
     @property
     def context(self) -> int:
-        """Frames that it is shown."""
+        """Number of observed frames."""
         return int(self.recipe.get("context", CONTEXT))
 
     @property
     def horizon(self) -> int:
-        """Lead times that it was trained for."""
+        """Number of lead times of the training."""
         return int(self.recipe.get("horizon", self.context))
 
     def forecast(
@@ -67,64 +68,64 @@ class FrameModel:
         phase: int | None = None,
         device: str = "auto",
     ) -> np.ndarray:
-        """Predict what follows some frames.
+        """Predict the frames that follow.
 
         Args:
-            frames: (N, context, C, H, W) or (context, C, H, W), in the units and at the time step
-                of the training data; of more frames the last ones count.
-            leads: lead times T; those of its training unless given.
-            samples: forecasts of each, M, of a model that draws them.
-            phase: of the first frame of the context, such as its month from 0, for a model that
-                needs it (climatology).
+            frames: observed, (N, context, C, H, W) or (context, C, H, W), in the units and at the
+                time step of the training data; of more frames the last ones are used.
+            leads: number of lead times T; by default that of the training.
+            samples: number M of forecasts of each recording, for a model that draws them.
+            phase: of the first observed frame, such as its month from 0, for a model that needs it
+                (climatology).
             device: auto, cpu or cuda.
 
         Returns:
             float32 (N, M, T, C, H, W) in the same units, unclipped.
 
         Raises:
-            StpError: frames of another shape, too few, or not finite; several forecasts of a model
-                that draws none; a phase that is missing.
+            StpError: the frames have another shape, are too few or not finite; several forecasts
+                are requested of a deterministic model; the phase is missing.
         """
-        given = np.asarray(frames, np.float32)
-        given = given[None] if given.ndim == 4 else given
-        self._check(given)
-        given = given[:, -self.context :]
+        observed = np.asarray(frames, np.float32)
+        observed = observed[None] if observed.ndim == 4 else observed
+        self._check(observed)
+        observed = observed[:, -self.context :]
         leads = leads or self.horizon
-        network = create(self._recipe(given, leads))
+        network = create(self._recipe(observed, leads))
         if self.state is not None:
             network.load_state_dict(self.state)
         if samples > 1 and not network.is_sampled:
             raise StpError(
-                f"{self.name}: {samples} forecasts are asked for, but all would be the same",
+                f"{self.name}: {samples} forecasts are requested, but all would be the same",
                 expected="a model that draws its forecasts, such as mcvd",
-                remedy="ask for one",
+                remedy="request one",
             )
         extra: dict[str, Any] = {}
         if network.needs_phase:
             if phase is None:
                 raise StpError(
-                    f"{self.name} needs the phase of the first frame that it is shown",
+                    f"{self.name} needs the phase of the first observed frame",
                     expected="a number from 0, such as the month of monthly data",
                     remedy="give it (--phase)",
                 )
-            extra = {"phase": torch.full((len(given),), phase), "interval": 1}
+            extra = {"phase": torch.full((len(observed),), phase), "interval": 1}
         constants = self.normalisation or Normalisation(0.0, 1.0)
         with settle(device, torch.get_num_threads(), "float32") as compute:
             network = network.to(compute.device).eval()
             extra = {k: v.to(compute.device) if k == "phase" else v for k, v in extra.items()}
-            found = []
+            forecasts = []
             with torch.inference_mode():
-                shown = constants.apply_(torch.tensor(given, device=compute.device))
+                inputs = constants.apply_(torch.tensor(observed, device=compute.device))
                 for member in range(samples):
-                    own = extra | ({"member": member} if network.is_sampled else {})
+                    arguments = extra | ({"member": member} if network.is_sampled else {})
                     if network.needs_lead_times:
-                        own["lead_times"] = list(range(1, leads + 1))
-                    made = constants.undo(network(shown, leads, **own).float())
-                    found.append(np.asarray(made.cpu().numpy(), np.float32))
-        return np.stack(found, axis=1)
+                        arguments["lead_times"] = list(range(1, leads + 1))
+                    predicted = constants.undo(network(inputs, leads, **arguments).float())
+                    forecasts.append(np.asarray(predicted.cpu().numpy(), np.float32))
+        return np.stack(forecasts, axis=1)
 
     def _recipe(self, frames: np.ndarray, leads: int) -> dict[str, Any]:
-        """The recipe, completed by what is shown where nothing was trained."""
+        """The recipe, completed from the observed frames where the model is untrained."""
         shape = list(frames.shape[2:])
         return {"shape": shape, "context": self.context, "horizon": leads, **self.recipe}
 
@@ -133,16 +134,16 @@ class FrameModel:
             raise StpError(
                 f"frames of shape {frames.shape} for {self.name}",
                 expected=f"(recordings, frames, channels, height, width), a frame of {self.shape}",
-                remedy="bring them to the size that it was trained for",
+                remedy="resize them to the training size",
             )
         if frames.shape[1] < self.context:
             raise StpError(
                 f"{frames.shape[1]} frames for {self.name}",
-                expected=f"at least {self.context}, which it is shown",
+                expected=f"at least {self.context} observed frames",
             )
         if not np.isfinite(frames).all():
             raise StpError(
-                f"frames for {self.name} hold what is no finite number",
+                f"frames for {self.name} are not finite everywhere",
                 expected="a number everywhere",
                 remedy="fill the gaps",
             )
@@ -153,12 +154,12 @@ class Recordings:
     """The last frames of recordings.
 
     Attributes:
-        names: of each.
+        names: of the recordings, N.
         frames: float32 (N, context, C, H, W), in the dataset's units.
         is_picture: values are brightness or colours, 0..1.
-        variables, units: of each channel.
-        seconds: between two frames; None if nobody knows.
-        lat, lon: degrees along y and x, where it is a map.
+        variables, units: by channel, C.
+        seconds: between two frames; None if unknown.
+        lat, lon: degrees along y and x of a map.
     """
 
     names: list[str]
@@ -175,70 +176,74 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     """Read the last frames of videos, pictures, arrays or grids, as ``own.reader`` prepares them.
 
     Args:
-        path: a file, or a folder of files of one kind.
-        model: says how many frames, and how large.
-        options: of the reader; guessed as `stp new-dataset` does unless given.
+        path: file, or folder of files of one kind.
+        model: whose number and shape of frames are read.
+        options: of the reader; by default guessed as `stp new-dataset` does.
 
     Raises:
-        StpError: nothing that can be read, damaged files, another shape or fewer frames than the
-            model needs, or a lone value far from all others that nobody declared.
+        StpError: files cannot be read or are damaged; frames have another shape or are fewer than
+            the model needs; an undeclared value stands alone, far from all others.
     """
     path = path.resolve()
     kind, members = members_of(path)
     root = root_of(path)
-    raw = Files(root, [member.relative_to(root).as_posix() for member in members])
-    shape, guessed, _, _ = LOOKS[kind](raw)
+    raw = UnlockedFiles(root, [member.relative_to(root).as_posix() for member in members])
+    shape, guessed, _, _ = FIRST_LOOKS[kind](raw)
     by = {"by": "time" if kind == "grids" else "file", **SPLITS}
-    # How frames are normalised is the model's to say, and splits are of no use here.
-    given = {**(guessed if options is None else options), "kind": kind, "splits": by}
-    given.pop("normalisation", None)
-    made = build_options(in_order(given))
+    # The model has its own normalisation.
+    all_options = {**(guessed if options is None else options), "kind": kind, "splits": by}
+    all_options.pop("normalisation", None)
+    reader_options = build_options(in_order(all_options))
     channels, height, width = model.shape or tuple(shape)
     with tempfile.TemporaryDirectory() as folder:
-        found = KINDS[kind].raw_contents(raw, made, (channels, height, width), Path(folder))
-        span = (model.context - 1) * made.frame_step + 1
+        contents = KINDS[kind].raw_contents(
+            raw, reader_options, (channels, height, width), Path(folder)
+        )
+        span = (model.context - 1) * reader_options.frame_step + 1
         read_frames = [
-            _last(raw, found, number, span)[:: made.frame_step]
-            for number in range(len(found.recordings))
+            _last(raw, contents, number, span)[:: reader_options.frame_step]
+            for number in range(len(contents.recordings))
         ]
-    attrs = {"stored_scale": 1.0, "stored_offset": 0.0, **found.attrs}
+    attrs = {"stored_scale": 1.0, "stored_offset": 0.0, **contents.attrs}
     frames = np.stack(read_frames).astype(np.float32)
-    places = {one.name: one.values for one in found.coordinates}
+    coordinates = {each.name: each.values for each in contents.coordinates}
     variables = attrs.get("variables")
     names = list(variables or [f"channel {i}" for i in range(channels)])
-    for channel in found.unmarked:
-        what = f"{path}: {names[channel]}"
-        require_no_far_value(frames[:, :, channel], what, DECLARE, getattr(made, "fill", None))
+    for channel in contents.unmarked:
+        title = f"{path}: {names[channel]}"
+        require_no_far_value(
+            frames[:, :, channel], title, DECLARE, getattr(reader_options, "fill", None)
+        )
     fps = attrs.get("fps")
     return Recordings(
-        [one.name for one in found.recordings],
+        [each.name for each in contents.recordings],
         frames * np.float32(attrs["stored_scale"]) + np.float32(attrs["stored_offset"]),
-        found.dtype == np.uint8 and channels in (1, 3) and not variables,
+        contents.dtype == np.uint8 and channels in (1, 3) and not variables,
         names,
         list(attrs.get("variable_units") or [""] * channels),
-        made.frame_step / fps if fps else None,
-        places.get("lat"),
-        places.get("lon"),
+        reader_options.frame_step / fps if fps else None,
+        coordinates.get("lat"),
+        coordinates.get("lon"),
     )
 
 
-def _last(raw: Files, found: RawContents, number: int, span: int) -> np.ndarray:
-    """The last frames of a recording, as they are stored."""
-    one = found.recordings[number]
-    begin = max([0, *one.cuts])
-    if one.frames - begin < span:
+def _last(raw: UnlockedFiles, contents: RawContents, number: int, span: int) -> np.ndarray:
+    """The last frames of a recording, in the stored type."""
+    recording = contents.recordings[number]
+    begin = max([0, *recording.cuts])
+    if recording.frames - begin < span:
         raise StpError(
-            f"{one.name}: {one.frames - begin} frames without a gap at its end",
-            expected=f"at least {span}, which the model is shown",
-            remedy="give a longer recording",
+            f"{recording.name}: {recording.frames - begin} frames without a gap at its end",
+            expected=f"at least {span}, which the model observes",
+            remedy="use a longer recording",
         )
-    decoded = found.decode(raw, found.task(number, one.frames - span, one.frames))
+    decoded = contents.decode(raw, contents.task(number, recording.frames - span, recording.frames))
     if not isinstance(decoded, Decoded):
         return decoded
     if decoded.note < span:  # the others are copies
         raise StpError(
-            f"{one.name}: {span - decoded.note} of its last {span} frames do not exist",
+            f"{recording.name}: {span - decoded.note} of its last {span} frames do not exist",
             expected="a frame for each packet",
-            remedy="write the video anew: ffmpeg -i OLD NEW.mp4",
+            remedy="re-encode the video: ffmpeg -i OLD NEW.mp4",
         )
     return decoded.frames

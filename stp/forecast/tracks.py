@@ -15,10 +15,10 @@ from stp.tracks.gaps import filled
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.smoothing import box
-from stp.tracks.tracks import joined
+from stp.tracks.tracks import joined, labels
 
 OBSERVE, PREDICT = 8, 12
-"""Positions that a predictor without a calibration is shown, and predicts."""
+"""Numbers of observed and predicted positions of a predictor without a calibration."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class TrackModel:
     """A predictor of people.
 
     Attributes:
-        name: a module of stp.tracks.predictors.
+        name: module of stp.tracks.predictors.
         module: that module.
-        parameters: its own.
-        context, horizon: positions that it is shown, and predicts.
+        parameters: of the predictor.
+        context, horizon: numbers of observed and predicted positions.
     """
 
     name: str
@@ -50,53 +50,60 @@ class TrackModel:
         """Predict where people go.
 
         Args:
-            positions: (N, observed, 2), metres: all people who are there.
-            leads: positions T; those of its training unless given.
+            positions: observed, of all people present, (N, observed, 2), metres.
+            leads: number of predicted positions T; by default that of the training.
             dt: seconds between two positions.
-            person: numbers of the people, (N,).
-            obstacles: of the place.
+            person: numbers of the people, (N,); they seed a predictor that draws paths.
+            obstacles: of the scene.
 
         Returns:
             float64 (M, N, T, 2), metres: one path for each person, or M samples of a predictor
             that draws them.
 
         Raises:
-            StpError: positions of another form, too few, or not finite.
+            StpError: positions have another shape, are too few or not finite.
         """
-        seen = np.asarray(positions, np.float64)
-        ok = seen.ndim == 3 and seen.shape[2] == 2 and seen.shape[1] >= 2 and len(seen)
-        if not ok or not np.isfinite(seen).all():
+        observed = np.asarray(positions, np.float64)
+        is_valid = (
+            observed.ndim == 3
+            and observed.shape[2] == 2
+            and observed.shape[1] >= 2
+            and len(observed)
+        )
+        if not is_valid or not np.isfinite(observed).all():
             raise StpError(
-                f"positions of shape {seen.shape} for {self.name}",
+                f"positions of shape {observed.shape} for {self.name}",
                 expected="finite metres, (people, at least 2 positions, 2)",
             )
         steps = leads or self.horizon
         scenarios = Scenarios(
             start=np.zeros(1),
-            person=(np.arange(len(seen)) if person is None else np.asarray(person))[None],
-            observed=seen[None],
-            future=np.full((1, len(seen), steps, 2), np.nan),
+            person=(np.arange(len(observed)) if person is None else np.asarray(person))[None],
+            observed=observed[None],
+            future=np.full((1, len(observed), steps, 2), np.nan),
             episode=np.zeros(1, np.int64),
             dt=dt,
             looked_at=1,
         )
-        found = self.module.predict(scenarios, steps, self.parameters, obstacles)
-        points = densities.stated(found, scenarios, steps, self.module)
+        prediction = self.module.predict(scenarios, steps, self.parameters, obstacles)
+        points = densities.stated(prediction, scenarios, steps, self.module)
         return np.asarray(points[:, 0] if points.ndim == 5 else points)
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """The people who are there at the end of a recording.
+    """The people who are present at the end of a recording.
 
     Attributes:
         person: numbers, (N,).
+        names: identifiers of the people in the raw data, N.
         positions: (N, observed, 2), metres.
         dt: seconds between two positions.
-        left_out: people who are there at the end, and were not seen long enough.
+        left_out: number of people present at the end whose tracks are too short.
     """
 
     person: np.ndarray
+    names: list[str]
     positions: np.ndarray
     dt: float
     left_out: int
@@ -107,50 +114,52 @@ def read(
 ) -> Crowd:
     """Read the last positions of people from detections.
 
-    Gaps are filled and positions smoothed from what was observed alone, as under ``strict``.
+    Gaps are filled and positions smoothed from observed positions alone, as under ``strict``.
 
     Args:
-        path: a file of detections, or a folder of them, which follow one another unless the
-            options say that they are of one recording.
-        observe: positions.
-        options: of the reader; guessed as `stp new-dataset` does unless given.
-        fps: frames per second, if somebody knows; for the guess.
+        path: file of detections, or folder of such files, which follow one another unless the
+            options make them one recording.
+        observe: number of positions.
+        options: of the reader; by default guessed as `stp new-dataset` does.
+        fps: frames per second, for the guess.
 
     Raises:
-        StpError: files cannot be read, or nobody is seen long enough at their end.
+        StpError: files cannot be read, or nobody has a track that is long enough at their end.
     """
-    found = members(path)
-    if not found:
+    files = members(path)
+    if not files:
         raise StpError(f"{path}: no detections", expected=f"a file {' '.join(SUFFIXES)}")
     folder = path if path.is_dir() else path.parent
-    names = [one.relative_to(folder).as_posix() for one in found]
+    names = [file.relative_to(folder).as_posix() for file in files]
     if options is None:
         options = guess(folder, names, fps).prepare
-    made = build(TracksOptions, options, "prepare options of tracks")
+    reader_options = build(TracksOptions, options, "prepare options of tracks")
     recordings = [
-        read_recording([folder / name for name in files], made).tracks
-        for files in grouped(names, made.recording).values()
+        read_recording([folder / name for name in group], reader_options).tracks
+        for group in grouped(names, reader_options.recording).values()
     ]
     tracks = joined(recordings).ordered()
     # Counted from the end: the last moment is where the future begins.
-    step, dt = tracks.step * made.decimate, tracks.dt * made.decimate
-    whole = filled(tracks)
-    wanted = whole.frame.max() - step * np.arange(observe - 1, -1, -1)
+    step, dt = tracks.step * reader_options.decimate, tracks.dt * reader_options.decimate
+    complete = filled(tracks)
+    moments = complete.frame.max() - step * np.arange(observe - 1, -1, -1)
     person, positions, short = [], [], 0
-    for number, rows in whole.people().items():
-        if whole.frame[rows].max() < wanted[-1]:
+    for number, rows in complete.people().items():
+        if complete.frame[rows].max() < moments[-1]:
             continue
-        at = {float(frame): row for frame, row in zip(whole.frame[rows], rows, strict=True)}
-        if all(float(frame) in at for frame in wanted):
+        row_of = {float(frame): row for frame, row in zip(complete.frame[rows], rows, strict=True)}
+        if all(float(frame) in row_of for frame in moments):
             person.append(number)
-            positions.append(whole.position[[at[float(frame)] for frame in wanted]])
+            positions.append(complete.position[[row_of[float(frame)] for frame in moments]])
         else:
             short += 1
     if not person:
         raise StpError(
-            f"{path}: nobody who is there at the end was seen at {observe} positions in a row, "
-            f"{dt:g} s apart ({short} were there for less)",
+            f"{path}: nobody who is present at the end was seen at {observe} positions in a row, "
+            f"{dt:g} s apart ({short} were seen for less)",
             expected="at least one person",
             remedy="observe fewer positions (--observe), or cut the recording where people are",
         )
-    return Crowd(np.array(person), box(np.stack(positions), made.smooth), dt, short)
+    numbers = np.array(person)
+    observed = box(np.stack(positions), reader_options.smooth)
+    return Crowd(numbers, labels(numbers, tracks.names), observed, dt, short)

@@ -1,4 +1,4 @@
-"""Find a model: in a folder, in a file, by its name, or by words of the plan."""
+"""Loading of a model from a folder or file, by its name, or by words of the plan."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,26 +20,26 @@ from stp.plan import config
 from stp.plan.cells import Plan
 
 PARAMETERS = "parameters.json"
-"""What a calibration leaves."""
+"""File that a calibration writes."""
 
 
-def load(what: str | Path, configfile: Path) -> FrameModel | TrackModel:
+def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
     """Load a model.
 
     Args:
-        what: the folder of a trained model, a file ``model.pt`` or a snapshot of one, words of a
-            training in the plan (``convlstm/kth``), or the name of a model with nothing to fit.
-        configfile: the scale file of the plan.
+        source: folder of a trained model, ``model.pt`` or snapshot file, words of a training in the
+            plan (``convlstm/kth``), or name of a model without parameters.
+        configfile: scale file of the plan.
 
     Raises:
-        StpError: it is nothing of these, is not trained, or damaged.
+        StpError: ``source`` is none of these, is not trained, or is damaged.
     """
-    path = Path(what)
+    path = Path(source)
     if path.is_dir():
         return _in_folder(path)
     if path.is_file():
         return _in_file(path)
-    return _unfitted(str(what)) or _in_folder(_planned(str(what), configfile))
+    return _unfitted(str(source)) or _in_folder(_planned(str(source), configfile))
 
 
 def _in_folder(folder: Path) -> FrameModel | TrackModel:
@@ -49,35 +49,35 @@ def _in_folder(folder: Path) -> FrameModel | TrackModel:
 
 
 def _in_file(path: Path) -> FrameModel:
-    """A model of frames from its file, which says what it was trained from."""
+    """A model of frames from its file, which holds its recipe."""
     expected = "a folder or file of a trained model (model.pt)"
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy="`stp plan --list` has all")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         recipe = {key: content["recipe"][key] for key in RECIPE_KEYS if key in content["recipe"]}
-    # torch raises almost anything for files that it has not written
+    # torch raises errors of many kinds for other files
     except Exception as error:
         raise StpError(
             f"{path} is no trained model ({str(error).partition('.')[0]})",
             expected=expected,
-            remedy="of a training that goes on, wait for its model.pt",
+            remedy="if its training still runs, wait for model.pt",
         ) from error
     state, normalisation = weights.load(path, recipe)
     return FrameModel(recipe["model"], recipe, state, normalisation)
 
 
 def _predictor(folder: Path) -> TrackModel:
-    """A predictor of people from what its calibration or training has left."""
+    """A predictor of people from the files of its calibration or training."""
     receipt = read_receipt(folder)
     if receipt is None:
         raise StpError(f"{folder} has no receipt", expected="artefact.json beside parameters.json")
     recipe = receipt.recipe
     module = import_module(f"stp.tracks.predictors.{recipe['model']}")
     expected = "the parameters that a calibration has found"
-    found = read_json(folder / PARAMETERS, dict, expected, "calibrate again")
-    given = {**found, **recipe.get("options", {})}
-    parameters: Any = build(module.Parameters, given, f"parameters of {recipe['model']}")
+    calibrated = read_json(folder / PARAMETERS, dict, expected, "calibrate again")
+    values = {**calibrated, **recipe.get("options", {})}
+    parameters: Any = build(module.Parameters, values, f"parameters of {recipe['model']}")
     if hasattr(module, "load"):
         parameters = module.load(folder / weights.MODEL, parameters)
     return TrackModel(
@@ -90,13 +90,13 @@ def _predictor(folder: Path) -> TrackModel:
 
 
 def _unfitted(name: str) -> FrameModel | TrackModel | None:
-    """A model with nothing to fit, by its name; None if there is none of this name."""
+    """The model of this name without parameters; None if there is none."""
     if not name.isidentifier():
         return None
     if find_spec(f"stp.tracks.predictors.{name}") is not None:
         module = import_module(f"stp.tracks.predictors.{name}")
-        fitted = module.SEARCH or hasattr(module, "load")
-        return None if fitted else TrackModel(name, module, module.Parameters())
+        is_fitted = module.SEARCH or hasattr(module, "load")
+        return None if is_fitted else TrackModel(name, module, module.Parameters())
     if find_spec(f"stp.models.{name}") is None or not hasattr(
         import_module(f"stp.models.{name}"), "Model"
     ):
@@ -106,29 +106,29 @@ def _unfitted(name: str) -> FrameModel | TrackModel | None:
     return None if create({**recipe, **small}).state_dict() else FrameModel(name, recipe)
 
 
-def _planned(what: str, configfile: Path) -> Path:
-    """The folder of the one training of the plan that has all words.
+def _planned(text: str, configfile: Path) -> Path:
+    """The folder of the one training of the plan that matches all words.
 
     Raises:
-        StpError: there is none, there are several, or it is not trained yet.
+        StpError: no training or several match, or the training is not finished.
     """
     plan = Plan(config.load(configfile))
-    words = what.split("/")
-    trained = [a for a in plan.artefacts.values() if a.stage == "train"]
-    found = [a for a in trained if a.words.issuperset(words)]
-    if len(found) != 1:
-        listed = "; ".join([a.label for a in (found or trained)][:8])
-        parts = {word for a in trained for word in a.words}
+    words = text.split("/")
+    trainings = [a for a in plan.artefacts.values() if a.stage == "train"]
+    matches = [a for a in trainings if a.words.issuperset(words)]
+    if len(matches) != 1:
+        listed = "; ".join([a.label for a in (matches or trainings)][:8])
+        parts = {word for a in trainings for word in a.words}
         raise StpError(
-            f"{what!r} is no file, no model with nothing to fit, and "
-            f"{len(found) or 'no'} trainings of {configfile}",
-            expected=f"one of: {listed or 'nothing is trained there'}",
-            remedy=nearest(words[0], parts) if not found else "add words of its path, with /",
+            f"{text!r} is no file, no model without parameters, and "
+            f"{len(matches) or 'no'} trainings of {configfile}",
+            expected=f"one of: {listed or 'nothing is trained'}",
+            remedy=nearest(words[0], parts) if not matches else "add words of its path, with /",
         )
-    folder = plan.store / found[0].folder
+    folder = plan.store / matches[0].folder
     if not store.is_complete(folder):
         raise StpError(
-            f"{found[0].label} is not done",
+            f"{matches[0].label} is not done",
             expected=f"a finished folder {folder}",
             remedy=f"`stp train {' '.join(words)} --configfile {configfile}`, after its data",
         )

@@ -1,5 +1,6 @@
-"""A forecast as files: Zarr, a picture and a movie."""
+"""Files of a forecast: Zarr, a picture and a movie."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,97 +16,103 @@ from stp.render.pictures.scene import Predicted, Scene
 from stp.render.pictures.sheet import Group, Panel, Sheet
 
 STORE, PICTURE, MOVIE = "predictions.zarr", "forecast.png", "forecast.mp4"
-MOST = 4
-"""Recordings and variables in a picture: more are too small to be seen."""
+MOST_DRAWN = 4
+"""Recordings and variables in a picture; more would be too small."""
 
 
-def frames(folder: Path, given: Recordings, found: np.ndarray, model: str) -> list[Path]:
+def frames(folder: Path, recordings: Recordings, forecasts: np.ndarray, model: str) -> list[Path]:
     """Write forecasts of frames.
 
     Args:
-        folder: for the files, which replace those of an earlier forecast.
-        given: what was shown.
-        found: (N, M, T, C, H, W), in units.
-        model: its name.
+        folder: where the files replace those of an earlier forecast.
+        recordings: observed frames.
+        forecasts: (N, M, T, C, H, W), in units.
+        model: name.
 
     Returns:
         the files.
     """
-    _cleared(folder)
-    leads, context = found.shape[2], given.frames.shape[1]
+    _clear(folder)
+    leads, context = forecasts.shape[2], recordings.frames.shape[1]
     recipe = {"model": model, "split": "own", "context": context, "lead_times": leads}
-    units = given.units[0] if len(set(given.units)) == 1 else "physical"
-    attrs: dict[str, Any] = {"source": "own", "units": units, "variables": given.variables}
-    numbers = np.arange(len(found))
-    stored = create_predictions(folder, recipe, attrs, found.shape[1:], numbers, clips=given.names)
-    stored[:] = found if found.shape[1] > 1 else found[:, 0]
-    sheet = _sheet(given, found[:, 0], model)
+    units = recordings.units[0] if len(set(recordings.units)) == 1 else "physical"
+    attrs: dict[str, Any] = {"source": "own", "units": units, "variables": recordings.variables}
+    numbers = np.arange(len(forecasts))
+    stored = create_predictions(
+        folder, recipe, attrs, forecasts.shape[1:], numbers, clips=recordings.names
+    )
+    stored[:] = forecasts if forecasts.shape[1] > 1 else forecasts[:, 0]
+    sheet = _sheet(recordings, forecasts[:, 0], model)
     drawing.contact_sheet(sheet, folder / PICTURE)
     movie.write(sheet, folder / MOVIE)
     return [folder / name for name in (STORE, PICTURE, MOVIE)]
 
 
-def _sheet(given: Recordings, found: np.ndarray, model: str) -> Sheet:
-    """The context of each recording, and the first forecast of it."""
-    whole = np.concatenate([given.frames, found], axis=1)[:MOST]
-    steps = np.arange(whole.shape[1]) - given.frames.shape[1] + 1
-    if given.is_picture:
-        colours = np.clip(np.moveaxis(whole, 2, -1), 0, 1)
-        shown = colours if colours.shape[-1] == 3 else colours[..., 0]
-        groups = [Group("", "1", True, _panels(given.names, shown))]
+def _sheet(recordings: Recordings, forecasts: np.ndarray, model: str) -> Sheet:
+    """The observed frames of each recording, and its first forecast."""
+    sequences = np.concatenate([recordings.frames, forecasts], axis=1)[:MOST_DRAWN]
+    steps = np.arange(sequences.shape[1]) - recordings.frames.shape[1] + 1
+    if recordings.is_picture:
+        colours = np.clip(np.moveaxis(sequences, 2, -1), 0, 1)
+        pictures = colours if colours.shape[-1] == 3 else colours[..., 0]
+        groups = [Group("", "1", True, _panels(recordings.names, pictures))]
     else:
         groups = [
-            Group(given.variables[i], given.units[i], False, _panels(given.names, whole[:, :, i]))
-            for i in range(min(MOST, whole.shape[2]))
+            Group(
+                recordings.variables[i],
+                recordings.units[i],
+                False,
+                _panels(recordings.names, sequences[:, :, i]),
+            )
+            for i in range(min(MOST_DRAWN, sequences.shape[2]))
         ]
-    title = f"forecast of {model}: {len(whole)} of {len(given.names)} recordings"
-    return Sheet(title, groups, steps, given.seconds, given.lat, given.lon)
+    title = f"forecast of {model}: {len(sequences)} of {len(recordings.names)} recordings"
+    return Sheet(title, groups, steps, recordings.seconds, recordings.lat, recordings.lon)
 
 
-def _panels(names: list[str], shown: np.ndarray) -> list[Panel]:
-    return [Panel(name, one) for name, one in zip(names, shown, strict=False)]
+def _panels(names: list[str], sequences: np.ndarray) -> list[Panel]:
+    return [Panel(name, frames) for name, frames in zip(names, sequences, strict=False)]
 
 
-def tracks(folder: Path, given: Crowd, found: np.ndarray, model: str) -> list[Path]:
+def tracks(folder: Path, crowd: Crowd, forecasts: np.ndarray, model: str) -> list[Path]:
     """Write forecasts of people.
 
     Args:
-        folder: for the files, which replace those of an earlier forecast.
-        given: what was shown.
-        found: (M, N, T, 2), metres.
-        model: its name.
+        folder: where the files replace those of an earlier forecast.
+        crowd: observed positions.
+        forecasts: (M, N, T, 2), metres.
+        model: name.
 
     Returns:
         the files.
     """
-    _cleared(folder)
-    attrs = {"model": model, "source": "own", "units": "m", "dt": given.dt}
+    _clear(folder)
+    attrs = {"model": model, "source": "own", "units": "m", "dt": crowd.dt}
     group = create_group(folder / STORE, attrs)
-    leads = found.shape[2]
-    for name, values in {"person": given.person, "lead": np.arange(1, leads + 1)}.items():
-        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
-        array[:] = values
+    leads = forecasts.shape[2]
+    has_names = crowd.names != [str(number) for number in crowd.person]
+    person = np.array(crowd.names, np.dtypes.StringDType()) if has_names else crowd.person
+    group.create_array("person", data=person, dimension_names=("person",))
+    group.create_array("lead", data=np.arange(1, leads + 1), dimension_names=("lead",))
     dims = ("sample", "person", "lead", "axis")
-    stored = create_array(group, "predictions", found.shape, np.float64, dims, found.shape)
-    stored[:] = found
-    unknown = np.full((len(given.person), leads, 2), np.nan)
+    stored = create_array(group, "predictions", forecasts.shape, np.float64, dims, forecasts.shape)
+    stored[:] = forecasts
+    future = np.full((len(crowd.person), leads, 2), np.nan)
     scene = Scene(
-        f"forecast of {model}: {len(given.person)} people, {leads * given.dt:g} s ahead",
-        given.person,
-        given.positions,
-        unknown,
-        given.dt,
-        [Predicted(model, found)],
+        f"forecast of {model}: {len(crowd.person)} people, {leads * crowd.dt:g} s ahead",
+        crowd.names,
+        crowd.positions,
+        future,
+        crowd.dt,
+        [Predicted(model, forecasts)],
     )
     for name in (PICTURE, MOVIE):
         people.write(scene, folder / name)
     return [folder / name for name in (STORE, PICTURE, MOVIE)]
 
 
-def _cleared(folder: Path) -> None:
-    """Make room for a store: Zarr does not write over one."""
-    import shutil
-
+def _clear(folder: Path) -> None:
+    """Remove the store of an earlier forecast, over which Zarr does not write."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / STORE).is_dir():
         shutil.rmtree(folder / STORE)

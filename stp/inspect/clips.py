@@ -1,4 +1,4 @@
-"""What is said of datasets of frames: counts of clips beside published ones, what splits share."""
+"""Description of datasets of frames: numbers of clips, and clips shared by splits."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ STRICT = "strict"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the clips of a dataset, and compare its splits if that is asked for.
+    """Count the clips of a dataset, and compare its splits if ``leakage``.
 
     Raises:
         StpError: prepared data are damaged.
@@ -25,21 +25,21 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def _leaks(known: ClipCounts) -> Leakage:
-    found = report(known.index())
+    shared = report(known.index())
     reason = known.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(found, known.unnamed(), "" if found else reason)
+    return Leakage(shared, known.unnamed(), "" if shared else reason)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Nothing: clips are counted from lists, or in the index."""
+    """None: clips are counted from lists, or in the index."""
     return None
 
 
-def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
-    """What the splits of one dataset share."""
+def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
+    """Lines about clips that splits of a dataset share."""
     dataset = plan.config.datasets[name]
-    if not found.shared:
-        yield f"leakage of {name}: not known ({found.reason})"
+    if not leakage.shared:
+        yield f"leakage of {name}: unknown ({leakage.reason})"
         return
     header = (
         "clips of",
@@ -52,22 +52,22 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
     )
     cells = [
         (
-            one.split,
-            one.against,
-            number(one.clips),
-            share(one.same_cluster, one.clips),
-            share(one.overlapping, one.clips),
-            number(one.clusters),
-            share(one.shared_clusters, one.clusters),
+            pair.split,
+            pair.against,
+            number(pair.clips),
+            share(pair.same_cluster, pair.clips),
+            share(pair.overlapping, pair.clips),
+            number(pair.clusters),
+            share(pair.shared_clusters, pair.clusters),
         )
-        for one in found.shared
+        for pair in leakage.shared
     ]
     yield from (f"leakage of {name}: clips of one video, trajectory or event in two splits", "")
     yield from table(header, cells, width, left=2)
-    if found.unnamed:
+    if leakage.unnamed:
         yield from (
             "",
-            f"not compared, since its clips have no names yet: {', '.join(found.unnamed)}",
+            f"not compared, since its clips have no names yet: {', '.join(leakage.unnamed)}",
         )
     if strict := dataset.subsets.get(STRICT):
         yield from ("", f"subset {STRICT}: {strict.title}")
@@ -81,7 +81,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What context and horizon count."""
+    """What context and horizon count, in words."""
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 

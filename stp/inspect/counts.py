@@ -1,4 +1,4 @@
-"""Clips of each split: as lists and rules promise them, as prepared, and as published."""
+"""Numbers of clips by split: expected from lists and rules, prepared, and published."""
 
 import importlib
 from collections.abc import Iterable
@@ -21,15 +21,15 @@ class Row:
     """One split of one dataset.
 
     Attributes:
-        dataset: its name in config/datasets.
+        dataset: name in config/datasets.
         source: official, sample or synthetic.
-        split: train, val, test, or another one that the index names.
+        split: train, val, test, or another split of the index.
         counted: clips that the reader expects from split lists and rules; None if unknown.
-        prepared: clips in the store; None if it is not there.
-        published: clips in Table 1 of the paper; None where it has none, or where the scale is not
-            the paper's, so that a comparison would mean nothing.
-        note: why they differ, or why they are not known.
-        unexplained: whether ours differ from the published ones, and nothing says why.
+        prepared: clips in the store; None if the dataset is not prepared.
+        published: clips in Table 1 of the paper; None where it has none, or where the scale
+            differs from the paper's, so that a comparison would mean nothing.
+        note: reason for a difference or an unknown number.
+        unexplained: the number differs from the published one without a stated reason.
     """
 
     dataset: str
@@ -43,12 +43,12 @@ class Row:
 
     @property
     def ours(self) -> int | None:
-        """Clips of real data where they are there, and otherwise those expected."""
+        """Number of prepared clips, or else the expected one."""
         return self.counted if self.prepared is None else self.prepared
 
     @property
     def difference(self) -> int | None:
-        """Ours less the published ones."""
+        """Our number less the published one."""
         if self.ours is None or self.published is None:
             return None
         return self.ours - self.published
@@ -59,13 +59,13 @@ class Row:
 
 @dataclass(frozen=True)
 class ClipCounts:
-    """What can be known of the clips of a dataset now.
+    """The clips of a dataset, as far as known.
 
     Attributes:
-        dataset: its name.
-        planned: from lists and rules; None if they say nothing.
-        reason: why they do not.
-        prepared: the prepared data; None if they are not in the store.
+        dataset: name.
+        planned: expected from lists and rules; None if unknown.
+        reason: why ``planned`` is unknown.
+        prepared: prepared data; None if they are not in the store.
     """
 
     dataset: str
@@ -74,14 +74,14 @@ class ClipCounts:
     prepared: Prepared | None
 
     def index(self) -> pd.DataFrame:
-        """Clips that are known by name, with the columns of an index; perhaps none."""
+        """Clips with known names, with the columns of an index; may be empty."""
         if self.prepared is not None:
             return self.prepared.index
         clips: Iterable[Clip] = () if self.planned is None else self.planned.clips
         return pd.DataFrame(list(clips), columns=list(Clip._fields))
 
     def unnamed(self) -> list[str]:
-        """Splits of which there is at most a number of clips, so that nothing can be compared."""
+        """Splits whose clips have no known names, so that they cannot be compared."""
         named = set(self.index()["split"])
         if self.prepared is not None:
             return [split for split in self.prepared.attrs.get("virtual", {}) if split not in named]
@@ -109,10 +109,10 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
 
 
 def promise(plan: Plan, name: str) -> Planned:
-    """Ask the reader which clips its lists and rules promise.
+    """The clips that the reader expects from its lists and rules.
 
     Raises:
-        StpError: there is no reader, it cannot tell, or a list is missing or damaged.
+        StpError: the reader is missing or cannot count, or a list is missing or damaged.
     """
     recipe = plan.recipes.prepare(name)
     module = named_modules.reader(recipe.reader)
@@ -129,14 +129,14 @@ def promise(plan: Plan, name: str) -> Planned:
 
 
 def rows(plan: Plan, known: ClipCounts) -> list[Row]:
-    """List the splits of a dataset, with what is published and why ours differ."""
+    """The splits of a dataset beside published numbers, with reasons for differences."""
     dataset = plan.config.datasets[known.dataset]
     counted = _counted(known.planned)
     prepared = _prepared(known.prepared)
     unknown = known.planned.unknown if known.planned is not None else {}
     names = dict.fromkeys([*SPLITS, *counted, *unknown, *prepared, *dataset.subsets])
     comparable = is_published_protocol(plan, known.dataset)
-    found = []
+    listed = []
     for split in names:
         published = getattr(dataset.counts.published, split, None) if comparable else None
         declared = _declared(dataset, split)
@@ -161,19 +161,19 @@ def rows(plan: Plan, known: ClipCounts) -> list[Row]:
             notes.append(explained or unknown.get(split) or "not in its lists")
         if row.ours is not None and declared not in (None, row.ours) and comparable:
             notes.append(f"{plan.config.declared[known.dataset]} says {declared:,}")
-        found.append(Row(**{**asdict(row), "note": "; ".join(notes), "unexplained": unexplained}))
-    return found
+        listed.append(Row(**{**asdict(row), "note": "; ".join(notes), "unexplained": unexplained}))
+    return listed
 
 
 def is_published_protocol(plan: Plan, name: str) -> bool:
-    """May counts be compared with Table 1: official bytes, and nothing that the scale changes?"""
+    """Whether counts compare with Table 1: official data, unchanged by the scale."""
     dataset = plan.config.datasets[name]
     official = dataset.releases[dataset.release].source == "official"
     return official and not plan.config.scale.datasets.get(name)
 
 
 def _declared(dataset: Dataset, split: str) -> int | None:
-    """What the configuration says for estimates."""
+    """The number of clips that the configuration declares for estimates."""
     if split in SPLITS:
         declared: int | None = getattr(dataset.counts, split)
         return declared
@@ -183,10 +183,10 @@ def _declared(dataset: Dataset, split: str) -> int | None:
 def _counted(planned: Planned | None) -> dict[str, int]:
     if planned is None:
         return {}
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for clip in planned.clips:
-        found[clip.split] = found.get(clip.split, 0) + 1
-    return {**found, **planned.numbers}
+        counts[clip.split] = counts.get(clip.split, 0) + 1
+    return {**counts, **planned.numbers}
 
 
 def _prepared(prepared: Prepared | None) -> dict[str, int]:
@@ -197,6 +197,6 @@ def _prepared(prepared: Prepared | None) -> dict[str, int]:
 
 
 def _shortened(error: StpError) -> str:
-    """The problem and what to do about it, on one line."""
+    """The problem and its remedy on one line."""
     remedy = f": {error.remedy}" if error.remedy else ""
     return f"{error.what}{remedy}".replace("\n", " ")

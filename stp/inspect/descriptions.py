@@ -1,4 +1,4 @@
-"""What the kinds of samples have in common when datasets are described: see `Task.inspect`."""
+"""Interface of the modules that describe datasets of a task: see `Task.inspect`."""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -12,12 +12,12 @@ from stp.tasks.task import Task
 
 
 class Leakage(NamedTuple):
-    """What the splits of a dataset share.
+    """Clips that splits of a dataset share.
 
     Attributes:
-        shared: pairs of splits.
-        unnamed: splits that cannot be compared, since at most the number of their clips is known.
-        reason: why nothing can be compared at all.
+        shared: by pair of splits.
+        unnamed: splits that cannot be compared, since their clips have no known names.
+        reason: why no splits can be compared; empty if some can.
     """
 
     shared: list[Shared]
@@ -25,38 +25,38 @@ class Leakage(NamedTuple):
     reason: str
 
 
-class About(Protocol):
-    """The functions of a module that describes datasets of one kind."""
+class DatasetDescriber(Protocol):
+    """A module that describes datasets of one task."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-        """Count a dataset, and compare its splits if that is asked for.
+        """Count a dataset, and compare its splits if ``leakage``.
 
         Raises:
             StpError: prepared data are damaged.
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """What readers counted while they prepared a dataset; None if there is nothing."""
+        """Counts by the reader of a prepared dataset; None without any."""
 
-    def lines(self, plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
-        """Write more about one dataset, what its splits share among it."""
+    def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
+        """Lines about one dataset, such as clips that its splits share."""
 
     def size_text(self, dataset: Dataset) -> str:
-        """What a sample has at each time: ``1 x 64 x 64``."""
+        """Size of a sample at each time: ``1 x 64 x 64``."""
 
     def protocol_text(self, dataset: Dataset) -> str:
         """What context and horizon count: ``frames of 1 x 64 x 64 (channels, height, width)``."""
 
     def section(self, dataset: Dataset) -> Iterator[str]:
-        """The parts of a dataset, in Markdown: counts, and what else can be tested."""
+        """Section of a dataset in Markdown: counts, subsets and protocols."""
 
 
-def of_kind(kind: Task) -> About:
-    """The module that describes datasets of a kind."""
-    return cast(About, import_module(kind.inspect))
+def describer_of(task: Task) -> DatasetDescriber:
+    """The module that describes datasets of a task."""
+    return cast(DatasetDescriber, import_module(task.inspect))
 
 
 def markdown_row(cells: Iterable[str]) -> str:
     """A row of a table in Markdown."""
-    shown = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(shown)} |"
+    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

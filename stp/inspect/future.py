@@ -1,4 +1,4 @@
-"""What `stp leak` prints: the future that protocols show to predictors of people."""
+"""Output of `stp check leak`: the future that protocols reveal to predictors of people."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ RELEASED = "released"
 
 @dataclass(frozen=True)
 class FutureLeakage:
-    """What was measured of one dataset.
+    """Leakage of the future in one dataset.
 
     Attributes:
-        dataset: its name.
-        source: whose bytes they are.
+        dataset: name.
+        source: official, sample or synthetic.
         observe, predict: numbers of positions.
-        parameters: of each predictor: released ones, or its defaults.
+        parameters: "released" or "default", by predictor.
         leaks: by protocol.
-        effects: errors of each predictor under each protocol.
-        without: protocols that have no scenario, and why.
+        effects: errors by predictor and protocol.
+        without: reasons by protocol without a scenario.
     """
 
     dataset: str
@@ -56,13 +56,13 @@ def measure(
     Args:
         plan: of a scale.
         name: of the dataset.
-        observe, predict: numbers of positions; those of the dataset unless given.
+        observe, predict: numbers of positions; by default those of the dataset.
 
     Raises:
-        StpError: there is no such dataset, it has no tracks, is not prepared or damaged, or no
-            protocol finds a scenario.
+        StpError: the dataset is unknown, has no tracks, is not prepared or is damaged, or no
+            protocol gives a scenario.
     """
-    check_known(name, plan.config.datasets, "dataset", "stp leak")
+    check_known(name, plan.config.datasets, "dataset", "stp check leak")
     if not plan.recipes.samples(name).has_scenarios:
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",
@@ -82,78 +82,86 @@ def measure(
     recipe = artefact.recipe
     lengths = observe or recipe["context"], predict or recipe["horizon"]
     predicts, parameters = _predictors(plan, name, place, lengths[1])
-    have: list[str] = []
+    protocols: list[str] = []
     without: dict[str, str] = {}
     for protocol in PROTOCOLS:
         try:
             place.scenarios("test", protocol, *lengths)
-            have.append(protocol)
+            protocols.append(protocol)
         except StpError as error:
             without[protocol] = error.what
-    if not have:
+    if not protocols:
         raise StpError(*without.values(), remedy="observe or predict fewer positions")
-    leaks = [leak.measure(place, protocol, *lengths, predicts) for protocol in have]
-    effects = leak.effects(place, tuple(have), *lengths, predicts)
+    leaks = [leak.measure(place, protocol, *lengths, predicts) for protocol in protocols]
+    effects = leak.effects(place, tuple(protocols), *lengths, predicts)
     return FutureLeakage(name, recipe["source"], *lengths, parameters, leaks, effects, without)
 
 
 def _predictors(
     plan: Plan, name: str, place: Place, steps: int
 ) -> tuple[dict[str, Predict], dict[str, str]]:
-    """Predictors that need no weights, and which parameters they have."""
-    found: dict[str, Predict] = {}
-    which: dict[str, str] = {}
+    """Predictors without weights, and the kind of their parameters."""
+    by_name: dict[str, Predict] = {}
+    kinds: dict[str, str] = {}
     for module in pkgutil.iter_modules(predictors.__path__):
         code = import_module(f"{predictors.__name__}.{module.name}")
         if not hasattr(code, "Parameters") or hasattr(code, "load"):
             continue
-        given: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         model = plan.config.models.get(module.name)
         if model is not None and RELEASED in model.variants:
-            given = model.variants[RELEASED].datasets.get(name, {})
-        which[module.name] = RELEASED if given else "default"
-        parameters = build(code.Parameters, given, f"options of {module.name}")
-        found[module.name] = partial(
+            options = model.variants[RELEASED].datasets.get(name, {})
+        kinds[module.name] = RELEASED if options else "default"
+        parameters = build(code.Parameters, options, f"options of {module.name}")
+        by_name[module.name] = partial(
             code.predict, steps=steps, parameters=parameters, obstacles=place.obstacles
         )
-    return found, which
+    return by_name, kinds
 
 
-def lines(found: FutureLeakage, width: int) -> Iterator[str]:
-    """Write both tables."""
-    lengths = f"{found.observe} observed and {found.predict} predicted positions"
-    yield f"{found.dataset}, {found.source} bytes, {lengths}"
+def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
+    """Lines of both tables."""
+    lengths = f"{leakage.observe} observed and {leakage.predict} predicted positions"
+    yield f"{leakage.dataset}, {leakage.source} data, {lengths}"
     yield ""
     yield f"how far things move, in metres, when everybody's future moves by {leak.SHIFT:g} m"
     yield ""
-    names = list(found.parameters)
+    names = list(leakage.parameters)
     header = ("protocol", "scenarios", "observed", *names)
     cells = [
         (
-            one.protocol,
-            number(one.scenarios),
-            *(f"{moved:.2f}" for moved in (one.observed, *one.predicted.values())),
+            effect.protocol,
+            number(effect.scenarios),
+            *(f"{moved:.2f}" for moved in (effect.observed, *effect.predicted.values())),
         )
-        for one in found.leaks
+        for effect in leakage.leaks
     ]
     yield from table(header, cells, width)
     yield ""
     yield "errors, in metres: means over scenarios; in common are those that all protocols have"
     yield ""
-    common = f"{found.effects[0].common} in common"
+    common = f"{leakage.effects[0].common} in common"
     header = (
         *("predictor", "parameters", "protocol", "scenarios", "people", "ADE", "FDE"),
         *(f"ADE, {common}", f"FDE, {common}"),
     )
     cells = [
         (
-            *(one.predictor, found.parameters[one.predictor], one.protocol),
-            *(number(one.scenarios), number(one.people), f"{one.ade:.3f}", f"{one.fde:.3f}"),
-            *(f"{value:.3f}" if one.common else "-" for value in (one.common_ade, one.common_fde)),
+            *(effect.predictor, leakage.parameters[effect.predictor], effect.protocol),
+            *(
+                number(effect.scenarios),
+                number(effect.people),
+                f"{effect.ade:.3f}",
+                f"{effect.fde:.3f}",
+            ),
+            *(
+                f"{value:.3f}" if effect.common else "-"
+                for value in (effect.common_ade, effect.common_fde)
+            ),
         )
-        for one in found.effects
+        for effect in leakage.effects
     ]
     yield from table(header, cells, width, left=3)
-    for protocol, reason in found.without.items():
+    for protocol, reason in leakage.without.items():
         yield ""
         yield f"{protocol}: {reason}"

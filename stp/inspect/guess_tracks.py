@@ -24,6 +24,7 @@ from stp.inspect.track_clock import (
     WALKING,
     clock,
     frames_per_second,
+    intervals,
     speed,
     time_unit,
 )
@@ -158,7 +159,7 @@ def _trajnetpp(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         tracks = trajnetpp.read(root / name, step=1, dt=1)
         if not len(tracks):
             check_detections(tracks, name)
-        parts.append(Rows(tracks.frame, tracks.person, tracks.position, None, 0))
+        parts.append(Rows(tracks.frame, tracks.person, tracks.position, {}, 0))
     said = {trajnetpp.positions_per_second(root / name) for name in names}
     rate = said.pop() if len(said) == 1 else None
     step = _step(parts) or 1
@@ -333,17 +334,11 @@ def _step(parts: Iterable[Rows]) -> int:
 
     They are even where all intervals of people are multiples of the most frequent one.
     """
-    passed = []
-    for part in parts:
-        order = np.lexsort((part.when, part.person))
-        same = np.diff(part.person[order]) == 0
-        passed.append(np.diff(part.when[order])[same])
-    intervals, counts = np.unique(np.concatenate(passed), return_counts=True)
-    counts, intervals = counts[intervals > 0], intervals[intervals > 0]
-    if not len(intervals):
+    passed, counts = np.unique(intervals(parts), return_counts=True)
+    if not len(passed):
         return 1
-    usual = intervals[np.argmax(counts)]
-    return int(usual) if not (intervals % usual).any() else 0
+    usual = passed[np.argmax(counts)]
+    return int(usual) if not (passed % usual).any() else 0
 
 
 def _unit_of_frames(pace: float) -> str:

@@ -11,17 +11,17 @@ from stp.prepare.output import SPLITS
 
 @dataclass(frozen=True)
 class Shared:
-    """What the clips of one split share with those of another one, which came before.
+    """Clips of one split that are also in an earlier split.
 
     Attributes:
-        split: whose clips are looked at.
-        against: the split that may have shown them already.
+        split: the later split.
+        against: the earlier split, which a model may have seen.
         clips: number of clips in `split`.
-        same_cluster: of these, clips whose cluster is also in `against`.
-        overlapping: of these, clips that overlap in time with a clip of `against`: of the same
-            cluster, and the times from first to last frame have one in common.
+        same_cluster: clips of `split` whose cluster is also in `against`.
+        overlapping: clips of `split` that overlap in time with a clip of the same cluster in
+            `against`.
         clusters: number of clusters in `split`.
-        shared_clusters: of these, clusters that are also in `against`.
+        shared_clusters: clusters of `split` that are also in `against`.
     """
 
     split: str
@@ -42,36 +42,36 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
     Args:
         index: columns split, start, stride, length and cluster. Equal frames have equal numbers:
             a clip covers ``start .. start + (length - 1) * stride``.
-        split: whose clips are looked at.
-        against: the split that may have shown them already.
+        split: the later split.
+        against: the earlier split.
     """
     clusters, _ = pd.factorize(index["cluster"])
     last = (index["start"] + (index["length"] - 1) * index["stride"]).to_numpy(np.int64)
     first = index["start"].to_numpy(np.int64)
-    # One axis for all clusters: each has a stretch of its own, so that none reaches into another.
+    # One axis for all clusters, each in a range of its own.
     base = clusters.astype(np.int64) * (int(last.max(initial=0)) + 1)
     first, last = base + first, base + last
     later = (index["split"] == split).to_numpy()
     earlier = (index["split"] == against).to_numpy()
 
-    own = clusters[later]
-    is_shared = np.isin(own, clusters[earlier])
+    own_clusters = clusters[later]
+    is_shared = np.isin(own_clusters, clusters[earlier])
     order = np.argsort(first[earlier], kind="stable")
     starts = first[earlier][order]
-    # Of all clips that start before a moment, the latest end: it reaches the moment or none does.
+    # The latest end of all clips that start before a moment: if it does not reach it, none does.
     reach = np.maximum.accumulate(last[earlier][order])
     before = np.searchsorted(starts, last[later], side="right")
-    overlaps = np.zeros(len(own), bool)
-    some = before > 0
-    overlaps[some] = reach[before[some] - 1] >= first[later][some]
+    overlaps = np.zeros(len(own_clusters), bool)
+    has_earlier = before > 0
+    overlaps[has_earlier] = reach[before[has_earlier] - 1] >= first[later][has_earlier]
     return Shared(
         split,
         against,
-        len(own),
+        len(own_clusters),
         int(is_shared.sum()),
         int(overlaps.sum()),
-        len(np.unique(own)),
-        len(np.unique(own[is_shared])),
+        len(np.unique(own_clusters)),
+        len(np.unique(own_clusters[is_shared])),
     )
 
 
@@ -86,16 +86,16 @@ def report(index: pd.DataFrame) -> list[Shared]:
 
 
 def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of splits (later, earlier) out of those that have clips."""
+    """Pairs (later, earlier) of splits with clips."""
     ordered = [*(s for s in SPLITS if s in names), *(s for s in names if s not in SPLITS)]
     for name in ordered:
         if name == "train" or name.endswith("-train"):
             continue
-        own = f"{name}-train" in names
+        has_own_training = f"{name}-train" in names
         if name == "val":
-            wanted = ["train"]
+            earlier = ["train"]
         elif name.endswith("-val"):
-            wanted = [f"{name.removesuffix('-val')}-train"]
+            earlier = [f"{name.removesuffix('-val')}-train"]
         else:
-            wanted = [f"{name}-train", f"{name}-val"] if own else ["train", "val"]
-        yield from ((name, against) for against in wanted if against in names)
+            earlier = [f"{name}-train", f"{name}-val"] if has_own_training else ["train", "val"]
+        yield from ((name, against) for against in earlier if against in names)

@@ -1,4 +1,4 @@
-"""The page of licences of what is not this project's: data and weights, from their declarations."""
+"""The page of licences of third-party data and weights, generated from the configuration."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,9 +10,9 @@ INTRODUCTION = """\
 # Licences
 
 This project is licensed under the [Apache License 2.0](../LICENSE). That licence covers its code,
-configuration and documentation, and what its generators make. It does not cover data and weights
-made by others: none of them come with the project, and their own terms apply to you when you
-download them, publish results made from them or pass them on. Where a licence is not stated, ask
+configuration and documentation, and generated data. It does not cover data and weights of others:
+none of them come with the project, and their own terms apply to you when you download them, publish
+results made from them or pass them on. Where a licence is not stated, ask
 the authors.
 
 The coastline of the maps (`stp/render/pictures/coastline.npz`) is from Natural Earth, public
@@ -28,8 +28,8 @@ def page(config: Config, networks: Mapping[str, Network]) -> str:
     """Write the page, in Markdown.
 
     Args:
-        config: of any scale: datasets and models are the same.
-        networks: weights that metrics need (config/weights.yaml).
+        config: of any scale; datasets and models are the same in all.
+        networks: of metrics (config/weights.yaml), by name.
     """
     lines = [INTRODUCTION, "## Datasets", "", "| dataset | licence | source |", "|---|---|---|"]
     for name, dataset in sorted(config.datasets.items(), key=lambda item: item[1].title.lower()):
@@ -37,19 +37,19 @@ def page(config: Config, networks: Mapping[str, Network]) -> str:
         lines.append(f"| {dataset.title} (`{name}`) | {dataset.licence or UNKNOWN} | {source} |")
     lines += ["", "## Weights of networks that metrics use", ""]
     lines += ["| network | licence |", "|---|---|"]
-    lines += [f"| {one.title} | {one.licence} |" for one in networks.values()]
-    given = list(_given(config))
-    if given:
+    lines += [f"| {network.title} | {network.licence} |" for network in networks.values()]
+    released = list(_model_weights(config))
+    if released:
         lines += ["", "## Weights of models, released by their authors", ""]
-        lines += ["| model | licence | file |", "|---|---|---|", *given]
+        lines += ["| model | licence | file |", "|---|---|---|", *released]
     return "\n".join(lines) + "\n"
 
 
-def _given(config: Config) -> Iterator[str]:
+def _model_weights(config: Config) -> Iterator[str]:
     """A line for each licence of a model's released weights."""
     for model in config.models.values():
-        found: dict[str, str] = {}
-        for weights in (model.weights, *(one.weights for one in model.datasets.values())):
+        files: dict[str, str] = {}
+        for weights in (model.weights, *(training.weights for training in model.datasets.values())):
             if weights is not None:
-                found.setdefault(weights.licence or UNKNOWN, weights.file)
-        yield from (f"| {model.title} | {licence} | {file} |" for licence, file in found.items())
+                files.setdefault(weights.licence or UNKNOWN, weights.file)
+        yield from (f"| {model.title} | {licence} | {file} |" for licence, file in files.items())

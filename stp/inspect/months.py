@@ -1,9 +1,8 @@
-"""What `stp leak` prints of ocean data: how much of a month its mean shows on the first days of it.
+"""Output of `stp check leak` about ocean data: how much the monthly mean reveals of the days ahead.
 
-ORAS5 has means of months, which ChaosBench repeats on each of their days. So on the 1st the ocean
-of the whole month is known. A persistence forecast, which repeats what a day shows, profits from
-that. Here it is scored as published, and with the mean of the month before instead, which is what
-could have been known.
+ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st the mean of the whole
+month is known, and a persistence forecast profits from that. It is scored here as published, and
+with the mean of the month before, which could have been known.
 """
 
 from collections.abc import Collection, Iterator
@@ -30,12 +29,12 @@ class Effect:
     """Persistence of a variable, from starts on some days of a month.
 
     Attributes:
-        variable: its name.
+        variable: name.
         days: of the month on which forecasts start: "1-10", or "all".
-        starts: their number; those whose month before is not in the data are left out.
+        starts: number of starts whose month before is in the data.
         published: root mean square error over starts, lead times and ocean, weighted by latitude,
-            of what the start shows as published; in the units of the variable.
-        lagged: the same of the mean of the month before.
+            of persistence of the published month; in the units of the variable.
+        lagged: that of persistence of the month before.
     """
 
     variable: str
@@ -46,19 +45,19 @@ class Effect:
 
     @property
     def gain(self) -> float | None:
-        """Share of the error that disappears where the month is shown in advance."""
+        """Share of the error that disappears if the month is known in advance."""
         return 1 - self.published / self.lagged if self.lagged else None
 
 
 @dataclass(frozen=True)
 class ShownMonths:
-    """What was measured.
+    """Effects of monthly means on a dataset.
 
     Attributes:
-        dataset: its name.
-        source: whose bytes they are.
+        dataset: name.
+        source: official, sample or synthetic.
         lead_times: days of the forecasts.
-        effects: of each variable and part of the month.
+        effects: by variable and part of the month.
     """
 
     dataset: str
@@ -78,8 +77,8 @@ def measure(plan: Plan, name: str) -> ShownMonths:
         name: of the dataset.
 
     Raises:
-        StpError: it is not prepared, has no such channels or shows lagged months, or no start has
-            a month before it.
+        StpError: the dataset is not prepared, has no such channels or has lagged months, or no
+            start has a month before it in the data.
     """
     artefact = plan.data(name)
     folder = plan.store / artefact.folder
@@ -95,14 +94,15 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """As `measure`, of prepared data whose variables of the ocean are named."""
+    """`measure` of prepared data, whose ocean variables are ``ocean``."""
     names = data.attrs["variables"]
     channels = [c for c, variable in enumerate(names) if variable in ocean]
-    shown = data.attrs.get("conventions", {}).get("month of the ocean")
+    convention = data.attrs.get("conventions", {}).get("month of the ocean")
     hours, weights = coordinate(data, "time"), weights_of(data)
-    if not channels or shown != "published" or hours is None or weights is None:
+    if not channels or convention != "published" or hours is None or weights is None:
         raise StpError(
-            f"{name} has {len(channels)} channels of the ocean" + (f", {shown}" if shown else ""),
+            f"{name} has {len(channels)} channels of the ocean"
+            + (f", {convention}" if convention else ""),
             expected="channels of ORAS5 that are prepared with `ocean_month: published`",
             remedy="name some in `ocean` of the reader's options (docs/chaosbench.md)",
         )
@@ -124,7 +124,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
     clips = data.clips("test").index
     leads = range(data.context, data.context + data.horizon)
-    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {part: [] for part in (ALL, *THIRDS)}
+    errors: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {part: [] for part in (ALL, *THIRDS)}
     for first_frame, stride in clips[["start", "stride"]].to_numpy(np.int64).tolist():
         start = first_frame + (data.context - 1) * stride
         before = months[start] - 1
@@ -136,27 +136,27 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
             for shows in (months[start], before)
         )
         day = int((days[start] - months[start].astype(days.dtype)).astype(int)) + 1
-        for part in (ALL, *(part for part, of in THIRDS.items() if day in of)):
-            found[part].append((own, late))
-    if not found[ALL]:
+        for part in (ALL, *(part for part, days_of_part in THIRDS.items() if day in days_of_part)):
+            errors[part].append((own, late))
+    if not errors[ALL]:
         raise StpError(
             f"{name}: no test window has a month before its start in the data",
             expected="days of the month before some of the test windows",
             remedy="prepare more years",
         )
     effects = []
-    for at, channel in enumerate(channels):
-        for part, both in found.items():
-            if both:
-                published, lagged = np.sqrt(np.mean(both, axis=0))[:, at].tolist()
-                effects.append(Effect(names[channel], part, len(both), published, lagged))
+    for number, channel in enumerate(channels):
+        for part, pairs in errors.items():
+            if pairs:
+                published, lagged = np.sqrt(np.mean(pairs, axis=0))[:, number].tolist()
+                effects.append(Effect(names[channel], part, len(pairs), published, lagged))
     return ShownMonths(name, source, data.horizon, effects)
 
 
-def lines(found: ShownMonths, width: int) -> Iterator[str]:
-    """Write the table."""
-    yield f"{found.dataset}, {found.source} bytes, {found.lead_times} lead times"
-    if found.source != "official":
+def lines(months: ShownMonths, width: int) -> Iterator[str]:
+    """Lines of the table."""
+    yield f"{months.dataset}, {months.source} data, {months.lead_times} lead times"
+    if months.source != "official":
         yield "not a number of the official data"
     yield ""
     yield "root mean square errors of persistence, from what a day shows of the ocean"
@@ -164,10 +164,10 @@ def lines(found: ShownMonths, width: int) -> Iterator[str]:
     header = ("variable", "starts on days", "starts", "own month", "month before", "gain")
     cells = [
         (
-            *(one.variable, one.days, str(one.starts)),
-            *(f"{one.published:.4g}", f"{one.lagged:.4g}"),
-            "-" if one.gain is None else f"{100 * one.gain:.1f} %",
+            *(effect.variable, effect.days, str(effect.starts)),
+            *(f"{effect.published:.4g}", f"{effect.lagged:.4g}"),
+            "-" if effect.gain is None else f"{100 * effect.gain:.1f} %",
         )
-        for one in found.effects
+        for effect in months.effects
     ]
     yield from table(header, cells, width, left=2)

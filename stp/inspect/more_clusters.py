@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.inspect.yaml_lines import flow
 from stp.plan.checked_config import in_order
 from stp.prepare.output import SPLITS
 from stp.prepare.own.options import RawContents
@@ -43,14 +44,14 @@ def _edits(options: Options, span: int) -> Iterator[tuple[str, Options, int]]:
             "stride": {"train": max(1, shorter // 4), "val": shorter, "test": shorter}
         }
         changed |= {"cluster_frames": 2 * shorter} if by_time else {}
-        keys = "".join(f", {key}: {_flow(value)}" for key, value in changed.items())
+        keys = "".join(f", {key}: {flow(value)}" for key, value in changed.items())
         yield f"context: {shorter - shorter // 2}, horizon: {shorter // 2}{keys}", changed, shorter
     if by_time:
         return
     for test in SHARES:
         shares = {"train": round(0.85 - test, 2), "val": 0.15, "test": test}
         changed = {"splits": {"by": "time", **shares}, "cluster_frames": 2 * span}
-        keys = ", ".join(f"{key}: {_flow(value)}" for key, value in changed.items())
+        keys = ", ".join(f"{key}: {flow(value)}" for key, value in changed.items())
         yield f"{keys} (training and test are then parts of the same recordings)", changed, span
 
 
@@ -66,9 +67,3 @@ def _clusters(found: RawContents, options: Options, span: int) -> int:
     if {clip.split for clip in clips} < set(SPLITS):
         return 0
     return len({clip.cluster for clip in clips if clip.split == "test"})
-
-
-def _flow(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
-    return str(value)

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stp.inspect.guess_tracks import NONE, PROTOCOLS, Looked
+from stp.inspect.yaml_lines import flow, mirror_lines, release_lines, scale_lines
 from stp.plan.suite import draft_for
 from stp.prepare import track_maps as maps
 from stp.score.jackknife import FEWEST_CLUSTERS
@@ -40,23 +39,18 @@ def dataset_text(name: str, root: Path, names: Sequence[str], found: Looked) -> 
         f"# Drafted by `stp new-dataset` from {root}. docs/own_data.md explains every key.",
         f"# With these settings, under `{found.protocol}`: {counted}.",
         *(f"# {line}" for line in (*found.told, *interval_lines(found))),
-        f"title: {_flow(name.replace('_', ' ').capitalize())}",
+        f"title: {flow(name.replace('_', ' ').capitalize())}",
         "kind: tracks",
         f"context: {found.context} # positions that a predictor sees",
         f"horizon: {found.horizon} # positions that it predicts",
-        f"metrics: {_flow(METRICS)} # columns of the table; all are in config/conventions/",
+        f"metrics: {flow(METRICS)} # columns of the table; all are in config/conventions/",
         "reader: tracks",
         "prepare:",
         *(
-            f"  {key}: {_flow(value)}" + (f" # {found.notes[key]}" if key in found.notes else "")
+            f"  {key}: {flow(value)}" + (f" # {found.notes[key]}" if key in found.notes else "")
             for key, value in found.prepare.items()
         ),
-        "release: own # other files of yours are another release",
-        "releases:",
-        "  own:",
-        "    source: own",
-        "    files:",
-        *(f"      - {_flow({'path': one})}" for one in names),
+        *release_lines({"path": file} for file in names),
     ]
     return "\n".join(lines) + "\n"
 
@@ -66,25 +60,19 @@ def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
     calibrates = found.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = found.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
+    calibrated = f"train_subset: {protocol}, " if calibrates else ""
     lines = [
-        f"# The dataset {name}, with simple predictors: a start.",
-        "#",
-        f"#     snakemake --profile local --configfile config/{name}.yaml"
-        f" -- results/tables/{dimension}.csv",
-        f"scale: {name.replace('_', '-')}",
+        *scale_lines(name, "simple predictors", dimension),
         f"suite: {suite}",
-        *([f"paths: {{mirror: {_flow(str(mirror))}}} # where the raw files are"] if mirror else []),
+        *mirror_lines(mirror),
         "dimensions:",
         f"  {dimension}:",
-        f"    models: {_flow(models)}",
+        f"    models: {flow(models)}",
         "    cells:",
-        f"      - {{trained_on: {name}, subset: {protocol}, models: [constant_velocity]}}",
+        # One evaluation for all models, so that `stp compare` can test them against each other.
+        f"      - {{trained_on: {name}, {calibrated}subset: {protocol}}}",
     ]
     if calibrates:
-        lines.append(
-            f"      - {{trained_on: {name}, train_subset: {protocol}, subset: {protocol}, "
-            "models: [social_force]}"
-        )
         lines.append("train: {trials: 50}")
     return "\n".join(lines) + "\n"
 
@@ -116,9 +104,3 @@ def count_lines(found: Looked) -> Iterator[str]:
     if "columns" in found.notes and "CHECK" not in found.notes["columns"]:
         yield f"  columns {found.notes['columns']}"
     yield from (f"  {key}: {note}" for key, note in found.notes.items() if "CHECK" in note)
-
-
-def _flow(value: object) -> str:
-    """A value on one line of YAML."""
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
-    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,11 +1,11 @@
 """How often people are seen: the rate of detections, from their frames or times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows
+from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows, time_between
 
 RATES = (1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10, 12, 12.5, 15, 20, 24, 25, 30, 50, 60, 100, 120)
 """Detections or frames per second that are usual."""
@@ -40,7 +40,7 @@ def clock(recordings: Sequence[Rows]) -> Clock:
     Args:
         recordings: each has a clock of its own.
     """
-    passed = np.concatenate([_intervals(recording) for recording in recordings])
+    passed = intervals(recordings)
     if not len(passed):
         return Clock(1.0, True, 0)
     usual = float(np.median(passed))
@@ -84,7 +84,7 @@ def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
         recordings: their times are numbers of that unit.
         length: unit of positions, if known.
     """
-    passed = np.concatenate([_intervals(recording) for recording in recordings])
+    passed = intervals(recordings)
     usual = float(np.median(passed)) if len(passed) else 0.0
     plausible = [
         unit for unit, seconds in TIME_UNITS.items() if SEEN[0] <= usual * seconds <= SEEN[1]
@@ -109,10 +109,9 @@ def speed(recordings: Sequence[Rows]) -> float:
     return float(np.median(np.concatenate(speeds))) if any(map(len, speeds)) else 0.0
 
 
-def _intervals(recording: Rows) -> np.ndarray:
-    order = np.lexsort((recording.when, recording.person))
-    passed = np.diff(recording.when[order])
-    return np.asarray(passed[(np.diff(recording.person[order]) == 0) & (passed > 0)])
+def intervals(recordings: Iterable[Rows]) -> np.ndarray:
+    """Times between two detections of a person that follow each other, of all recordings."""
+    return np.concatenate([time_between(part.when, part.person)[0] for part in recordings])
 
 
 def _precise(passed: np.ndarray, usual: float) -> float:

@@ -102,7 +102,7 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     yield from table(header, cells, width, left=2)
     yield ""
     yield shared_people(found)
-    yield f"what each protocol shows predictors of the future: `stp leak {name}`"
+    yield f"what each protocol shows predictors of the future: `stp check leak {name}`"
 
 
 def made_up(found: dict[str, Any]) -> Iterator[str]:

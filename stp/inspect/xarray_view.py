@@ -1,4 +1,4 @@
-"""Prepared clips as xarray, for programs and notebooks."""
+"""Prepared clips as xarray arrays."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, check_known
 
 KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
-"""Attributes that an array gets; fps is that of its steps."""
+"""Attributes of an array; fps is that of its steps."""
 
 
 def clips(
@@ -26,22 +26,27 @@ def clips(
     if not (folder / "frames.zarr").is_dir():
         folder = _planned(str(dataset), Path(configfile or CONFIG_FOLDER / "demo.yaml"))
     data = Prepared(folder)
-    found = data.clips(split)
-    rows = np.arange(len(found) if most is None else min(most, len(found)))
-    values = found.read(rows)
+    split_clips = data.clips(split)
+    rows = np.arange(len(split_clips) if most is None else min(most, len(split_clips)))
+    values = split_clips.read(rows)
     coordinates: dict[str, Any] = {"step": np.arange(values.shape[1]) - data.context + 1}
-    if not found.virtual:
-        coordinates["clip"] = ("sample", found.index["clip"].iloc[rows].astype(str).to_numpy())
+    if not split_clips.virtual:
+        coordinates["clip"] = (
+            "sample",
+            split_clips.index["clip"].iloc[rows].astype(str).to_numpy(),
+        )
     if names := data.attrs.get("variables"):
         coordinates["channel"] = list(names)
     frames = folder / "frames.zarr"
     coordinates |= {
-        axis: (axis, read_array(frames / place))
-        for axis, place in (("y", "lat"), ("x", "lon"))
-        if has_array(frames, place) and len(array_dims(frames / place)) == 1
+        axis: (axis, read_array(frames / coordinate))
+        for axis, coordinate in (("y", "lat"), ("x", "lon"))
+        if has_array(frames, coordinate) and len(array_dims(frames / coordinate)) == 1
     }
     attrs = {key: data.attrs[key] for key in KEPT if data.attrs.get(key) is not None}
-    strides: set[int] = set() if found.virtual else set(found.index["stride"].iloc[rows].tolist())
+    strides: set[int] = (
+        set() if split_clips.virtual else set(split_clips.index["stride"].iloc[rows].tolist())
+    )
     if (fps := attrs.pop("fps", None)) is not None and len(strides) == 1:
         attrs["fps"] = fps / strides.pop()
     dims = ("sample", "step", "channel", "y", "x")
@@ -49,10 +54,10 @@ def clips(
 
 
 def _planned(name: str, configfile: Path) -> Path:
-    """The folder of a dataset of frames that is prepared.
+    """The folder of a prepared dataset of frames.
 
     Raises:
-        StpError: there is none.
+        StpError: the dataset is unknown, of another task, or not prepared.
     """
     plan = Plan(config.load(configfile))
     check_known(name, plan.config.datasets, "dataset", "stp.load_data")

@@ -39,7 +39,7 @@ def anomaly_products(
         predicted: (N, T, C, H, W).
         observed: (N, T, C, H, W).
         climatology: (sample, lead) to (C, H, W), at the valid time.
-        weights: of latitudes, (H,).
+        weights: weights of latitudes, (H,).
         centred: remove the weighted mean of the anomalies of each frame first.
 
     Returns:
@@ -57,8 +57,8 @@ def anomaly_products(
 
 def _variance(square: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Mean square less the square of the mean; 0 where that is what rounding leaves."""
-    found = square - mean * mean
-    return np.where(found <= 1e-12 * square, 0.0, found)
+    variance = square - mean * mean
+    return np.where(variance <= 1e-12 * square, 0.0, variance)
 
 
 def correlation(products: np.ndarray) -> np.ndarray:

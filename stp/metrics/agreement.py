@@ -1,4 +1,4 @@
-"""How well predicted ratings of videos agree with those of people: two columns of numbers."""
+"""Conventions of the agreement between predicted and observed ratings of videos."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,10 +10,10 @@ class Agreement(NamedTuple):
     """A convention that compares predicted and observed ratings of the videos of a split.
 
     Attributes:
-        value: (observed, predicted) of N videos, float64 (N,) each, to the value; NaN if there is
-            none.
-        weighted: the same of resamples, in which a video occurs so often: (observed, predicted,
-            counts (B, N)) to the B values.
+        value: function of observed and predicted ratings of N videos, float64 (N,) each, to the
+            value; NaN where it is undefined.
+        weighted: the same function of B resamples: (observed, predicted, counts) to B values;
+            counts (B, N) say how often a resample contains each video.
         signless: ``value`` is the size of what ``weighted`` gives with its sign, which intervals
             need (`stp.score.opinions.magnitude_ends`).
     """

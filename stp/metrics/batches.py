@@ -35,11 +35,11 @@ def compose(metric: Metric, size: int) -> Metric:
     mean 1. A sample has another weight among other samples, so its statistics are not kept.
 
     Args:
-        metric: its statistics are values already: ``finish`` takes the mean as it is.
+        metric: a convention with a value for each sample, whose ``finish`` is the mean.
         size: samples of a batch, in the order of the split; the last one may be shorter.
 
     Raises:
-        StpError: values are no means over samples, or batches have no samples.
+        StpError: the value of the convention is no mean over samples, or `size` is below 1.
     """
     if not isinstance(size, int) or size < 1:
         raise StpError(
@@ -53,8 +53,10 @@ def compose(metric: Metric, size: int) -> Metric:
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
         ) -> np.ndarray:
-            found, weights = bound.statistics(predicted, observed), every[numbers, None, None]
-            return np.concatenate([found * weights, np.broadcast_to(weights, found.shape)], axis=1)
+            statistics, weights = bound.statistics(predicted, observed), every[numbers, None, None]
+            return np.concatenate(
+                [statistics * weights, np.broadcast_to(weights, statistics.shape)], axis=1
+            )
 
         return batched._replace(statistics=statistics, numbered=True, reason=bound.reason)
 

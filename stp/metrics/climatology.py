@@ -50,8 +50,8 @@ class Climatology:
         if self.missing:
             return self.missing
         days = {self._row_of(frame): self.day(frame) for frame in np.unique(frames).tolist()}
-        for row, day in sorted(days.items(), key=lambda found: found[1]):
-            # A variable may be nowhere, and most are everywhere: the first one tells.
+        for row, day in sorted(days.items(), key=lambda pair: pair[1]):
+            # A variable may be missing everywhere, so a day exists if any variable has values.
             if row is None or all(np.isnan(v).all() for v in self._means.read(row, row + 1)[0]):
                 return f"the climatology has no {day} (month-day)"
         return ""
@@ -67,8 +67,8 @@ class Climatology:
     def read(self, frame: int) -> np.ndarray:
         """The mean of the day of a frame, float32 (C, H, W), of the box that data are of."""
         row = self._row_of(frame)
-        assert row is not None, "asked for by `missing_of`"
-        found = self._means.read(row, row + 1)[0]
-        if len(found) != len(self._channels):
-            found = np.asarray(found[self._channels])
-        return found if self._box is None else self._box.cut(found)
+        assert row is not None, "`missing_of` is called first"
+        field = self._means.read(row, row + 1)[0]
+        if len(field) != len(self._channels):
+            field = np.asarray(field[self._channels])
+        return field if self._box is None else self._box.cut(field)

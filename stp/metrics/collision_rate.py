@@ -12,9 +12,9 @@ def _collisions(predicted: np.ndarray, observed: np.ndarray, apart: float) -> np
     between = np.linalg.norm(position[..., :, None, :] - position[..., None, :, :], axis=-1)
     own = np.eye(position.shape[-2], dtype=bool)
     met = ((between < apart) & ~own).any(axis=(2, -1))  # (n, M, N)
-    there = np.isfinite(observed[:, -1, 0, 0])
-    met = met & there[:, None]
-    return np.asarray(met.mean(axis=1).sum(axis=1) / there.sum(axis=1))[:, None, None]
+    present = np.isfinite(observed[:, -1, 0, 0])
+    met = met & present[:, None]
+    return np.asarray(met.mean(axis=1).sum(axis=1) / present.sum(axis=1))[:, None, None]
 
 
 def collision_rate(*, apart: float) -> Metric:

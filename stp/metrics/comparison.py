@@ -1,4 +1,4 @@
-"""What a convention may know of a comparison besides the frames."""
+"""Facts about the compared data that a convention may use besides the frames."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +11,11 @@ from stp.metrics.metric import Metric
 
 
 class ComparedData(Protocol):
-    """What metrics ask of the data that forecasts are about: frames, or positions of people."""
+    """The data that forecasts are compared with: frames, or positions of people."""
 
     @property
     def folder(self) -> Path:
-        """Of the prepared data."""
+        """Folder of the prepared data."""
 
     @property
     def attrs(self) -> Mapping[str, Any]:
@@ -27,10 +27,10 @@ class ComparedData(Protocol):
 
     @property
     def channels(self) -> np.ndarray:
-        """Numbers of the channels in the folder, int64."""
+        """Positions of the channels in the prepared data, int64 (C,)."""
 
     def only(self, channels: np.ndarray) -> Self:
-        """The same for some of the channels, by their numbers here, from 0."""
+        """Select channels by their positions in this object, from 0."""
 
 
 class Comparison(NamedTuple):
@@ -41,8 +41,8 @@ class Comparison(NamedTuple):
         frames: number of the observed frame in ``data.frames`` of each sample and lead time,
             int64 (N, T).
         members: members of each forecast, 1 unless it is an ensemble.
-        densities: of people, where they are predicted as a ``mixture`` or on a ``grid``: its
-            logarithm where they went, (N, people, T), nats; NaN where nobody is.
+        densities: logarithms of the predicted densities at the observed positions of people, by
+            kind, ``mixture`` or ``grid``: (N, people, T), nats; NaN where nobody is.
     """
 
     data: ComparedData
@@ -52,5 +52,5 @@ class Comparison(NamedTuple):
 
 
 def on_data(metric: Metric, compared: Comparison) -> Metric:
-    """Turn a convention into the one for certain data."""
+    """Bind a convention to the data of a comparison."""
     return metric if metric.on_data is None else metric.on_data(metric, compared)

@@ -32,7 +32,7 @@ def contingency(
 
     Returns:
         float64 (N, 3 per threshold, T): hits, misses, false alarms. A frame with NaN on either
-        side has NaN counts: "no event" is not what NaN says.
+        side has NaN counts: NaN does not mean "no event".
     """
     counts = np.empty((len(predicted), len(thresholds), 3, predicted.shape[1]))
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
@@ -60,8 +60,8 @@ def mean_over_thresholds(
     """A convention with a value for each threshold and, first, their mean.
 
     Args:
-        score: of counts that are summed over samples and pixels.
-        thresholds: of events: values at or above one.
+        score: score of counts that are summed over samples and pixels.
+        thresholds: lower limits of events, which are values at or above one.
         of_range: they are on a scale of 0 to this number, and data of a fixed range are compared as
             if scaled to it; None: they are in the units of the data.
         over_leads: for all lead times together, counts are summed over these as well ("sum"), or
@@ -101,9 +101,9 @@ def _scores(means: np.ndarray, score: Score) -> np.ndarray:
 def _in_units(
     thresholds: Sequence[float], of_range: float, metric: Metric, compared: Comparison
 ) -> Metric:
-    found = unit_range(compared.data.attrs)
-    if found is None:
+    range_ = unit_range(compared.data.attrs)
+    if range_ is None:
         return metric._replace(reason=NO_RANGE)
-    offset, scale = (np.asarray(part, np.float64) for part in found)
+    offset, scale = (np.asarray(part, np.float64) for part in range_)
     inside = [(t / of_range * scale + offset).astype(np.float32) for t in thresholds]
     return metric._replace(statistics=partial(contingency, thresholds=inside))

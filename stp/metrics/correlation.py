@@ -1,34 +1,34 @@
-"""What correlations of predicted and observed opinions have in common."""
+"""Correlations of predicted and observed opinions, and of their resamples."""
 
 import numpy as np
 
 SMALLEST = 1e-9
-"""Of a deviation that counts as one."""
+"""Deviations up to this count as zero."""
 
 
 def is_defined(observed: np.ndarray, predicted: np.ndarray) -> bool:
-    """Do both vary, so that they can be correlated? float64 (N,) each."""
-    both = (predicted, observed)
-    return len(predicted) > 1 and all(bool(np.ptp(one) > SMALLEST) for one in both)
+    """Whether both vary, so that their correlation is defined; float64 (N,) each."""
+    pair = (predicted, observed)
+    return len(predicted) > 1 and all(bool(np.ptp(ratings) > SMALLEST) for ratings in pair)
 
 
 def weighted_correlation(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Pearson's correlation of resamples, in which pairs occur so often.
+    """Pearson's correlation of B resamples of N pairs.
 
     Args:
         x, y: float64 (N,), or (B, N) where they depend on the resample.
-        counts: (B, N).
+        counts: how often a resample contains each pair, (B, N).
 
     Returns:
         float64 (B,); NaN where all values of a resample are equal.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         total = counts.sum(axis=1, keepdims=True)
-        away = [one - (counts * one).sum(axis=1, keepdims=True) / total for one in (x, y)]
+        away = [values - (counts * values).sum(axis=1, keepdims=True) / total for values in (x, y)]
         products = (counts * away[0] * away[1]).sum(axis=1)
-        lengths = [np.sqrt((counts * one**2).sum(axis=1)) for one in away]
-        found = products / (lengths[0] * lengths[1])
-    return np.where(np.minimum(*lengths) > SMALLEST, found, np.nan)
+        lengths = [np.sqrt((counts * values**2).sum(axis=1)) for values in away]
+        correlations = products / (lengths[0] * lengths[1])
+    return np.where(np.minimum(*lengths) > SMALLEST, correlations, np.nan)
 
 
 def weighted_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -41,6 +41,8 @@ def weighted_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     Returns:
         float64 (B, N).
     """
-    distinct, place = np.unique(values, return_inverse=True)
-    many = counts @ np.eye(len(distinct))[place]
-    return np.asarray((np.cumsum(many, axis=1) - many + (many + 1) / 2)[:, place])
+    distinct, index = np.unique(values, return_inverse=True)
+    occurrences = counts @ np.eye(len(distinct))[index]
+    return np.asarray(
+        (np.cumsum(occurrences, axis=1) - occurrences + (occurrences + 1) / 2)[:, index]
+    )

@@ -30,7 +30,7 @@ def crps_ensemble(
     Args:
         members: with M values along ``axis``.
         observed: the shape of ``members`` without ``axis``.
-        axis: of the members.
+        axis: axis of the members.
         fair: the members are a sample of the forecast's distribution.
 
     Returns:
@@ -41,17 +41,17 @@ def crps_ensemble(
     truth = observed.reshape(-1)
     pairs = count * (count - 1) if fair and count > 1 else count**2
     ranks = (2.0 * np.arange(1, count + 1) - count - 1) / pairs
-    found = np.empty(truth.shape)
+    scores = np.empty(truth.shape)
     for start in range(0, len(truth), CHUNK):
-        here = slice(start, start + CHUNK)
+        chunk = slice(start, start + CHUNK)
         # Points first: a sort along the last axis stays within a few cache lines.
-        values = np.ascontiguousarray(rows[:, here].T)
+        values = np.ascontiguousarray(rows[:, chunk].T)
         values.sort(axis=1)
         spread = values @ ranks
-        errors = values - truth[here, None].astype(np.float64)
+        errors = values - truth[chunk, None].astype(np.float64)
         np.abs(errors, out=errors)
-        found[here] = errors.mean(axis=1) - spread
-    return found.reshape(observed.shape)
+        scores[chunk] = errors.mean(axis=1) - spread
+    return scores.reshape(observed.shape)
 
 
 def _pixel_mean(predicted: np.ndarray, observed: np.ndarray, fair: bool) -> np.ndarray:
@@ -67,10 +67,10 @@ def weighted_crps(
 ) -> np.ndarray:
     """Mean over the globe: (N, M, T, C, H, W), (N, T, C, H, W), (H,) to float64 (N, C, T)."""
 
-    def of(area: Area, members: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray]:
+    def score(area: Area, members: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray]:
         return (area.mean(area.only(crps_ensemble(members, truth, fair=fair))),)
 
-    return by_group(of, predicted, observed, weights, 1)
+    return by_group(score, predicted, observed, weights, 1)
 
 
 def _weighted_on(metric: Metric, compared: Comparison, fair: bool) -> Metric:

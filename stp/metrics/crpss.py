@@ -46,9 +46,9 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
 def skill(means: np.ndarray) -> np.ndarray:
     """1 less the ratio of the scores of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
     *outer, components, leads = means.shape
-    both = means.reshape(*outer, components // 2, 2, leads)
+    scores = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return 1 - both[..., 0, :] / both[..., 1, :]
+        return np.asarray(1 - scores[..., 0, :] / scores[..., 1, :])
 
 
 def crpss(*, climatology: Literal["training", "published"] = "training", fair: bool) -> Metric:
@@ -87,16 +87,16 @@ def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]
     def statistics(
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        found = np.empty((len(observed), observed.shape[2], 2, observed.shape[1]))
-        found[:, :, 0] = weighted_crps(predicted, observed, weights, fair=fair)
-        for n, t, here in groups(observed.shape):
+        scores = np.empty((len(observed), observed.shape[2], 2, observed.shape[1]))
+        scores[:, :, 0] = weighted_crps(predicted, observed, weights, fair=fair)
+        for n, t, channels in groups(observed.shape):
             frame = int(compared.frames[numbers[n], leads[t]])
-            area = Area(weights, observed[n, t, here])
+            area = Area(weights, observed[n, t, channels])
             mean, deviation, truth = (
-                area.only(fields[here])
+                area.only(fields[channels])
                 for fields in (means.read(frame), deviations.read(frame), observed[n, t])
             )
-            found[n, here, 1, t] = area.mean(crps_normal(mean, deviation, truth))
-        return found.reshape(len(found), -1, found.shape[-1])
+            scores[n, channels, 1, t] = area.mean(crps_normal(mean, deviation, truth))
+        return scores.reshape(len(scores), -1, scores.shape[-1])
 
     return bound._replace(statistics=statistics)

@@ -12,7 +12,7 @@ _NONE = "no value at or above the threshold, neither observed nor predicted"
 
 
 def _csi(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
-    return hits / (hits + misses + false_alarms)
+    return np.asarray(hits / (hits + misses + false_alarms))
 
 
 def csi(

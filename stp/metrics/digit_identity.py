@@ -1,10 +1,10 @@
-"""Are the digits of Moving-MNIST still the same digits? By recognising them in single frames.
+"""Share of predicted frames of Moving-MNIST with the same digits as the observed frames.
 
-No labels are needed: what is recognised in the observed frames is the truth. A digit is a connected
-area; it is set upright and to one size, and the directions of its edges are compared with those of
-the 1797 scans that scikit-learn carries (the digits that the generator draws). Its label is that of
-most of the five nearest scans; it is recognised surely if all five have it. docs/scv.md has the
-shares that are recognised, and how many of them rightly.
+No labels are needed: the digits recognised in the observed frame are the truth. A digit is a
+connected area; it is set upright and to one size, and the directions of its edges are compared with
+those of the 1797 scans that scikit-learn contains (the digits that the generator draws). Its label
+is that of most of the five nearest scans; it is sure if all five have it. docs/scv.md has the
+shares of digits that are recognised, and of those that are recognised correctly.
 """
 
 from functools import cache, partial
@@ -28,13 +28,13 @@ data. Smaller areas are noise, larger ones several digits."""
 SIDE = 20
 """Pixels of a digit as it is compared, with a margin of one."""
 CELLS, DIRECTIONS = 4, 8
-"""In which the directions of edges are counted: cells along each side, and parts of the circle."""
+"""Histograms of edge directions: cells along each side, and parts of the circle."""
 NEAREST = 5
 """Scans that vote."""
 
 
 class Digit(NamedTuple):
-    """What one area of a frame is taken for.
+    """The digit that one area of a frame is recognised as.
 
     Attributes:
         label: 0 to 9.
@@ -51,13 +51,13 @@ def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
     around = np.zeros((3, 3, 3), bool)
     around[1] = True
     labels, _ = ndimage.label(ndimage.binary_dilation(frames > INK, around), around)
-    found: list[list[np.ndarray]] = [[] for _ in frames]
+    patches: list[list[np.ndarray]] = [[] for _ in frames]
     for number, (at, *box) in enumerate(ndimage.find_objects(labels), start=1):
-        here = at.start, *box
-        alone = np.where(labels[here] == number, frames[here], 0)
+        region = at.start, *box
+        alone = np.where(labels[region] == number, frames[region], 0)
         if _longest_side(alone) >= LONGEST_SIDE[0] * max(frames.shape[1:]):
-            found[at.start].append(np.where(alone > FAINT, alone, 0))
-    return found
+            patches[at.start].append(np.where(alone > FAINT, alone, 0))
+    return patches
 
 
 def _longest_side(area: np.ndarray) -> int:
@@ -77,24 +77,24 @@ def upright(area: np.ndarray) -> np.ndarray:
     to_source = scale * np.array([[1, 0], [np.clip(slant, -0.7, 0.7), 1]])
     offset = np.array([row, column]) - to_source @ np.full(2, (SIDE - 1) / 2)
     smooth = ndimage.gaussian_filter(np.pad(area, 2), 0.3 * scale)
-    return ndimage.affine_transform(
-        smooth, to_source, offset + 2, output_shape=(SIDE, SIDE), order=1
+    return np.asarray(
+        ndimage.affine_transform(smooth, to_source, offset + 2, output_shape=(SIDE, SIDE), order=1)
     )
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """How much edge of each direction lies in each cell: (N, SIDE, SIDE) to unit vectors (N, F)."""
+    """Histograms of edge directions in each cell: (N, SIDE, SIDE) to unit vectors (N, F)."""
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)
     turn = np.arctan2(down, right) / (2 * np.pi) * DIRECTIONS % DIRECTIONS
     cell = SIDE // CELLS
-    found = []
+    features = []
     for direction in range(DIRECTIONS):
         gap = np.abs(turn - direction)
         share = np.clip(1 - np.minimum(gap, DIRECTIONS - gap), 0, 1)
         spread = ndimage.gaussian_filter(strength * share, (0, cell / 2, cell / 2))
-        found.append(spread[:, cell // 2 :: cell, cell // 2 :: cell])
-    vectors = np.sqrt(np.stack(found, axis=1).reshape(len(digits), -1))
+        features.append(spread[:, cell // 2 :: cell, cell // 2 :: cell])
+    vectors = np.sqrt(np.stack(features, axis=1).reshape(len(digits), -1))
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
@@ -104,15 +104,17 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
     pictures, labels = digit_scans()
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
     large = [ndimage.zoom(scan, 2.5) for scan in pictures]
-    return edges(np.stack([upright(np.clip((one - 0.35) / 0.45, 0, 1)) for one in large])), labels
+    return edges(
+        np.stack([upright(np.clip((picture - 0.35) / 0.45, 0, 1)) for picture in large])
+    ), labels
 
 
 def recognise(digits: list[np.ndarray]) -> list[Digit]:
-    """What areas of `areas` are taken for."""
+    """Recognise the digit in each area (h, w)."""
     if not digits:
         return []
-    known, labels = scans()
-    alike = edges(np.stack([upright(digit) for digit in digits])) @ known.T
+    features, labels = scans()
+    alike = edges(np.stack([upright(digit) for digit in digits])) @ features.T
     nearest = labels[np.argpartition(-alike, NEAREST, axis=1)[:, :NEAREST]]
     votes = (nearest[..., None] == np.arange(10)).sum(axis=1)
     sure = votes.max(axis=1) == NEAREST
@@ -120,14 +122,14 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
 
 
 def digits_of(frames: np.ndarray) -> list[list[Digit]]:
-    """What is in each frame of (T, H, W), sorted; an area that is too large is nothing known."""
-    found = areas(frames)
+    """Digits in each frame of (T, H, W), sorted; too large an area is an unsure digit -1."""
+    patches = areas(frames)
     most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
-    small = [[area for area in some if max(area.shape) <= most] for some in found]
+    small = [[area for area in some if max(area.shape) <= most] for some in patches]
     labels = iter(recognise([area for some in small for area in some]))
     return [
         sorted(next(labels) for _ in some) + [Digit(-1, False)] * (len(every) - len(some))
-        for some, every in zip(small, found, strict=True)
+        for some, every in zip(small, patches, strict=True)
     ]
 
 
@@ -135,26 +137,28 @@ def _statistics(predicted: np.ndarray, observed: np.ndarray, number: int = 2) ->
     judged, same = np.zeros((2, *predicted.shape[:2]))
     bad = ~np.isfinite(predicted + observed).all(axis=(2, 3, 4))
     for n in range(len(predicted) if predicted.shape[2] == 1 else 0):
-        theirs = digits_of(np.where(bad[n, :, None, None], 0, observed[n, :, 0]))
+        observed_digits = digits_of(np.where(bad[n, :, None, None], 0, observed[n, :, 0]))
         counted = [
             t
-            for t, there in enumerate(theirs)
-            if len(there) == number and all(digit.sure for digit in there)
+            for t, digits in enumerate(observed_digits)
+            if len(digits) == number and all(digit.sure for digit in digits)
         ]
         if not counted:
             continue
         judged[n, counted] = 1
         ours = digits_of(np.where(bad[n, counted, None, None], 0, predicted[n, counted, 0]))
         same[n, counted] = [
-            [digit.label for digit in here] == [digit.label for digit in theirs[t]]
-            for t, here in zip(counted, ours, strict=True)
+            [digit.label for digit in predicted_digits]
+            == [digit.label for digit in observed_digits[t]]
+            for t, predicted_digits in zip(counted, ours, strict=True)
         ]
     return np.where(bad[:, None], np.nan, np.stack([judged, same], axis=1))
 
 
 def _share(means: np.ndarray) -> np.ndarray:
     judged, same = means[..., 0, :], means[..., 1, :]
-    return np.divide(same, judged, out=np.full(judged.shape, np.nan), where=judged != 0)
+    share = np.divide(same, judged, out=np.full(judged.shape, np.nan), where=judged != 0)
+    return np.asarray(share)
 
 
 def _of_clips(metric: Metric, compared: Comparison) -> Metric:

@@ -29,8 +29,8 @@ def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 def over_people(values: np.ndarray) -> np.ndarray:
     """Mean over the people of each scenario: (..., N) to (...)."""
-    there = np.isfinite(values)
-    return np.asarray(np.where(there, values, 0).sum(axis=-1) / there.sum(axis=-1))
+    present = np.isfinite(values)
+    return np.asarray(np.where(present, values, 0).sum(axis=-1) / present.sum(axis=-1))
 
 
 def _by_scenario(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -38,9 +38,9 @@ def _by_scenario(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _sums(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    found = distances(predicted, observed)
-    there = np.isfinite(found)
-    return np.stack([np.where(there, found, 0).sum(axis=-1), there.sum(axis=-1)], axis=1)
+    errors = distances(predicted, observed)
+    present = np.isfinite(errors)
+    return np.stack([np.where(present, errors, 0).sum(axis=-1), present.sum(axis=-1)], axis=1)
 
 
 def _ratio(means: np.ndarray) -> np.ndarray:

@@ -1,7 +1,12 @@
-"""Scores of ChaosBench's finest wavenumbers: of each field, or of the mean of successive starts."""
+"""ChaosBench's finest wavenumbers, and scores of their power spectra.
+
+Wavenumbers count cycles across the whole field, in each direction its own, up to the corners of the
+transform. A score is of each field, or of the mean of successive starts.
+"""
 
 from collections.abc import Callable
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +15,100 @@ from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, groups
 from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Batches, Metric, every_component, needs_data
-from stp.metrics.spectra import finest_bins, finest_waves, spectrum_of
+
+FINEST_SHARE = 0.9  # of the bins of all wavenumbers that ``finest_spectrum`` leaves out
+
+
+def finest_spectrum(frames: np.ndarray) -> np.ndarray:
+    """Mean power in the finest tenth of the bins of wavenumbers.
+
+    Wavenumbers are sqrt(ky^2 + kx^2) of the two-dimensional transform with ky in cycles over H and
+    kx in cycles over W; from 0.5 to the largest one, that of the corners, they are divided into
+    bins of equal width, as many as there are k + 0.5 below it, and the last tenth of them is kept:
+    on 121 x 240 points 14 of 134 bins, from 120.2 to 134.2 (ChaosBench, appendix F.2 and its code;
+    equation S12 has the sum over a bin). Grid points are not weighted. Bins without a coefficient
+    are left out.
+
+    Args:
+        frames: (..., H, W).
+
+    Returns:
+        float64 (..., bins), in squared units of the frames.
+    """
+    return spectrum_of(finest_waves(frames), *frames.shape[-2:])
+
+
+def finest_waves(frames: np.ndarray) -> np.ndarray:
+    """Coefficients of the transform that `finest_spectrum` is made from.
+
+    They are linear: those of a mean of frames are the mean of theirs. Only the columns that lie in
+    these bins are transformed, a sixth of all.
+
+    Args:
+        frames: (..., H, W).
+
+    Returns:
+        complex128 (..., waves), in units of the frames.
+    """
+    *outer, height, width = frames.shape
+    corner = _corner(height, width)
+    flat = frames.reshape(-1, height, width)
+    # The mean has no part in these wavenumbers; so constant frames have exactly no power.
+    exact = np.subtract(flat, flat[:, :1, :1], dtype=np.float64)
+    columns = (exact.reshape(-1, width) @ corner.waves).view(np.complex128)
+    transform = np.fft.fft(columns.reshape(len(exact), height, -1), axis=1)
+    return np.asarray(transform.reshape(len(exact), -1)[:, corner.kept].reshape(*outer, -1))
+
+
+def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The mean power of each bin: coefficients (..., waves) to float64 (..., bins)."""
+    power = np.square(waves.real)
+    power += np.square(waves.imag)
+    return np.asarray(power @ _corner(height, width).shares)
+
+
+class _Corner(NamedTuple):
+    """How the finest bins are made.
+
+    Attributes:
+        waves: exp(-2 pi i kx x / W) of the n columns that have a part in them, cosine and sine in
+            turn, (W, 2 n).
+        kept: which of the H n coefficients of these columns lie in a bin, (waves,).
+        shares: weight of each of these in the mean of each bin, (waves, bins).
+    """
+
+    waves: np.ndarray
+    kept: np.ndarray
+    shares: np.ndarray
+
+
+@cache
+def _corner(height: int, width: int) -> _Corner:
+    y = np.fft.fftfreq(height, 1 / height)
+    x = np.arange(width // 2 + 1)
+    wavenumbers = np.hypot(y[:, None], x)
+    largest = np.hypot(height // 2, width // 2)
+    count = len(np.arange(0.5, largest, 1))
+    edges = np.linspace(0.5, largest, count + 1)
+    bins = np.minimum(np.searchsorted(edges, wavenumbers, side="right") - 1, count - 1)
+    bins -= int(count * FINEST_SHARE)
+    columns = np.flatnonzero((bins >= 0).any(axis=0))
+    bins = bins[:, columns]
+    # Half of the spectrum is left out by symmetry: columns without a mirror image count once.
+    times = np.where((x == 0) | (2 * x == width), 1.0, 2.0)[columns]
+    shares = np.where(bins[..., None] == np.arange(bins.max(initial=-1) + 1), times[:, None], 0)
+    shares = shares.reshape(-1, shares.shape[-1])
+    kept = np.flatnonzero(shares.any(axis=1))
+    shares = shares[kept][:, shares.any(axis=0)]
+    angles = 2 * np.pi * np.outer(np.arange(width), x[columns]) / width
+    waves = np.stack([np.cos(angles), -np.sin(angles)], axis=-1).reshape(width, -1)
+    return _Corner(waves, kept, shares / shares.sum(axis=0))
+
+
+def finest_bins(height: int, width: int) -> int:
+    """How many bins `finest_spectrum` has on a grid."""
+    return int(_corner(height, width).shares.shape[1])
+
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(observed, predicted) spectra (..., bins) to a score (...), infinite where there is none."""
@@ -20,9 +118,9 @@ def of_fields(score: Score, starts: int | None = None) -> Metric:
     """A convention of each variable of each frame, or of mean fields.
 
     Args:
-        score: of spectra.
-        starts: of the mean field of the starts on so many successive days, then the mean over such
-            batches, see `batches_in_time`; None: of each frame.
+        score: function of two spectra.
+        starts: number of successive days whose starts are averaged to one field; the value is the
+            mean over such batches (`batches_in_time`). None: the score of each frame.
     """
     on_data = partial(_on, score=score)
     if starts is not None:
@@ -51,14 +149,17 @@ def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
 
 @cache
 def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Makes `finest_waves` of frames, complex128 (N, T, C, waves); one for equal weights."""
+    """A transform of frames to `finest_waves`, complex128 (N, T, C, waves).
+
+    Cached, so that conventions with equal weights share one transform, and what it computes.
+    """
 
     def transform(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        made = []
-        for n, t, here in groups(frames.shape):
-            area = Area(np.array(weights), observed[n, t, here])
-            made.append(finest_waves(area.filled(frames[n, t, here])))
-        return np.concatenate(made).reshape(*frames.shape[:3], -1)
+        coefficients = []
+        for n, t, channels in groups(frames.shape):
+            area = Area(np.array(weights), observed[n, t, channels])
+            coefficients.append(finest_waves(area.filled(frames[n, t, channels])))
+        return np.concatenate(coefficients).reshape(*frames.shape[:3], -1)
 
     return transform
 
@@ -73,14 +174,14 @@ def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Real and imaginary parts of the waves of both, (N, C * components, T)."""
         samples, leads = observed.shape[:2]
-        both = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
-        return np.moveaxis(both.view(np.float64).reshape(samples, leads, -1), 1, -1)
+        pair = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
+        return np.moveaxis(pair.view(np.float64).reshape(samples, leads, -1), 1, -1)
 
     def of_means(means: np.ndarray) -> np.ndarray:
         """Scores of the waves of mean fields: (C * components, T) to (C, T)."""
         parts = np.ascontiguousarray(means.T).view(np.complex128)
-        both = parts.reshape(len(parts), -1, 2, waves)
-        p, o = (spectrum_of(both[:, :, k], height, width) for k in (0, 1))
+        pair = parts.reshape(len(parts), -1, 2, waves)
+        p, o = (spectrum_of(pair[:, :, k], height, width) for k in (0, 1))
         return score(o, p).T
 
     batches = Batches(batches_in_time(compared.frames, size), 4 * waves, of_means)

@@ -1,4 +1,4 @@
-"""What people would think of a video, as a measure says that has learnt from rated videos.
+"""Prediction of people's opinion of a video by a measure trained on rated videos.
 
 A measure looks at a video through a network; a linear function of the features (PVQA; Somraj et
 al. 2022) is its prediction. Videos as long as the rated ones are seen frame by frame; of others,
@@ -33,17 +33,17 @@ OBSERVED = 4
 FAR = "farther from all rated videos than any of these is from the others"
 MOST_ARE_FAR = "half of the clips or more are far from all rated videos"
 OFFICIAL = "official"
-"""Source of opinions of people; all others are made up."""
+"""Source of opinions of people; all others are synthetic."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What people would think of a video.
+    """Predicted opinion of people about a video.
 
     Attributes:
         value: points, mostly from 0 to 100; None where the video is far from all rated ones.
         low, high: ends of its 95 % interval.
-        distance: of its features from those of the nearest rated video; 1 is the distance of the
+        distance: distance of its features from those of the nearest rated video; 1 is that of the
             rated video that is farthest from all others.
     """
 
@@ -55,14 +55,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What was learnt with one kind of features.
+    """The part of a measure that was trained on one kind of features.
 
     Attributes:
         parts: features of the V rated videos, float (V, D) each; distances are those of the part in
             which a video is farthest.
-        farthest: of each part, the distance to its nearest neighbour of the rated video that is
+        farthest: for each part, the distance to its nearest neighbour of the rated video that is
             farthest from all others.
-        weights: of the features of all parts, float64 (sum of D,).
+        weights: weights of the features of all parts, float64 (sum of D,).
         offset: points.
         srocc: Spearman's correlation of predicted and observed opinions of test videos, median
             over splits.
@@ -90,14 +90,14 @@ class Learnt:
 
 @dataclass(frozen=True)
 class FittedQuality:
-    """A measure of quality that has learnt from rated videos.
+    """A measure of quality that was trained on rated videos.
 
     Attributes:
-        network: that it looks through.
-        names: of the features, `stp.metrics.frame_features.PARTS`.
+        network: network whose features it uses.
+        names: names of the features, `stp.metrics.frame_features.PARTS`.
         context, horizon: observed and predicted frames of the rated videos.
-        rated: how many there are.
-        source: of their opinions, `OFFICIAL` or synthetic.
+        rated: number of rated videos.
+        source: source of the opinions, `OFFICIAL` or synthetic.
         learnt: by kind, `EXACT` and `POOLED`.
     """
 
@@ -118,7 +118,7 @@ class FittedQuality:
             frames: uint8 (T, H, W, 3), observed and predicted ones.
             context: observed ones.
             looker: the network.
-            name: of the clip, for errors.
+            name: name of the clip, for errors.
 
         Returns:
             the kind of features, and what they say.
@@ -135,15 +135,15 @@ class FittedQuality:
             )
         check_size(self.network, min(frames.shape[1:3]), f"leave out {name}")
         is_exact = predicted == self.horizon and context >= self.context
-        shown = self.context if is_exact else context
+        observed = self.context if is_exact else context
         kind = EXACT if is_exact else POOLED
-        frames = frames[context - shown :]
+        frames = frames[context - observed :]
         with torch.inference_mode():
             if looker.is_of_clips:
-                found = {"ssa": frame_features.spatial_means(looker.maps(frames))}
+                features = {"ssa": frame_features.spatial_means(looker.maps(frames))}
             else:
-                found = frame_features.features_of(frames, looker.maps, shown, self.names)
-        parts = [found[name].reshape(1, -1).astype(np.float32) for name in self.names]
+                features = frame_features.features_of(frames, looker.maps, observed, self.names)
+        parts = [features[name].reshape(1, -1).astype(np.float32) for name in self.names]
         if not is_exact:
             channels = NETWORKS[self.network].channels
             parts = [pooled(part, channels, predicted) for part in parts]
@@ -155,7 +155,7 @@ def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
 
     Args:
         part: features of videos, float (V, T x K), frame by frame.
-        channels: of a frame, K.
+        channels: channels of a frame, K.
         predicted: frames at the end that are predicted.
 
     Returns:
@@ -172,8 +172,8 @@ def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
         rated: share of clips that are not far from all rated videos.
         total: sum of their qualities, divided by the number of all clips, points.
     """
-    many = rated > 0.5
-    return np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=many)
+    enough = rated > 0.5
+    return np.asarray(np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough))
 
 
 _ABOUT = ("network", "names", "context", "horizon", "rated", "source")
@@ -182,15 +182,15 @@ _STATE = "state."
 
 
 def write(path: Path, fitted: FittedQuality, state: State) -> None:
-    """Write a measure into one file; equal ones give equal bytes.
+    """Write a measure into one file; equal measures give equal files.
 
     Args:
-        path: of the file, ``.npz``.
+        path: path of the file, ``.npz``.
         fitted: the measure.
         state: weights of its network; those of its last layers that classify are left out.
 
     Raises:
-        StpError: it is no ``.npz``.
+        StpError: the suffix is not ``.npz``.
     """
     if path.suffix != ".npz":
         raise StpError(f"a measure cannot be saved as {path}", expected="a name that ends in .npz")
@@ -211,14 +211,14 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
     """Read the file of a measure.
 
     Args:
-        path: of the file.
-        declared: its checksums; other bytes are refused.
+        path: path of the file.
+        declared: its checksums; a file with another one is refused.
 
     Returns:
         the measure, and the weights of its network.
 
     Raises:
-        StpError: the bytes are others, or the file is none of `write`.
+        StpError: the checksum is another, or `write` did not write the file.
     """
     require(path, declared)
     try:
@@ -240,7 +240,7 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
     except (OSError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         raise StpError(
             f"{path}: no measure of quality can be read ({error})",
-            expected="a file that `stp quality --save` has written",
+            expected="a file that `stp videos quality --save` has written",
             remedy="make it again",
         ) from error
     network, context, horizon, rated, source = about

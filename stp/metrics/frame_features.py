@@ -15,16 +15,16 @@ import numpy as np
 
 Form = Literal["released", "written"]
 PARTS = ("ssa", "mcs", "mcs_written", "rfd", "rfd_written")
-"""What `features_of` makes; `stp.opinions.network_features.PARTS` says what each is."""
+"""Features that `features_of` computes; `stp.opinions.network_features.PARTS` describes them."""
 EPSILON = 1e-15
 """Added to the product of two lengths; a location or channel of zeros has the similarity 0."""
 
 
 def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) -> np.ndarray:
-    """Compare each frame with the last observed one (MCS), where motion is compensated.
+    """Compare each frame with the last observed one after motion compensation (MCS).
 
     Each location of the last observed frame is matched with the location of a frame whose channels
-    are most similar; of equal ones the first. What is compared is each channel over all locations.
+    are most similar; of equal ones the first. Each channel is then compared over all locations.
 
     Args:
         maps: float (T, h, w, K).
@@ -39,18 +39,18 @@ def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) ->
     length = np.linalg.norm(reference, axis=1)
     size = np.linalg.norm(reference, axis=0)
     frames = flat if form == "released" else flat[context:]
-    found = np.empty((len(frames), flat.shape[-1]))
+    similarities = np.empty((len(frames), flat.shape[-1]))
     for number, frame in enumerate(frames):
         similar = reference @ frame.T
         similar /= length[:, None] * np.linalg.norm(frame, axis=1) + EPSILON
         moved = frame[similar.argmax(axis=1)]
         product = np.einsum("lk,lk->k", reference, moved)
-        found[number] = product / (size * np.linalg.norm(moved, axis=0) + EPSILON)
-    return found
+        similarities[number] = product / (size * np.linalg.norm(moved, axis=0) + EPSILON)
+    return similarities
 
 
 def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
-    """Show differences of adjacent frames as pictures (RFD).
+    """Rescale differences of adjacent frames to pictures (RFD).
 
     Args:
         video: uint8 (T, H, W, C).
@@ -82,8 +82,8 @@ def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
     Returns:
         float64 (T or T - 1, K).
     """
-    found = spatial_means(maps)
-    return found if form == "written" else np.concatenate([np.zeros_like(found[:1]), found])
+    means = spatial_means(maps)
+    return means if form == "written" else np.concatenate([np.zeros_like(means[:1]), means])
 
 
 def features_of(
@@ -93,27 +93,27 @@ def features_of(
     names: Sequence[str],
     seen: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Make some features of one video.
+    """Compute some features of one video.
 
     Args:
         frames: uint8 (T, H, W, 3).
         maps_of: frames to maps, float (T, h, w, K).
         context: observed frames.
-        names: of `PARTS`.
+        names: names of `PARTS`.
         seen: the maps of the frames, where they are known already.
 
     Returns:
         float64 (T', K) each.
     """
     maps = maps_of(frames) if seen is None else seen
-    found = {}
+    features = {}
     if "ssa" in names:
-        found["ssa"] = spatial_means(maps)
+        features["ssa"] = spatial_means(maps)
     if "mcs" in names or "mcs_written" in names:
         similar = motion_compensated_similarity(maps, context, "released")
-        found |= {"mcs": similar, "mcs_written": similar[context:]}
+        features |= {"mcs": similar, "mcs_written": similar[context:]}
     forms: tuple[tuple[str, Form], ...] = (("rfd", "released"), ("rfd_written", "written"))
     for name, form in forms:
         if name in names:
-            found[name] = of_differences(maps_of(rescaled_differences(frames, form)), form)
-    return {name: found[name] for name in names}
+            features[name] = of_differences(maps_of(rescaled_differences(frames, form)), form)
+    return {name: features[name] for name in names}

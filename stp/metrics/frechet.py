@@ -60,11 +60,11 @@ def distance_of_gaussians(
 
 
 def frechet() -> SetDistance:
-    """What config/conventions names: the distance between what a network sees of clips.
+    """Frechet distance between network features of observed and of predicted clips.
 
-    Of I3D, it is the Frechet video distance (Unterthiner et al. 2018, arXiv 1812.01717, section 2
-    and equation 2), of a network of pictures, averaged over the frames of a clip, the average FID
-    of section 4.1, which knows no motion.
+    With features of I3D it is the Frechet video distance (Unterthiner et al. 2018, arXiv
+    1812.01717, section 2 and equation 2). With features of an image network, averaged over the
+    frames of a clip, it is the average FID of section 4.1, which is blind to motion.
     """
     return SetDistance(distance)
 

@@ -12,7 +12,7 @@ _NONE = "no value at or above the threshold was observed"
 
 
 def _bias(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
-    return (hits + false_alarms) / (hits + misses)
+    return np.asarray((hits + false_alarms) / (hits + misses))
 
 
 def frequency_bias(

@@ -1,9 +1,9 @@
-"""Means over the globe, or over what of it is there.
+"""Means over the globe, or over the part of it that was observed.
 
-Prepared data are NaN where a variable does not exist, as soil moisture at sea. Such points are in
-no mean, and the latitude weights of the others are divided by their sum: an error of 1 everywhere
-has the mean 1 under every mask. A forecast that is NaN where something was observed is bad data,
-and its mean is NaN; so is that of a variable that is nowhere.
+Prepared data are NaN where a variable does not exist, as soil moisture at sea. Such points are
+excluded from means, and the latitude weights of the others are divided by their sum: an error of 1
+everywhere has the mean 1 under every mask. A forecast that is NaN where something was observed is
+bad data, and its mean is NaN; so is the mean of a variable that was observed nowhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,55 +16,54 @@ GROUP_BYTES = 1 << 20  # of float64 fields that are worked on at the same time: 
 
 
 class Area:
-    """Where some observed fields are, and how much each grid point weighs there.
+    """The observed points of some fields, with the weight of each.
 
     Args:
-        weights: of latitudes, in any unit, (H,).
-        observed: (G, H, W), NaN where nothing is.
+        weights: weights of latitudes, in any unit, (H,).
+        observed: fields (G, H, W), NaN where nothing was observed.
 
     Attributes:
-        there: bool (G, H, W); None if there is something everywhere.
+        is_observed: bool (G, H, W); None if all points were observed.
     """
 
     def __init__(self, weights: np.ndarray, observed: np.ndarray) -> None:
         self._weights = weights
-        self.there: np.ndarray | None = None
+        self.is_observed: np.ndarray | None = None
         self._total: np.ndarray | float = float(weights.sum()) * observed.shape[-1]
         flat = observed.reshape(-1)
         with np.errstate(invalid="ignore", over="ignore"):
             whole = np.isfinite(flat @ flat)  # NaN where a value is, and faster than a sum
         if not whole and np.isnan(observed).any():
-            self.there = ~np.isnan(observed)
-            self._total = self.there.sum(axis=-1) @ weights
+            self.is_observed = ~np.isnan(observed)
+            self._total = self.is_observed.sum(axis=-1) @ weights
 
     def only(self, fields: np.ndarray) -> np.ndarray:
         """Fields (..., G, H, W) as float64, 0 where nothing was observed."""
-        found = fields.astype(np.float64)
-        if self.there is not None:
-            np.copyto(found, 0.0, where=~self.there)
-        return found
+        values = fields.astype(np.float64)
+        if self.is_observed is not None:
+            np.copyto(values, 0.0, where=~self.is_observed)
+        return values
 
     def difference(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Fields less others (G, H, W), as float64, 0 where nothing was observed."""
-        found = np.subtract(fields, others, dtype=np.float64)
-        if self.there is not None:
-            np.copyto(found, 0.0, where=~self.there)
-        return found
+        errors = np.subtract(fields, others, dtype=np.float64)
+        if self.is_observed is not None:
+            np.copyto(errors, 0.0, where=~self.is_observed)
+        return np.asarray(errors)
 
     def filled(self, fields: np.ndarray) -> np.ndarray:
         """Fields (G, H, W), with the mean of the rest of each where nothing was observed."""
-        if self.there is None:
+        if self.is_observed is None:
             return fields
-        found = self.only(fields)
-        found += np.where(self.there, 0.0, self.mean(found)[:, None, None])
-        return found
+        values = self.only(fields)
+        values += np.where(self.is_observed, 0.0, self.mean(values)[:, None, None])
+        return values
 
     def mean(self, fields: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
         """Weighted means of fields, or of their products with others: (G, H, W) to (G,).
 
         Args:
-            fields: float64, 0 where nothing was observed.
-            others: likewise.
+            fields, others: float64, 0 where nothing was observed.
         """
         rows = np.vecdot(fields, np.ones(fields.shape[-1]) if others is None else others)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,8 +77,8 @@ def moments(
 
     Args:
         predicted, observed: (..., H, W).
-        centre: likewise, or of a shape that is broadcast to it.
-        weights: of latitudes, in any unit, (H,).
+        centre: (..., H, W), or a shape that is broadcast to it.
+        weights: weights of latitudes, in any unit, (H,).
 
     Returns:
         float64 (5, ...): of p', o', p'^2, p' o', o'^2, over the points where something was
@@ -136,8 +135,8 @@ def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, 
     """Sample, lead time and channels of groups of fields that fit the cache.
 
     Args:
-        shape: (N, T, C, H, W) of the observed frames.
-        fields: how many others there are of each.
+        shape: shape of the observed frames, (N, T, C, H, W).
+        fields: fields that are in memory for each observed one, such as members.
     """
     samples, leads, channels, height, width = shape
     size = max(1, GROUP_BYTES // (8 * height * width * fields))
@@ -147,30 +146,30 @@ def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, 
 
 
 def by_group(
-    of: Callable[[Area, np.ndarray, np.ndarray], tuple[np.ndarray, ...]],
+    statistics: Callable[[Area, np.ndarray, np.ndarray], tuple[np.ndarray, ...]],
     predicted: np.ndarray,
     observed: np.ndarray,
     weights: np.ndarray,
     parts: int,
 ) -> np.ndarray:
-    """Statistics of single fields.
+    """Compute statistics of single fields, in groups that fit the cache.
 
     Args:
-        of: (where something was observed, predicted fields, observed fields), each (G, H, W) or,
-            of an ensemble, (M, G, H, W), as they were given, to ``parts`` arrays (G,).
+        statistics: function of (observed area, predicted fields, observed fields) to ``parts``
+            arrays (G,); fields are (G, H, W), predicted fields of an ensemble (M, G, H, W).
         predicted: (N, T, C, H, W) or (N, M, T, C, H, W).
         observed: (N, T, C, H, W).
-        weights: of latitudes, (H,).
-        parts: how many statistics of each field.
+        weights: weights of latitudes, (H,).
+        parts: number of statistics of each field.
 
     Returns:
         float64 (N, C * parts, T).
     """
     samples, leads, channels = observed.shape[:3]
-    found = np.empty((samples, channels, parts, leads))
+    results = np.empty((samples, channels, parts, leads))
     members = predicted.shape[1] if predicted.ndim > observed.ndim else 1
-    for n, t, here in groups(observed.shape, members):
-        fields = observed[n, t, here]
-        made = of(Area(weights, fields), predicted[n, ..., t, here, :, :], fields)
-        found[n, here, :, t] = np.stack(made, axis=-1)
-    return found.reshape(samples, channels * parts, leads)
+    for n, t, group in groups(observed.shape, members):
+        fields = observed[n, t, group]
+        values = statistics(Area(weights, fields), predicted[n, ..., t, group, :, :], fields)
+        results[n, group, :, t] = np.stack(values, axis=-1)
+    return results.reshape(samples, channels * parts, leads)

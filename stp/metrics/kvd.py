@@ -58,5 +58,5 @@ def _sum(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def kvd() -> SetDistance:
-    """The distance between what a network sees of clips."""
+    """Kernel distance between network features of observed and of predicted clips."""
     return SetDistance(distance)

@@ -1,4 +1,4 @@
-"""Weights of latitudes and names of variables: what metrics on the globe share."""
+"""Weights of latitudes and names of variables, for metrics on the globe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -60,11 +60,11 @@ def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
     """Cosine of the latitudes in degrees over its mean, float64 (H,) (PredBench, appendix B,
     equation 4). On boxes of equal extent in degrees it is the share of their area."""
     weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
-    return weights / weights.mean()
+    return np.asarray(weights / weights.mean())
 
 
 def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
-    """A coordinate of the prepared frames that consists of numbers; None if it has none."""
+    """A numeric coordinate of the prepared frames; None if it is missing."""
     folder = data.folder / "frames.zarr" / name
     if not (folder / "zarr.json").exists():
         return None
@@ -101,7 +101,7 @@ def variables_of(data: ComparedData) -> tuple[str, ...]:
 
 
 def has_own_units(data: ComparedData) -> bool:
-    """Whether each variable has units of its own, so that no mean over variables says anything."""
+    """Whether variables have different units, so that a mean over them is meaningless."""
     return data.attrs.get("units") == "physical" and data.shape[0] > 1
 
 
@@ -123,8 +123,10 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
         return bound._replace(series=tuple(Series(variable=v) for v in variables))
 
     def statistics(*frames: np.ndarray) -> np.ndarray:
-        found = of_channels(*frames)
-        return found.reshape(len(found), -1, count, found.shape[-1]).mean(axis=1)
+        by_channel = of_channels(*frames)
+        return np.asarray(
+            by_channel.reshape(len(by_channel), -1, count, by_channel.shape[-1]).mean(axis=1)
+        )
 
     return bound._replace(statistics=statistics)
 
@@ -133,7 +135,7 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
     """Give a metric one series for each channel, or a reason where the grid has no latitudes.
 
     Args:
-        metric: of any grid.
+        metric: metric of any grid.
         compared: for the coordinates of the data.
         parts: names of the components of one channel, if there are several.
     """

@@ -34,10 +34,10 @@ SCALE = (0.458, 0.448, 0.450)
 
 EPSILON = 1e-10  # added to the length of a feature vector
 BATCH_PIXELS = 1 << 20
-"""Pixels of the pairs of frames that are looked at together."""
+"""Pixels of the pairs of frames of a batch."""
 
 PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
-"""What the package calls the files of w for each network."""
+"""Names of the package's files of w, by network."""
 
 
 class Lpips(nn.Module):
@@ -66,9 +66,9 @@ class Lpips(nn.Module):
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Compare frames (N, 3, H, W) in [-1, 1] with others: (N,)."""
         shift, scale = self.get_buffer("shift"), self.get_buffer("scale")
-        seen = self.trunk((torch.cat([x, y]) - shift) / scale)
+        maps = self.trunk((torch.cat([x, y]) - shift) / scale)
         total = x.new_zeros(len(x))
-        for layer, features in enumerate(seen):
+        for layer, features in enumerate(maps):
             f, g = (features / (features.norm(dim=1, keepdim=True) + EPSILON)).chunk(2)
             weighted = (f - g).square() * self.get_buffer(f"w{layer}")
             total += weighted.sum(dim=1).mean(dim=(1, 2))
@@ -81,17 +81,17 @@ def linear_weights(name: str) -> State:
     Raises:
         StpError: there is no such package.
     """
-    wanted = f"weights/v0.1/{PACKAGED[name]}.pth"
+    name_in_package = f"weights/v0.1/{PACKAGED[name]}.pth"
     try:
         files = importlib.metadata.files("lpips") or []
-        place = next(file for file in files if str(file).endswith(wanted))
+        path = next(file for file in files if str(file).endswith(name_in_package))
     except (importlib.metadata.PackageNotFoundError, StopIteration):
         raise StpError(
-            f"the package lpips with its file {wanted} is not installed",
+            f"the package lpips with its file {name_in_package} is not installed",
             expected="lpips 0.1.4",
             remedy="pip install lpips==0.1.4",
         ) from None
-    return read_state(Path(str(place.locate())))
+    return read_state(Path(str(path.locate())))
 
 
 def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ def build(weights: Weights, name: str) -> Metric:
         with settle(weights.device, weights.threads, "float32"):
             return compare(network, predicted, observed)[:, None]
 
-    # What a network makes of a frame depends on the batch, in the last digits.
+    # Features of a frame depend on its batch, in their last digits.
     return Metric(statistics, independent_leads=False)
 
 

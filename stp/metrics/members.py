@@ -1,4 +1,4 @@
-"""Means over the members of an ensemble of what each of them scores."""
+"""Conventions of ensembles: the mean of the members' scores, or the score of their mean."""
 
 import numpy as np
 
@@ -8,12 +8,10 @@ from stp.metrics.metric import Metric
 
 
 def of_members(metric: Metric) -> Metric:
-    """A convention that scores each member and takes the mean, whatever a recipe scores else.
-
-    Of one forecast it is the convention itself.
+    """The mean over members of the score of each; for a single forecast, the convention itself.
 
     Args:
-        metric: one whose values are means of statistics, so that the order of means is no matter.
+        metric: a convention whose values are means of statistics, so that means commute.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -22,11 +20,11 @@ def of_members(metric: Metric) -> Metric:
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, *numbers: np.ndarray
         ) -> np.ndarray:
-            def made(frames: np.ndarray) -> np.ndarray:
+            def transformed(frames: np.ndarray) -> np.ndarray:
                 return frames if bound.transform is None else bound.transform(frames, observed)
 
-            truth = made(observed)
-            members = (made(predicted[:, m]) for m in range(predicted.shape[1]))
+            truth = transformed(observed)
+            members = (transformed(predicted[:, m]) for m in range(predicted.shape[1]))
             each = (bound.statistics(member, truth, *numbers) for member in members)
             return np.asarray(sum(each) / predicted.shape[1])
 
@@ -37,14 +35,14 @@ def of_members(metric: Metric) -> Metric:
             reason=bound.reason,
         )
 
-    return metric._replace(on_data=bind, ensemble=True)  # transforms are made here
+    return metric._replace(on_data=bind, ensemble=True)  # `statistics` applies the transform
 
 
 def of_mean(metric: Metric) -> Metric:
-    """A convention that scores the mean of the members, whatever a recipe scores else.
+    """The score of the mean of the members.
 
     Args:
-        metric: of one forecast.
+        metric: a convention of single forecasts.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -73,17 +71,17 @@ def compose(metric: Metric, members: str) -> Metric:
     """The mean of the scores of all members, or the score of their mean.
 
     Args:
-        metric: of one forecast.
+        metric: a convention of single forecasts.
         members: "mean_of_scores" or "score_of_mean".
 
     Raises:
-        StpError: something else, or the convention is one of ensembles already.
+        StpError: `members` is something else, or the convention is one of ensembles.
     """
-    made = {"mean_of_scores": of_members, "score_of_mean": of_mean}
-    if members not in made or metric.ensemble:
+    compositions = {"mean_of_scores": of_members, "score_of_mean": of_mean}
+    if members not in compositions or metric.ensemble:
         raise StpError(
             f"members: {members!r} of a convention of {'ensembles' if metric.ensemble else 'one'}",
-            expected=f"{' or '.join(made)}, of a convention of one forecast",
+            expected=f"{' or '.join(compositions)}, of a convention of one forecast",
             remedy="correct the convention",
         )
-    return made[members](metric)
+    return compositions[members](metric)

@@ -1,4 +1,4 @@
-"""What a metric is: statistics of single samples, and what is made of their mean.
+"""The contract of a metric: statistics of single samples, and values computed from their mean.
 
 Shape letters: N samples, M members of an ensemble, K components, S series, T lead times, C
 channels, H, W.
@@ -14,7 +14,7 @@ Windows = tuple[tuple[int, int], ...]
 
 
 class Series(NamedTuple):
-    """What one of several values of a convention is about; None where that is everything.
+    """The subject of one of several values of a convention; None where it is everything.
 
     Attributes:
         variable: a variable, such as ``z500``.
@@ -41,7 +41,7 @@ class Batches(NamedTuple):
     """Samples that make one value together: means of their statistics become its score.
 
     Attributes:
-        number: of the batch of each sample, from 0, int64 (N,).
+        number: number of the batch of each sample, from 0, int64 (N,).
         components: statistics of each variable.
         score: means over the samples of a batch, (C * components, T'), to values (C, T').
     """
@@ -55,7 +55,7 @@ def batch_weights(number: np.ndarray) -> np.ndarray:
     """Weights with mean 1 of each sample in the mean of means of batches, which weigh alike.
 
     Args:
-        number: of the batch of each sample, from 0, (N,).
+        number: number of the batch of each sample, from 0, (N,).
 
     Returns:
         float64 (N,).
@@ -131,26 +131,26 @@ class Metric(NamedTuple):
     reason: str = ""
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
-        """Which lead times have a value, of forecasts with some; numbers from 0."""
-        there = frozenset(leads)
+        """The lead times with a value, of forecasts with the lead times `leads`; numbers from 0."""
+        present = frozenset(leads)
         if not self.windows:
-            return there
-        whole = (w for w in self.windows if there.issuperset(range(w[0] - 1, w[1])))
+            return present
+        whole = (w for w in self.windows if present.issuperset(range(w[0] - 1, w[1])))
         return frozenset(last - 1 for _, last in whole)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What series are about, one for each channel; empty where they are not variables."""
+        """Variables of the series, one for each channel; empty where series are no variables."""
         named = (series.variable for series in self.series)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def is_by_variable(self) -> bool:
-        """Whether series are about variables, one or several for each channel."""
+        """Whether each series belongs to a variable."""
         return bool(self.variables)
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
-        """Deal out statistics (N, K, T') to variables, (N, components, T') each.
+        """Split statistics (N, K, T') by variable, (N, components, T') each.
 
         Returns:
             All of them under None, unless series are variables.
@@ -165,5 +165,5 @@ class Metric(NamedTuple):
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:
-    """Stand for the statistics of a metric that needs more than frames, until it gets it."""
+    """Placeholder of the statistics of a metric that is not bound to its data yet."""
     raise TypeError("a metric of `on_data` is used without its data")

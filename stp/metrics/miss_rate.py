@@ -10,9 +10,9 @@ from stp.metrics.metric import Metric
 
 def _misses(predicted: np.ndarray, observed: np.ndarray, near: float) -> np.ndarray:
     last = distances(predicted[:, :, -1:], observed[:, None, -1:])[:, :, 0]  # (n, M, N)
-    there = np.isfinite(last).all(axis=1)
-    missed = there & (np.where(there[:, None], last, 0).min(axis=1) > near)
-    return np.asarray(missed.sum(axis=1) / there.sum(axis=1))[:, None, None]
+    present = np.isfinite(last).all(axis=1)
+    missed = present & (np.where(present[:, None], last, 0).min(axis=1) > near)
+    return np.asarray(missed.sum(axis=1) / present.sum(axis=1))[:, None, None]
 
 
 def miss_rate(*, near: float) -> Metric:

@@ -8,26 +8,20 @@ scale. Means, variances and covariance are those of a Gaussian window of 11 x 11
 standard deviation 1.5, where it lies inside the frame. A negative average, which has no real
 power, counts as 0, as in the usual implementations.
 
-Conventions of video have the mean over channels, and leave out an odd last row or column before
-halving. Those of fields on the globe have a value for each variable, and follow ChaosBench
-(appendix F.1.4) and its code: an odd number of rows or columns gets one more before the first, and
-at the last scale the window is not applied in a direction in which it does not fit, so that 121 x
-240 grid points have five scales, the last of 8 x 15. They weigh all grid points alike. Where
-nothing was observed, both fields have their own mean of what is there.
+The value is the mean over channels. An odd last row or column is left out before halving. Fields on
+the globe have conventions of their own (`stp.metrics.field_ms_ssim`).
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from stp.core.compiled import compiled
 from stp.core.errors import StpError
 from stp.metrics.comparison import Comparison
-from stp.metrics.globe import Area, by_group
-from stp.metrics.latitude import per_variable, weights_of
-from stp.metrics.metric import Metric, every_component, needs_data
+from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range
 
 WINDOW = 11
@@ -55,27 +49,27 @@ def multi_scale_similarity(
     values = np.empty(predicted.shape[:3])
     for n, t in np.ndindex(values.shape[:2]):
         p, o = (frames[n, t].astype(np.float64) for frames in (predicted, observed))
-        values[n, t] = _similarity(p, o, data_range, _shares(scales), _halved)
+        values[n, t] = similarity(p, o, data_range, shares(scales), _halved)
     return np.asarray(values.mean(axis=-1))
 
 
-def _similarity(
+def similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
-    found = np.ones(len(x))
+    product = np.ones(len(x))
     for scale, weight in enumerate(weights):
         is_last = scale == len(weights) - 1
         padded_x, padded_y, down, across = _with_windows(x, y)
         means = _mean_terms(padded_x, padded_y, down, across, c1, c2, is_last)
-        found *= np.maximum(means, 0) ** weight
+        product *= np.maximum(means, 0) ** weight
         if not is_last:
             x, y = halve(x), halve(y)
-    return found
+    return product
 
 
-def _shares(scales: int) -> np.ndarray:
+def shares(scales: int) -> np.ndarray:
     """Weights of the finest scales, divided by their sum."""
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 
@@ -129,8 +123,8 @@ def _mean_terms(
     # ways. Each of the 11 rows stands in two places, so that they always lie one after another.
     row = np.empty((4, width), x.dtype)
     rows = np.empty((4, 2 * WINDOW, inside), x.dtype)
-    both = np.empty((4, inside), x.dtype)
-    found = np.empty(count)
+    window_sums = np.empty((4, inside), x.dtype)
+    means = np.empty(count)
     a0, a1, a2, a3, a4, a5 = across
     d0, d1, d2, d3, d4, d5 = down
     for g in range(count):
@@ -140,9 +134,9 @@ def _mean_terms(
                 plus, minus = x[g, h, w] + y[g, h, w], x[g, h, w] - y[g, h, w]
                 row[0, w], row[1, w] = plus, minus
                 row[2, w], row[3, w] = plus * plus, minus * minus
-            here = h % WINDOW
+            slot = h % WINDOW
             for f in range(4):
-                r, one, two = row[f], rows[f, here], rows[f, here + WINDOW]
+                r, leaving, leaving_too = row[f], rows[f, slot], rows[f, slot + WINDOW]
                 for w in range(inside):
                     near = a5 * r[w + 5] + a4 * (r[w + 4] + r[w + 6]) + a3 * (r[w + 3] + r[w + 7])
                     far = (
@@ -150,13 +144,13 @@ def _mean_terms(
                         + a1 * (r[w + 1] + r[w + 9])
                         + a0 * (r[w] + r[w + 10])
                     )
-                    one[w] = near + far
-                    two[w] = near + far
+                    leaving[w] = near + far
+                    leaving_too[w] = near + far
             if h < WINDOW - 1:
                 continue
-            first = here + 1
+            first = slot + 1
             for f in range(4):
-                s, out = rows[f, first : first + WINDOW], both[f]
+                s, out = rows[f, first : first + WINDOW], window_sums[f]
                 for w in range(inside):
                     near = d5 * s[5, w] + d4 * (s[4, w] + s[6, w]) + d3 * (s[3, w] + s[7, w])
                     far = (
@@ -166,14 +160,17 @@ def _mean_terms(
                     )
                     out[w] = near + far
             for w in range(inside):
-                plus, minus = both[0, w] * both[0, w], both[1, w] * both[1, w]
-                of_sum, of_difference = both[2, w] - plus, both[3, w] - minus
+                plus, minus = (
+                    window_sums[0, w] * window_sums[0, w],
+                    window_sums[1, w] * window_sums[1, w],
+                )
+                of_sum, of_difference = window_sums[2, w] - plus, window_sums[3, w] - minus
                 term = (of_sum - of_difference + twice_c2) / (of_sum + of_difference + twice_c2)
                 if whole:
                     term *= (plus - minus + twice_c1) / (plus + minus + twice_c1)
                 sums[w] += term
-        found[g] = sums.sum() / ((height - WINDOW + 1) * inside)
-    return found
+        means[g] = sums.sum() / ((height - WINDOW + 1) * inside)
+    return means
 
 
 def smallest_side(scales: int) -> int:
@@ -186,14 +183,14 @@ def _halved(frames: np.ndarray) -> np.ndarray:
     height, width = frames.shape[1:]
     even = frames[:, : height // 2 * 2, : width // 2 * 2]
     sums = even[:, ::2] + even[:, 1::2]
-    found = sums[:, :, ::2] + sums[:, :, 1::2]
-    found *= 0.25
-    return np.asarray(found)
+    halved = sums[:, :, ::2] + sums[:, :, 1::2]
+    halved *= 0.25
+    return np.asarray(halved)
 
 
 def _statistics(predicted: np.ndarray, observed: np.ndarray, scales: int) -> np.ndarray:
-    found = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
-    return found[:, None]
+    similarity = multi_scale_similarity(predicted, observed, data_range=1.0, scales=scales)
+    return similarity[:, None]
 
 
 def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
@@ -214,123 +211,16 @@ def ms_ssim(*, scales: int) -> Metric:
             of scales are not comparable.
 
     Raises:
-        StpError: there are not so many.
+        StpError: `scales` is not 1 to 5.
     """
-    _check_scales(scales)
+    check_scales(scales)
     return Metric(partial(_statistics, scales=scales), on_data=partial(_fitting, scales=scales))
 
 
-def _check_scales(scales: int) -> None:
+def check_scales(scales: int) -> None:
     if scales not in range(1, len(WEIGHTS) + 1):
         raise StpError(
             f"MS-SSIM of {scales!r} scales",
             expected=f"1 to {len(WEIGHTS)}",
             remedy="correct the convention",
         )
-
-
-# Fields on the globe
-
-
-def smallest_grid(scales: int) -> int:
-    """Rows and columns that a grid needs for the window to fit at all scales but the last."""
-    size = WINDOW
-    for _ in range(scales - 2):
-        size = 2 * size - 1
-    return size
-
-
-def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
-    """Means of 2 x 2 points, (F, H, W); an odd first row or column is paired with 0 or itself."""
-    _, height, width = frames.shape
-    odd, share = height % 2, 0.5 if zero else 1.0
-    rows = np.empty((len(frames), (height + 1) // 2, width), frames.dtype)
-    np.add(frames[:, odd::2], frames[:, odd + 1 :: 2], out=rows[:, odd:])
-    if odd:
-        np.multiply(frames[:, 0], 2 * share, out=rows[:, 0])
-    odd = width % 2
-    found = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
-    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=found[:, :, odd:])
-    if odd:
-        np.multiply(rows[:, :, 0], 2 * share, out=found[:, :, 0])
-    found *= 0.25
-    return found
-
-
-def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest value of fields (G, H, W) and the factor to 0..255, (G, 1, 1); NaN if constant."""
-    low = fields.min(axis=(1, 2), keepdims=True)
-    size = fields.max(axis=(1, 2), keepdims=True) - low
-    return low, 255 / np.where(size == 0, np.nan, size)
-
-
-def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Fields of a range in 0..255, float32."""
-    return np.asarray((fields - low) * factor, np.float32)
-
-
-def field_similarity(
-    area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
-) -> np.ndarray:
-    """Compare fields (G, H, W) each; (G,).
-
-    Args:
-        area: where something was observed.
-        predicted: in any units.
-        observed: likewise.
-        scales: how many, from the finest; where not all, their weights are divided by their sum.
-        own_range: each field is scaled by its own range, and the added row or column is 0; else
-            both by that of the observed field, and it repeats its neighbour.
-
-    Returns:
-        float64, computed in float32: the mean of each scale is right to 1e-6, and so is the value
-        unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark). Infinite
-        where a field that gives a range is constant; NaN stays NaN.
-    """
-    x, y = area.filled(predicted), area.filled(observed)
-    of_x, of_y = _range(x), _range(y)
-    bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)
-    x, y = _scaled(x, *(of_x if own_range else of_y)), _scaled(y, *of_y)
-    halve = partial(_halved_with, zero=own_range)
-    # As published, the weights of all five scales sum to 1.0001.
-    weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else _shares(scales)
-    found = _similarity(x, y, 255, weights, halve)
-    return np.where(np.isnan(found) & ~bad, np.inf, found)
-
-
-def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: bool) -> Metric:
-    bound = per_variable(metric, compared)
-    weights = weights_of(compared.data)
-    if weights is None:
-        return bound
-    height, width = compared.data.shape[1:]
-    if min(height, width) < (needed := smallest_grid(scales)):
-        why = f"a grid of {height} x {width} points; {scales} scales need {needed}"
-        return bound._replace(reason=why)
-
-    def of(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
-        return (field_similarity(area, predicted, observed, scales=scales, own_range=own_range),)
-
-    return bound._replace(statistics=lambda p, o: by_group(of, p, o, weights, 1))
-
-
-def of_fields(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
-    """Of each variable on a grid.
-
-    Args:
-        scales: five, for grids from 81 points, or so many of the finest: three for grids from 21
-            points. Values of different numbers of scales are not comparable.
-        value_range: each field is scaled to 0..255 by its own range (ChaosBench's code; the paper
-            does not say by which range), so that no error of mean or amplitude counts; or both by
-            that of the observed one, so that they count.
-
-    Raises:
-        StpError: there are not so many scales.
-    """
-    _check_scales(scales)
-    return Metric(
-        needs_data,
-        finish=every_component,
-        no_value="a field is constant",
-        on_data=partial(_fields_on, scales=scales, own_range=value_range == "own"),
-    )

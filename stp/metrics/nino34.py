@@ -30,7 +30,9 @@ def index(sst: np.ndarray) -> np.ndarray:
             remedy="take the nino34 conventions out of the evaluation of this dataset",
         )
     monthly = sst[:, :, 0, ROWS, COLUMNS].mean(axis=(2, 3), dtype=np.float64)
-    return np.lib.stride_tricks.sliding_window_view(monthly, MONTHS, axis=1).mean(axis=-1)
+    return np.asarray(
+        np.lib.stride_tricks.sliding_window_view(monthly, MONTHS, axis=1).mean(axis=-1)
+    )
 
 
 def weights(leads: int) -> np.ndarray:
@@ -67,15 +69,15 @@ def _correlation(means: np.ndarray) -> np.ndarray:
 
 
 def _weighted_correlation(means: np.ndarray) -> np.ndarray:
-    return weights(means.shape[-1]) * _correlation(means)
+    return np.asarray(weights(means.shape[-1]) * _correlation(means))
 
 
 def _squared_error(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    return np.square(index(predicted) - index(observed))[:, None]
+    return np.asarray(np.square(index(predicted) - index(observed))[:, None])
 
 
 def _root(means: np.ndarray) -> np.ndarray:
-    return np.sqrt(first_component(means))
+    return np.asarray(np.sqrt(first_component(means)))
 
 
 _MOMENTS = ("p", "o", "pp", "oo", "po")

@@ -19,10 +19,10 @@ class Weights(NamedTuple):
     """A file of weights, and the device of its network.
 
     Attributes:
-        path: of the file.
-        declared: its checksums (see `stp.core.file_identity`); other bytes are refused.
+        path: path of the file of weights.
+        declared: its checksums (`stp.core.file_identity`); a file with another one is refused.
         device: "auto", "cpu" or "cuda".
-        threads: of the CPU.
+        threads: number of CPU threads.
     """
 
     path: Path
@@ -49,9 +49,9 @@ class LearnedMetric(NamedTuple):
 class SetDistance(NamedTuple):
     """A convention that compares two sets of clips, not clip by clip.
 
-    Its value is no mean over samples: it is made from what a network sees of all clips (stage
-    `features`; config/conventions says which network, layer and frames). It has one value for all
-    lead times, and depends on the number of clips.
+    Its value is no mean over samples: it is computed from network features of all clips (stage
+    `features`; config/conventions names network, layer and frames). It has one value for all
+    lead times, which depends on the number of clips.
 
     Attributes:
         distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
@@ -61,11 +61,11 @@ class SetDistance(NamedTuple):
     distance: Callable[[np.ndarray, np.ndarray], float]
 
 
-def matched(count: int, wanted: int, seed: int = 0) -> np.ndarray:
-    """Choose ``wanted`` of ``count`` samples for a comparison at equal N.
+def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
+    """Choose ``size`` of ``count`` samples for a comparison at equal N.
 
     Returns:
         sorted indices, without repetition; the same for the same arguments.
     """
-    chosen = np.random.default_rng(seed).permutation(count)[:wanted]
+    chosen = np.random.default_rng(seed).permutation(count)[:size]
     return np.sort(chosen)

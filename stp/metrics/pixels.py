@@ -1,4 +1,4 @@
-"""Errors of whole frames, summed over pixels in float64: the ground of MSE, MAE, RMSE and PSNR."""
+"""Errors of whole frames, summed over pixels in float64: the basis of MSE, MAE, RMSE and PSNR."""
 
 import math
 
@@ -20,7 +20,7 @@ def absolute_errors(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return _sums(predicted, observed, np.abs)
 
 
-def _sums(predicted: np.ndarray, observed: np.ndarray, of: np.ufunc) -> np.ndarray:
+def _sums(predicted: np.ndarray, observed: np.ndarray, function: np.ufunc) -> np.ndarray:
     """Sum a function of the errors of each frame, float64 (N, T).
 
     Errors keep the precision of the frames, which is twice as fast: what float32 rounds is 6e-8 of
@@ -29,5 +29,5 @@ def _sums(predicted: np.ndarray, observed: np.ndarray, of: np.ufunc) -> np.ndarr
     sums = np.empty(predicted.shape[:2])
     for n, t in np.ndindex(sums.shape):
         error = predicted[n, t] - observed[n, t]
-        sums[n, t] = of(error, out=error).sum(dtype=np.float64)
+        sums[n, t] = function(error, out=error).sum(dtype=np.float64)
     return sums

@@ -12,7 +12,7 @@ _NONE = "no value at or above the threshold was observed"
 
 
 def _pod(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
-    return hits / (hits + misses)
+    return np.asarray(hits / (hits + misses))
 
 
 def pod(

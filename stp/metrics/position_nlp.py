@@ -16,17 +16,17 @@ from stp.metrics.displacement import over_people
 from stp.metrics.metric import Metric, needs_data
 
 REGULAR = 1e-6
-"""Square metres that are added to variances, as scikit-learn does."""
+"""Added to variances, square metres, as in scikit-learn."""
 
 FEWEST = 3
 """Samples that a covariance of two coordinates needs."""
 
 LEAST = -20.0
-"""Log-densities below this count as this (TrajNet++)."""
+"""Lower bound of log-densities (TrajNet++)."""
 
 
 def gaussian_nlp(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Fit one Gaussian to samples, and look where the truth is in it.
+    """Negative log-density of the truth under one Gaussian that is fitted to samples.
 
     Args:
         samples: (M, ..., 2), metres.
@@ -54,8 +54,7 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def final_gaussian() -> Metric:
-    """One Gaussian of all samples of the last position: all that Atlas' released code has of
-    NLP."""
+    """One Gaussian of all samples of the last position: the only NLP in Atlas' released code."""
     return Metric(
         _final_gaussian,
         ensemble=True,
@@ -87,9 +86,9 @@ def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         square = (yy * x * x - 2 * xy * x * y + xx * y * y) / area
         each = logsumexp(-0.5 * square, axis=0)
-        found = each - 0.5 * np.log(area) - np.log(2 * np.pi * count)
-    there = np.isfinite(truth).all(axis=-1)
-    return np.where(there, np.where(flat, np.inf, found), np.nan)
+        densities = each - 0.5 * np.log(area) - np.log(2 * np.pi * count)
+    present = np.isfinite(truth).all(axis=-1)
+    return np.where(present, np.where(flat, np.inf, densities), np.nan)
 
 
 def _kde(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -108,15 +107,15 @@ def _over_people(values: np.ndarray) -> np.ndarray:
 
 def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
     """The metric for predictions that have a density of some kind."""
-    found = compared.densities.get(kind)
-    if found is None:
+    stored = compared.densities.get(kind)
+    if stored is None:
         return metric._replace(reason=f"these predictions have no {kind}")
-    known = np.maximum(found, LEAST) if kind == "grid" else found
+    densities = np.maximum(stored, LEAST) if kind == "grid" else stored
 
     def statistics(
         _: np.ndarray, __: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        return _over_people(-np.moveaxis(known[numbers], 1, 2)[:, leads])
+        return _over_people(-np.moveaxis(densities[numbers], 1, 2)[:, leads])
 
     return metric._replace(statistics=statistics)
 

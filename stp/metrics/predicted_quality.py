@@ -1,9 +1,10 @@
-"""What people would think of predicted videos, in points from 0 to 100.
+"""Predicted opinion of people about predicted videos, in points from 0 to 100.
 
-A measure of quality has learnt it from rated videos (`stp quality --save`, docs/pvqa.md). It needs
-no true future: it looks at the observed frames and at the predicted ones. Where data have no
-context, as those of distortions, the first frames of the real clip count as observed. The value is
-the mean over clips that are not far from all rated videos, if these are more than half of all.
+A measure of quality learns opinions from rated videos (`stp videos quality --save`, docs/pvqa.md).
+Its input are the observed and the predicted frames; it needs no true future. Where data have no
+context, as in studies of distortions, the first frames of the real clip count as observed. The
+value is the mean over clips that are not far from all rated videos, if these are more than half of
+all clips.
 """
 
 from functools import partial
@@ -26,7 +27,7 @@ def _finish(means: np.ndarray) -> np.ndarray:
 
 
 def _of_means() -> Metric:
-    """How values follow from means over clips; no convention by itself."""
+    """The metric without its network, which computes values from means over clips."""
     return Metric(
         needs_data,
         finish=_finish,
@@ -39,9 +40,9 @@ def _of_means() -> Metric:
 
 
 def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
-    """The metric for clips in [0, 1], or why these have no value."""
-    found = unit_range(compared.data.attrs)
-    if found is None:
+    """Bind the metric to clips in [0, 1], or to the reason why they have no value."""
+    range_ = unit_range(compared.data.attrs)
+    if range_ is None:
         return metric._replace(reason=NO_RANGE)
     channels, height, width = compared.data.shape
     if channels not in (1, 3):
@@ -50,29 +51,30 @@ def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
     if min(height, width) < smallest:
         why = f"frames of {height} x {width} pixels; its network needs {smallest}"
         return metric._replace(reason=why)
-    offset, scale = found
+    offset, scale = range_
     of_unit_range = metric.statistics
 
-    def statistics(*given: np.ndarray) -> np.ndarray:
-        return of_unit_range(*((frames - offset) / scale for frames in given))
+    def statistics(*arrays: np.ndarray) -> np.ndarray:
+        return of_unit_range(*((frames - offset) / scale for frames in arrays))
 
     return metric._replace(statistics=statistics)
 
 
 def build(weights: Weights, network: str, is_official: bool) -> Metric:
-    """Make the metric from the file of a measure (see `LearnedMetric`).
+    """Build the metric from the file of a measure (see `LearnedMetric`).
 
     Args:
-        weights: the file.
-        network: that the measure has to look through.
-        is_official: whether it has to have learnt from people, or from made-up opinions.
+        weights: the file of the measure.
+        network: expected network of the measure.
+        is_official: whether the measure should be trained on opinions of people, or on synthetic
+            ones.
 
     Raises:
-        StpError: the file is another one.
+        StpError: the file has another network or other opinions.
     """
     fitted, state = read(weights.path, weights.declared)
-    found = fitted.network, fitted.source == OFFICIAL
-    if found != (network, is_official):
+    identity = fitted.network, fitted.source == OFFICIAL
+    if identity != (network, is_official):
         raise StpError(
             f"{weights.path}: a measure that looks through {fitted.network} and has learnt from "
             f"{fitted.source} opinions",
@@ -84,18 +86,18 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
         looker = open_looker(network, state, compute.device)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray, context: np.ndarray) -> np.ndarray:
-        made = np.empty((len(predicted), 2, 1))
+        statistics = np.empty((len(predicted), 2, 1))
         if not context.shape[1]:
             context, predicted = observed[:, :OBSERVED], predicted[:, OBSERVED:]
         clips = np.concatenate([context, predicted], axis=1)
         with settle(weights.device, weights.threads, "float32"):
-            for clip, into in zip(clips, made, strict=True):
+            for clip, into in zip(clips, statistics, strict=True):
                 if np.isnan(clip).any():
                     into[:] = np.nan
                     continue
                 _, estimate = fitted.rate(pixels(clip), context.shape[1], looker)
                 into[:, 0] = 0 if estimate.value is None else (1, estimate.value)
-        return made
+        return statistics
 
     return _of_means()._replace(statistics=statistics, on_data=partial(_of_clips, network=network))
 
@@ -104,10 +106,10 @@ def predicted_quality(*, network: str, weights: str, is_official: bool = True) -
     """One convention; ResNet-50 is what the paper proposes.
 
     Args:
-        network: whose features the measure has learnt with.
-        weights: the file of the measure, by its name in config/weights.yaml.
-        is_official: it has learnt from opinions of people, not from made-up ones, which say nothing
-            about people.
+        network: network whose features the measure is trained on.
+        weights: name of the file of the measure in config/weights.yaml.
+        is_official: whether it is trained on opinions of people, or on synthetic ones, which say
+            nothing about people.
     """
-    made = partial(build, network=network, is_official=is_official)
-    return LearnedMetric(weights, made, _of_means())
+    builder = partial(build, network=network, is_official=is_official)
+    return LearnedMetric(weights, builder, _of_means())

@@ -35,10 +35,10 @@ def _finish_pooled(means: np.ndarray) -> np.ndarray:
 def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     span = np.ptp(observed.astype(np.float64), axis=(2, 3, 4))[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = _per_frame(predicted, observed) + 20.0 * np.log10(span)
+        ratios = _per_frame(predicted, observed) + 20.0 * np.log10(span)
     # A constant frame that is predicted exactly: infinite, and not NaN as bad data.
     exact = np.isinf(_per_frame(predicted, observed)) & (span == 0)
-    return np.where(exact, np.inf, found)
+    return np.where(exact, np.inf, ratios)
 
 
 def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:

@@ -1,6 +1,6 @@
-"""Parts of the globe that are scored alone: boxes of latitudes and longitudes.
+"""Regions of the globe that are scored separately: boxes of latitudes and longitudes.
 
-Borders belong to a box. Weights are those of the latitudes in it; points outside have no part.
+Borders belong to a box. Weights are those of the latitudes in it; points outside are excluded.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ def compose(metric: Metric, region: str) -> Metric:
     """The same convention of the fields in a box.
 
     Args:
-        metric: of any grid.
+        metric: a convention for any grid.
         region: one of ``BOXES``.
 
     Raises:
@@ -77,7 +77,7 @@ def compose(metric: Metric, region: str) -> Metric:
 
 
 def box_of(data: ComparedData, borders: Borders) -> Box | None:
-    """The part of a grid within some borders; None without coordinates, or points there."""
+    """The part of a grid within some borders; None without coordinates or points in it."""
     latitudes, longitudes = coordinate(data, "lat"), coordinate(data, "lon")
     if latitudes is None or latitudes.shape != data.shape[1:2]:
         return None

@@ -13,7 +13,7 @@ def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _per_frame_sum(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    return np.sqrt(squared_errors(predicted, observed)[:, None])
+    return np.asarray(np.sqrt(squared_errors(predicted, observed)[:, None]))
 
 
 def _mean_square(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -25,7 +25,7 @@ def _square_sum(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _root(means: np.ndarray) -> np.ndarray:
-    return np.sqrt(first_component(means))
+    return np.asarray(np.sqrt(first_component(means)))
 
 
 def rmse(

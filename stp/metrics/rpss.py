@@ -75,18 +75,18 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
         samples, steps, channels = observed.shape[:3]
-        found = np.empty((samples, channels, 2, steps))
-        for n, t, here in groups(observed.shape, predicted.shape[1]):
+        scores = np.empty((samples, channels, 2, steps))
+        for n, t, group in groups(observed.shape, predicted.shape[1]):
             lead = int(leads[t])
             days = 1 + lead - first_of(lead, metric.windows) if metric.windows else 1
             frame = int(compared.frames[numbers[n], lead])
-            lower, upper = (each.read(frame)[here] for each in terciles[days])
-            truth = observed[n, t, here]
+            lower, upper = (each.read(frame)[group] for each in terciles[days])
+            truth = observed[n, t, group]
             area = Area(weights, truth)
-            both = rps_terciles(predicted[n, :, t, here], truth, lower, upper, fair=fair)
-            for k, score in enumerate(both):
-                found[n, here, k, t] = area.mean(area.only(score))
-        return found.reshape(samples, -1, steps)
+            pair = rps_terciles(predicted[n, :, t, group], truth, lower, upper, fair=fair)
+            for k, score in enumerate(pair):
+                scores[n, group, k, t] = area.mean(area.only(score))
+        return scores.reshape(samples, -1, steps)
 
     return bound._replace(statistics=statistics)
 

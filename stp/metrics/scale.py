@@ -1,4 +1,4 @@
-"""From the units of a dataset to frames in [0, 1], which SSIM, PSNR and the thresholds of CSI
+"""Scaling of frames from units of the dataset to [0, 1], for which SSIM, PSNR and thresholds of CSI
 are made for.
 
 What maps a dataset's range to [0, 1] is its normalisation, where that is a fixed one (traffic
@@ -22,22 +22,22 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
     """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1); None: no such range.
 
     Args:
-        attrs: of the prepared data; without ``normalisation`` they are frames in [0, 1].
+        attrs: attributes of the prepared data; without ``normalisation`` they are frames in [0, 1].
     """
-    found = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
-    method = found.get("method")
+    normalisation = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
+    method = normalisation.get("method")
     if method in ("z-score", "zscore") or (method == "none" and attrs.get("units") != "1"):
         return None
-    offset, scale = (np.asarray(found[key], np.float32) for key in ("offset", "scale"))
+    offset, scale = (np.asarray(normalisation[key], np.float32) for key in ("offset", "scale"))
     return (offset.reshape(-1, 1, 1), scale.reshape(-1, 1, 1)) if offset.ndim else (offset, scale)
 
 
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
     """Make a metric of frames in [0, 1] one of frames in the dataset's units (an ``on_data``)."""
-    found = unit_range(compared.data.attrs)
-    if found is None:
+    range_ = unit_range(compared.data.attrs)
+    if range_ is None:
         return metric._replace(reason=NO_RANGE)
-    offset, scale = found
+    offset, scale = range_
     if not offset.any() and (scale == 1).all():
         return metric
     of_unit_range = metric.statistics

@@ -36,7 +36,7 @@ def wave_products(predicted: np.ndarray, observed: np.ndarray, weights: np.ndarr
 
     Args:
         predicted, observed: anomalies.
-        weights: of latitudes, (H,).
+        weights: weights of latitudes, (H,).
 
     Returns:
         float64 (..., octaves, 3): w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the
@@ -79,14 +79,14 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
         samples, times, channels = observed.shape[:3]
-        found = np.empty((samples, channels, len(bands), len(PARTS), times))
-        for n, t, here in groups(observed.shape):
-            area = Area(weights, observed[n, t, here])
+        products = np.empty((samples, channels, len(bands), len(PARTS), times))
+        for n, t, group in groups(observed.shape):
+            area = Area(weights, observed[n, t, group])
             frames_of, lead = compared.frames[numbers[n]], int(leads[t])
-            mean = mean_at(climatology, frames_of, lead, metric.windows)[here]
-            p, o = (area.difference(frames[n, t, here], mean) for frames in (predicted, observed))
-            found[n, here, ..., t] = wave_products(p, o, weights)
-        return found.reshape(samples, -1, times)
+            mean = mean_at(climatology, frames_of, lead, metric.windows)[group]
+            p, o = (area.difference(frames[n, t, group], mean) for frames in (predicted, observed))
+            products[n, group, ..., t] = wave_products(p, o, weights)
+        return products.reshape(samples, -1, times)
 
     return bound._replace(statistics=statistics)
 

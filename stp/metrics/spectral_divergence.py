@@ -1,4 +1,4 @@
-"""Spectral divergence: do forecasts have the observed share of fine detail? Blur does not.
+"""Spectral divergence: whether forecasts have the observed share of fine detail, unlike blur.
 
     sum over k of O(k) ln(O(k) / P(k))
 
@@ -6,12 +6,11 @@ of the radial power spectra O (observed) and P (predicted), each divided by its 
 Kullback-Leibler divergence, 0 where the shapes are equal (Nathaniel et al. 2024, ChaosBench,
 https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). Forecasts that are sharp but
 wrong have a good one; it is no measure of skill. The conventions differ in the wavenumbers
-(`stp.metrics.spectra`).
+(`stp.metrics.spectra`, `stp.metrics.finest`).
 """
 
 import numpy as np
 
-from stp.metrics import finest
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric
 from stp.metrics.spectra import radial_spectrum
@@ -34,12 +33,12 @@ def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def _finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    found = np.empty(predicted.shape[:2])
+    divergences = np.empty(predicted.shape[:2])
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
         spectra = radial_spectrum(o), radial_spectrum(p)
         first = min(int(spectra[0].shape[-1] * (1 - FINEST)), spectra[0].shape[-1] - 2)
-        found[n] = divergence(*(s[..., max(first, 0) :] for s in spectra)).mean(axis=-1)
-    return found[:, None]
+        divergences[n] = divergence(*(s[..., max(first, 0) :] for s in spectra)).mean(axis=-1)
+    return divergences[:, None]
 
 
 def _spectra_on(metric: Metric, compared: Comparison) -> Metric:
@@ -68,23 +67,9 @@ def _of_means(means: np.ndarray) -> np.ndarray:
 def of_frames() -> Metric:
     """Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in
     cycles across the shorter side, up to half its pixels, then the mean. It is ours, for frames of
-    any kind; ChaosBench's wavenumbers, those of ``of_fields``, lie in the corners of the
-    transform."""
+    any kind; ChaosBench's wavenumbers (`stp.metrics.field_spectral_divergence`) lie in the
+    corners of the transform."""
     return Metric(_finest_tenth, no_value="a frame does not vary")
-
-
-def of_fields(*, starts: int | None = None) -> Metric:
-    """Of each variable over ChaosBench's finest bins, then the mean over frames (ChaosBench,
-    equations 2 and S9 to S13; the mean power of a bin, as its code has).
-
-    Args:
-        starts: of the mean field of starts on so many successive days, then the mean over such
-            batches: what ChaosBench's listing S1 and code compute for most of its models, with 32.
-            A mean of fields is blurred, so other numbers give other values. Where a day has no
-            forecast, its observed field is not in the mean; in the code it is. Of each frame unless
-            set.
-    """
-    return finest.of_fields(divergence, starts)
 
 
 def of_mean_spectra() -> Metric:

@@ -8,13 +8,13 @@ from stp.metrics.spectra import radial_spectrum
 
 
 def _power(predicted: np.ndarray, observed: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    found = np.empty((len(predicted), 2, predicted.shape[1]))
+    powers = np.empty((len(predicted), 2, predicted.shape[1]))
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
         for k, frames in enumerate((p, o)):
             spectrum = radial_spectrum(frames)
             fine = spectrum[..., spectrum.shape[-1] // 2 :].sum(axis=-1)
-            found[n, k] = (fine / scale**2).mean(axis=1)
-    return found
+            powers[n, k] = (fine / scale**2).mean(axis=1)
+    return powers
 
 
 def _on(metric: Metric, compared: Comparison) -> Metric:
@@ -25,7 +25,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
 
 def _ratio(means: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return means[..., 0, :] / means[..., 1, :]
+        return np.asarray(means[..., 0, :] / means[..., 1, :])
 
 
 def spectral_power() -> Metric:

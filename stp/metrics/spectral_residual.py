@@ -3,7 +3,7 @@
     sqrt(mean over k of (O(k) - P(k))^2)
 
 of the radial power spectra O (observed) and P (predicted) over ChaosBench's finest bins
-(`stp.metrics.spectra.finest_spectrum`), each divided by its sum over them.
+(`stp.metrics.finest.finest_spectrum`), each divided by its sum over them.
 """
 
 import numpy as np

@@ -27,7 +27,7 @@ Finish = Callable[[np.ndarray], np.ndarray]
 
 def variance(members: np.ndarray) -> np.ndarray:
     """Variance over members, divided by M - 1: (M, ...) to float64 (...)."""
-    return members.var(axis=0, ddof=1, dtype=np.float64)
+    return np.asarray(members.var(axis=0, ddof=1, dtype=np.float64))
 
 
 def _variance(area: Area, members: np.ndarray, _: np.ndarray) -> tuple[np.ndarray]:
@@ -47,7 +47,7 @@ def _error_of_mean(area: Area, members: np.ndarray, observed: np.ndarray) -> np.
 def _error_of_members(area: Area, members: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Mean over members of the roots of their squared errors."""
     errors = (area.difference(member, observed) for member in members)
-    return np.mean([np.sqrt(area.mean(error, error)) for error in errors], axis=0)
+    return np.asarray(np.mean([np.sqrt(area.mean(error, error)) for error in errors], axis=0))
 
 
 def _variance_and_error(
@@ -76,26 +76,26 @@ def _deviation_and_members(
 def _two(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(..., 2 S, T) to the spreads and the errors, (..., S, T) each."""
     *outer, components, leads = means.shape
-    both = means.reshape(*outer, components // 2, 2, leads)
-    return both[..., 0, :], both[..., 1, :]
+    pair = means.reshape(*outer, components // 2, 2, leads)
+    return pair[..., 0, :], pair[..., 1, :]
 
 
 def _ratio_of_squares(means: np.ndarray) -> np.ndarray:
     spread, error = _two(means)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.sqrt(spread / error)
+        return np.asarray(np.sqrt(spread / error))
 
 
 def _ratio_to_square(means: np.ndarray) -> np.ndarray:
     spread, error = _two(means)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return spread / np.sqrt(error)
+        return np.asarray(spread / np.sqrt(error))
 
 
 def _ratio(means: np.ndarray) -> np.ndarray:
     spread, error = _two(means)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return spread / error
+        return np.asarray(spread / error)
 
 
 def _bound(metric: Metric, compared: Comparison, of: Statistics, weighted: bool) -> Metric:
@@ -106,8 +106,8 @@ def _bound(metric: Metric, compared: Comparison, of: Statistics, weighted: bool)
         assert weights is not None
         return by_group(of, predicted, observed, weights, max(1, len(parts)))
 
-    one = metric._replace(statistics=statistics)
-    bound = (per_variable if weighted else of_units)(one, compared, parts)
+    per_sample = metric._replace(statistics=statistics)
+    bound = (per_variable if weighted else of_units)(per_sample, compared, parts)
     if compared.members > 1:
         return bound
     return bound._replace(reason="one sample of each forecast: it has no spread")

@@ -21,7 +21,7 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    x, y = (weighted_ranks(one, counts) for one in (observed, predicted))
+    x, y = (weighted_ranks(ratings, counts) for ratings in (observed, predicted))
     return weighted_correlation(x, y, counts)
 
 

@@ -70,7 +70,7 @@ def structural_similarity(
     for start in range(0, len(x), group):
         stop = min(start + group, len(x))
         values[start:stop] = _group(x[start:stop], y[start:stop], data_range, buffers)
-    return values.reshape(outer).mean(axis=-1)
+    return np.asarray(values.reshape(outer).mean(axis=-1))
 
 
 def _group(x: np.ndarray, y: np.ndarray, data_range: float, buffers: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ def _group(x: np.ndarray, y: np.ndarray, data_range: float, buffers: np.ndarray)
     with np.errstate(divide="ignore", invalid="ignore"):  # beyond the edges
         product /= squares
     inside = product.reshape(frames, height, width)[:, : 1 - WINDOW, : 1 - WINDOW]
-    return inside.mean(axis=(1, 2))
+    return np.asarray(inside.mean(axis=(1, 2)))
 
 
 def _sum_of_seven(
@@ -146,10 +146,10 @@ def gaussian_similarity(
         x, y = (frames.reshape(-1, height, width) for frames in (predicted, observed))
         group = max(1, GROUP_PIXELS // (height * width))
         for start in range(0, len(x), group):
-            here = slice(start, start + group)
-            found = _gaussian_group(x[here].astype(float), y[here].astype(float), data_range)
-            values.reshape(-1)[here] = found
-    return values.mean(axis=-1)
+            part = slice(start, start + group)
+            similarity = _gaussian_group(x[part].astype(float), y[part].astype(float), data_range)
+            values.reshape(-1)[part] = similarity
+    return np.asarray(values.mean(axis=-1))
 
 
 def _gaussian_group(x: np.ndarray, y: np.ndarray, data_range: float) -> np.ndarray:
@@ -157,9 +157,9 @@ def _gaussian_group(x: np.ndarray, y: np.ndarray, data_range: float) -> np.ndarr
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     mean_x, mean_y = _gaussian(x), _gaussian(y)
     squares, product = mean_x**2 + mean_y**2, mean_x * mean_y
-    found = (2 * product + c1) * (2 * (_gaussian(x * y) - product) + c2)
-    found /= (squares + c1) * (_gaussian(x * x + y * y) - squares + c2)
-    return np.asarray(found.mean(axis=(1, 2)))
+    similarity = (2 * product + c1) * (2 * (_gaussian(x * y) - product) + c2)
+    similarity /= (squares + c1) * (_gaussian(x * x + y * y) - squares + c2)
+    return np.asarray(similarity.mean(axis=(1, 2)))
 
 
 def _gaussian(fields: np.ndarray) -> np.ndarray:

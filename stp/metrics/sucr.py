@@ -12,7 +12,7 @@ _NONE = "no value at or above the threshold was predicted"
 
 
 def _success(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
-    return hits / (hits + false_alarms)
+    return np.asarray(hits / (hits + false_alarms))
 
 
 def sucr(

@@ -9,15 +9,15 @@ from stp.metrics.metric import Metric
 
 
 def _pointwise(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    found = distances(predicted, observed[:, None])  # (n, M, T, N)
-    return over_people(found.min(axis=1))[:, None]
+    errors = distances(predicted, observed[:, None])  # (n, M, T, N)
+    return over_people(errors.min(axis=1))[:, None]
 
 
 def _trajectory(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    found = distances(predicted, observed[:, None])
-    whole = np.where(np.isfinite(found).all(axis=2), found.mean(axis=2), np.inf)  # (n, M, N)
+    errors = distances(predicted, observed[:, None])
+    whole = np.where(np.isfinite(errors).all(axis=2), errors.mean(axis=2), np.inf)  # (n, M, N)
     best = whole.argmin(axis=1)[:, None, None]
-    return over_people(np.take_along_axis(found, best, axis=1)[:, 0])[:, None]
+    return over_people(np.take_along_axis(errors, best, axis=1)[:, 0])[:, None]
 
 
 def top_k_displacement(*, best_of: Literal["steps", "paths"]) -> Metric:

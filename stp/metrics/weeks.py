@@ -1,4 +1,4 @@
-"""Weeks of a forecast: the windows over whose means subseasonal forecasts are scored."""
+"""Weeks of a forecast: windows of lead times over which subseasonal forecasts are averaged."""
 
 import numpy as np
 
@@ -14,11 +14,11 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
     """The same convention of the mean fields of windows of lead times.
 
     Args:
-        metric: of single lead times.
-        windows: "weeks", or first and last lead time of each, from 1.
+        metric: a convention of single lead times.
+        windows: "weeks", or first and last lead time of each window, from 1.
 
     Raises:
-        StpError: they are something else.
+        StpError: `windows` is neither.
     """
     chosen: Windows = WEEKS
     if windows != "weeks":
@@ -51,10 +51,10 @@ def mean_at(
     """The climatology at a lead time, or its mean over the window that ends there: (C, H, W).
 
     Args:
-        climatology: of each day.
-        frames: of a sample at all lead times, int64 (T,).
-        lead: number from 0.
-        windows: of the convention; none where it is of single lead times.
+        climatology: climatology of each day.
+        frames: frame numbers of a sample at all lead times, int64 (T,).
+        lead: number of the lead time, from 0.
+        windows: windows of the convention; empty for single lead times.
 
     Returns:
         float32 (C, H, W).

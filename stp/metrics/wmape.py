@@ -15,7 +15,7 @@ def _sums(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 def _ratio(means: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return means[..., 0, :] / means[..., 1, :]
+        return np.asarray(means[..., 0, :] / means[..., 1, :])
 
 
 def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ def weighted_squares(
     predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Mean over H, W of w e^2: frames (N, T, C, H, W), weights (H,) to float64 (N, C, T)."""
-    return moments(predicted, observed, observed, weights)[2].swapaxes(1, 2)
+    return np.asarray(moments(predicted, observed, observed, weights)[2].swapaxes(1, 2))
 
 
 def _squares_on(metric: Metric, compared: Comparison) -> Metric:
@@ -36,7 +36,7 @@ def _roots_on(metric: Metric, compared: Comparison) -> Metric:
     squares = _squares_on(metric, compared)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        return np.sqrt(squares.statistics(predicted, observed))
+        return np.asarray(np.sqrt(squares.statistics(predicted, observed)))
 
     return squares._replace(statistics=statistics)
 

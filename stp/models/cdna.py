@@ -1,4 +1,4 @@
-"""CDNA: the next frame is the last one, moved by ten kernels that masks mix (Finn et al. 2016).
+"""CDNA: the next frame is a masked mixture of the last one moved by kernels (Finn et al. 2016).
 
 Finn, Goodfellow and Levine, "Unsupervised Learning for Physical Interaction through Video
 Prediction", https://arxiv.org/abs/1605.07157, without actions, in the form of Tensor2Tensor's
@@ -22,7 +22,7 @@ from stp.models.recurrent import remembering, roll
 SHRINK = 8
 """Sides of the narrowest layer are an eighth of those of a frame."""
 LEAST = 1e-12
-"""Of the values of a kernel, before they are divided by their sum."""
+"""Lower bound of the values of a kernel before they are divided by their sum."""
 
 Memory = list[tuple[Tensor, Tensor]]
 """Hidden and cell state of each LSTM."""
@@ -47,7 +47,7 @@ class Conv(nn.Conv2d):
 
 
 def fill(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> None:
-    """Draw the initial weights of a layer as TensorFlow does unless told otherwise."""
+    """Draw the initial weights of a layer as TensorFlow does by default."""
     nn.init.xavier_uniform_(layer.weight)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
@@ -125,7 +125,7 @@ def moved(frame: Tensor, kernels: Tensor) -> Tensor:
 
 
 class Tower(nn.Module):
-    """The next frame from one frame, a latent variable and what seven LSTMs remember.
+    """Predicts the next frame from a frame, a latent variable and the memory of seven LSTMs.
 
     Args:
         shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
@@ -193,7 +193,7 @@ class Tower(nn.Module):
     def forward(
         self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
     ) -> tuple[Tensor, Memory]:
-        """The next frame, and what is remembered.
+        """Predict the next frame, and update the memory.
 
         Args:
             frame: (B, C, H, W) in 0..1.
@@ -210,13 +210,13 @@ class Tower(nn.Module):
     def mixture(
         self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Memory]:
-        """What is mixed (B, N, C, H', W'), its masks (B, N, H', W'), and what is remembered.
+        """The mixed frames (B, N, C, H', W'), their masks (B, N, H', W'), and the next memory.
 
         The first is the frame itself, the second a new one, the others are moved by kernels. Sides
         are multiples of 8. Arguments are those of `forward`.
         """
-        shown = pad(frame, SHRINK)
-        old = memory or self.empty(shown)
+        padded = pad(frame, SHRINK)
+        old = memory or self.empty(padded)
         new: Memory = []
 
         def remember(x: Tensor) -> Tensor:
@@ -227,7 +227,7 @@ class Tower(nn.Module):
             return self._striped(x, latent) if self.stripe and latent is not None else x
 
         norm = self.norms
-        first = norm[0](F.relu(self.enter(joined(shown))))
+        first = norm[0](F.relu(self.enter(joined(padded))))
         x = norm[1](joined(remember(first)))
         second = joined(F.relu(self.halve[0](norm[2](remember(x)))))
         x = norm[3](joined(remember(second)))
@@ -244,15 +244,15 @@ class Tower(nn.Module):
         masks = self.mask(x).softmax(dim=1)
         fresh = torch.sigmoid(self.scratch(x))
         kernels = self.normal_kernels(narrow)[:, : self.mixed]
-        parts = [shown[:, None], fresh[:, None], moved(shown, kernels)]
+        parts = [padded[:, None], fresh[:, None], moved(padded, kernels)]
         return torch.cat(parts, dim=1), masks, new
 
     def normal_kernels(self, narrow: Tensor) -> Tensor:
         """Kernels (B, masks, k, k) of the narrowest layer: positive, each with sum 1."""
-        found = self.kernels(narrow.flatten(1)).float()
-        found = F.relu(found - LEAST) + LEAST
-        found = found.unflatten(1, (self.masks, self.kernel, self.kernel))
-        return found / found.sum(dim=(2, 3), keepdim=True)
+        kernels = self.kernels(narrow.flatten(1)).float()
+        kernels = F.relu(kernels - LEAST) + LEAST
+        kernels = kernels.unflatten(1, (self.masks, self.kernel, self.kernel))
+        return kernels / kernels.sum(dim=(2, 3), keepdim=True)
 
     def _striped(self, x: Tensor, latent: Tensor) -> Tensor:
         rows = torch.arange(x.shape[2], device=x.device) % latent.shape[1]
@@ -263,16 +263,16 @@ class Tower(nn.Module):
 def shown_clips(
     step: int, clips: int, inputs: int, k: float, whole_batch: WholeBatch | None = None
 ) -> Tensor:
-    """Which clips of a batch a network is shown while it trains, bool (clips, inputs).
+    """Draw the clips of a batch that a network is shown in training, bool (clips, inputs).
 
     As many of them as ``k / (k + exp(step / k))`` says, rounded, drawn anew for each input
     (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode "count"). With k = 0, none is.
 
     Args:
         step: training iteration, from 0.
-        clips: that are computed at once.
-        inputs: after the context.
-        k: of the decay.
+        clips: number of clips that are computed at once.
+        inputs: number of inputs after the context.
+        k: constant of the decay, in iterations.
         whole_batch: that the clips are a part of. None: they are a batch, for which torch's global
             generator draws.
     """
@@ -287,17 +287,17 @@ def shown_clips(
 
 
 class Model(ForecastModel):
-    """Moves what is in the last frame, again and again.
+    """Moves the pixels of the last frame by kernels, frame by frame.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         widths: channels of the seven LSTMs.
         masks: number of kernels.
-        kernel: their side.
+        kernel: side of the kernels.
         all_kernels: whether each kernel has a mask; as released, the last has none.
-        sampling_k: of `shown_clips`, which falls below a half after k ln k iterations.
+        sampling_k: constant of `shown_clips`, which falls below a half after k ln k iterations.
 
     Raises:
         StpError: an option is out of range.
@@ -334,8 +334,8 @@ class Model(ForecastModel):
         """Frame (B, C, H, W) -> the next one, starting without memory."""
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-            found: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
-            return found
+            outputs: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
+            return outputs
 
         return remembering(self, step, self.recompute)
 

@@ -1,4 +1,4 @@
-"""Climatology: the future looks like the mean training frame of that time of the year."""
+"""Climatology: every forecast frame is the mean training frame of its time of the year."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -46,7 +46,7 @@ class Model(ForecastModel):
             counts += torch.bincount(phase.flatten(), minlength=phases)
         self.means = (sums / counts[:, None, None, None]).float()
 
-    def forward(  # type: ignore[override]  # a model that `needs_phase` is told it
+    def forward(  # type: ignore[override]  # models with `needs_phase` get the phase
         self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
     ) -> Tensor:
         """Forecast the means of the phases to come.
@@ -54,7 +54,7 @@ class Model(ForecastModel):
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
-            phase: of the first context frames, int64 (B,).
+            phase: phase of the first context frames, int64 (B,).
             interval: phases from one frame to the next.
 
         Returns:
@@ -64,15 +64,15 @@ class Model(ForecastModel):
             StpError: a phase never occurred in training.
         """
         steps = frames.shape[1] + torch.arange(horizon, device=phase.device)
-        wanted = (phase[:, None] + interval * steps) % len(self.means)
-        unknown = self.means[:, 0, 0, 0].isnan()[wanted]
+        phases = (phase[:, None] + interval * steps) % len(self.means)
+        unknown = self.means[:, 0, 0, 0].isnan()[phases]
         if unknown.any():
             raise StpError(
-                f"climatology: no training frame has phase {int(wanted[unknown][0])}",
+                f"climatology: no training frame has phase {int(phases[unknown][0])}",
                 expected=f"training frames of all phases to predict, of {len(self.means)}",
                 remedy="train on more clips (train.max_clips)",
             )
-        return self.means[wanted]
+        return self.means[phases]
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

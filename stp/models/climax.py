@@ -60,8 +60,8 @@ class Aggregation(nn.Module):
         weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
         q = F.linear(query.expand(len(tokens), -1, -1), weights[0], biases[0])
         k, v = (F.linear(tokens, weights[i], biases[i]) for i in (1, 2))
-        found: Tensor = self.out_proj(attention(q, k, v, self.heads))
-        return found[:, 0]
+        gathered: Tensor = self.out_proj(attention(q, k, v, self.heads))
+        return gathered[:, 0]
 
 
 class SelfAttention(nn.Module):
@@ -75,8 +75,8 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.qkv(x).chunk(3, dim=-1)
-        found: Tensor = self.proj(attention(q, k, v, self.heads))
-        return found
+        attended: Tensor = self.proj(attention(q, k, v, self.heads))
+        return attended
 
 
 class Perceptron(nn.Module):
@@ -87,16 +87,16 @@ class Perceptron(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.fc2(F.gelu(self.fc1(x)))
-        return found
+        outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
+        return outputs
 
 
 class Block(nn.Module):
     """A block of a vision transformer (Dosovitskiy et al. 2020, arXiv:2010.11929).
 
     Args:
-        width: of tokens.
-        heads: of the attention.
+        width: width of tokens.
+        heads: number of attention heads.
         ratio: how much wider the perceptron is inside.
         drop: share of values that are dropped in training.
         drop_path: share of clips that pass by each branch in training.
@@ -131,23 +131,24 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
         context: number of context frames; each variable of each is a token.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         patch: side of the patches.
-        width: of tokens; a multiple of 4 and of `heads`.
-        depth: blocks.
-        decoder_depth: layers of the head before the last.
-        heads: of all attentions.
+        width: width of tokens; a multiple of 4 and of `heads`.
+        depth: number of blocks.
+        decoder_depth: number of layers of the head before the last.
+        heads: number of attention heads.
         mlp_ratio: how much wider the perceptrons are inside.
         drop: share of values that are dropped in training.
-        drop_path: of clips that pass by a branch of the last block in training; less before.
-        hours: from one frame to the next.
-        leads: lead times that are trained, those named twice twice as often; none for all alike.
-        variables: of `VARIABLES`, what each channel is called in published weights; null for
-            channels that these do not know.
+        drop_path: share of clips that skip a branch of the last block in training; less before.
+        hours: hours between two frames.
+        leads: lead times that are trained, in proportion to how often they are listed; all equally
+            if empty.
+        variables: name in `VARIABLES` of each channel, for published weights; null for channels
+            without one.
         predicts: state, or change: the difference from the latest frame.
         initial_std: standard deviation of initial weights of linear layers and patches. That of the
-            release is meant for 1024 values of a token; of 64, it makes the fields much weaker than
-            the places beside them.
+            release is meant for tokens of 1024 values; with 64 it makes the fields much weaker than
+            the position embeddings.
 
     Raises:
         StpError: an option is out of range.
@@ -225,10 +226,10 @@ class Model(ForecastModel):
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast of these lead times, (B, horizon, C, H, W)."""
-        wanted = range(1, horizon + 1) if lead_times is None else lead_times
+        leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
-        told = (torch.full((len(frames),), lead, device=frames.device) for lead in wanted)
-        return torch.stack([self._forecast(frames, tokens, lead) for lead in told], dim=1)
+        leads_of_clips = (torch.full((len(frames),), lead, device=frames.device) for lead in leads)
+        return torch.stack([self._forecast(frames, tokens, lead) for lead in leads_of_clips], dim=1)
 
     def outputs(
         self, clip: Tensor, step: int, leads: Tensor | None = None
@@ -245,14 +246,14 @@ class Model(ForecastModel):
             predicted and observed frames, (B, 1, C, H, W) each.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
-        place = torch.zeros(len(clip), dtype=torch.int64, device=clip.device)
+        index = torch.zeros(len(clip), dtype=torch.int64, device=clip.device)
         if leads is None:
-            known = torch.tensor([n for n in self.leads if n <= future.shape[1]])
-            leads = known[torch.randint(len(known), (len(clip),))].to(clip.device)
-            place = leads - 1
-        found = self._forecast(context, self._tokens(context), leads)
-        observed = future[torch.arange(len(clip), device=clip.device), place]
-        return found.unsqueeze(1), observed.unsqueeze(1)
+            candidates = torch.tensor([n for n in self.leads if n <= future.shape[1]])
+            leads = candidates[torch.randint(len(candidates), (len(clip),))].to(clip.device)
+            index = leads - 1
+        forecast = self._forecast(context, self._tokens(context), leads)
+        observed = future[torch.arange(len(clip), device=clip.device), index]
+        return forecast.unsqueeze(1), observed.unsqueeze(1)
 
     def loss(self, clip: Tensor, step: int, leads: Tensor | None = None) -> Tensor:
         """Mean squared error of one lead time of each clip.
@@ -273,14 +274,14 @@ class Model(ForecastModel):
         Raises:
             StpError: they are of other variables, or `variables` is not set.
         """
-        given = {
+        by_name = {
             name.removeprefix("net.").replace("channel_", "var_"): tensor
             for name, tensor in published.items()
         }
         own = {name: tensor.clone() for name, tensor in self.state_dict().items()}
-        if given.keys() == own.keys() and not self.variables:
-            return given
-        count = given["var_embed"].shape[1] if "var_embed" in given else 0
+        if by_name.keys() == own.keys() and not self.variables:
+            return by_name
+        count = by_name["var_embed"].shape[1] if "var_embed" in by_name else 0
         if count != len(VARIABLES) or not self.variables or self.context != 1:
             raise StpError(
                 f"published weights of {count} variables",
@@ -293,20 +294,20 @@ class Model(ForecastModel):
             for channel, name in enumerate(self.variables)
             if name is not None
         ]
-        here, there = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
+        ours, theirs_ = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
         for channel, number_ in pairs:
             for part in ("weight", "bias"):
-                own[f"token_embeds.{channel}.proj.{part}"] = given[
+                own[f"token_embeds.{channel}.proj.{part}"] = by_name[
                     f"token_embeds.{number_}.proj.{part}"
                 ]
-        own["var_embed"][:, here] = given["var_embed"][:, there]
-        own["pos_embed"] = _interpolated(given["pos_embed"], self.sides)
+        own["var_embed"][:, ours] = by_name["var_embed"][:, theirs_]
+        own["pos_embed"] = _interpolated(by_name["pos_embed"], self.sides)
         last = f"head.{len(self.head) - 1}"
         for part in ("weight", "bias"):
             rows = own[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))
-            rows[:, here] = given[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))[:, there]
-        taken = ("token_embeds", "var_embed", "pos_embed", last)
-        return own | {n: t for n, t in given.items() if not n.startswith(taken)}
+            rows[:, ours] = by_name[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))[:, theirs_]
+        of_variables = ("token_embeds", "var_embed", "pos_embed", last)
+        return own | {n: t for n, t in by_name.items() if not n.startswith(of_variables)}
 
     def _tokens(self, frames: Tensor) -> Tensor:
         """Context (B, T_in, C, H, W) -> a token for each patch (B, N, D)."""
@@ -316,21 +317,21 @@ class Model(ForecastModel):
         )
         tokens = tokens + self.var_embed
         gathered = self.var_agg(self.var_query, tokens.flatten(0, 1))
-        found: Tensor = gathered.unflatten(0, tokens.shape[:2]) + self.pos_embed
-        return found
+        tokens_of_patches: Tensor = gathered.unflatten(0, tokens.shape[:2]) + self.pos_embed
+        return tokens_of_patches
 
     def _forecast(self, frames: Tensor, tokens: Tensor, lead: Tensor) -> Tensor:
         """Context, its tokens (B, N, D) and lead times (B,) -> frames (B, C, H, W)."""
-        told = lead[:, None].to(tokens.dtype) * self.hours / LEAD_UNIT
-        x = F.dropout(tokens + self.lead_time_embed(told)[:, None], self.drop, self.training)
+        hours = lead[:, None].to(tokens.dtype) * self.hours / LEAD_UNIT
+        x = F.dropout(tokens + self.lead_time_embed(hours)[:, None], self.drop, self.training)
         for block in self.blocks:
             x = block(x)
         # Of the head's output, channels change fastest, then columns of a patch.
         x = self.head(self.norm(x)).unflatten(1, self.sides)
         x = x.unflatten(-1, (self.patch, self.patch, self.channels))
         x = x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
-        found = x[..., : frames.shape[-2], : frames.shape[-1]]
-        return found + frames[:, -1] if self.predicts == "change" else found
+        fields = x[..., : frames.shape[-2], : frames.shape[-1]]
+        return fields + frames[:, -1] if self.predicts == "change" else fields
 
 
 class Patches(nn.Module):
@@ -343,8 +344,8 @@ class Patches(nn.Module):
 
     def forward(self, field: Tensor) -> Tensor:
         """(B, 1, H, W) -> (B, N, D), rows of patches one after the other."""
-        found: Tensor = self.proj(field)
-        return found.flatten(2).transpose(1, 2)
+        tokens: Tensor = self.proj(field)
+        return tokens.flatten(2).transpose(1, 2)
 
 
 def waves(positions: Tensor, width: int) -> Tensor:
@@ -368,5 +369,5 @@ def _interpolated(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
     if (rows, 2 * rows) == sides:
         return embedding
     grid = embedding[0].T.unflatten(1, (rows, 2 * rows))[None]
-    found = F.interpolate(grid, size=sides, mode="bicubic", align_corners=False)
-    return found.flatten(2).transpose(1, 2)
+    resized = F.interpolate(grid, size=sides, mode="bicubic", align_corners=False)
+    return resized.flatten(2).transpose(1, 2)

@@ -30,11 +30,11 @@ class Compute:
     why: str
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """Run what is inside in the precision that was settled."""
+        """Context in which operations run in the chosen precision."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.used == "bf16")
 
     def describe(self) -> dict[str, Any]:
-        """For the receipt."""
+        """Facts for the receipt."""
         name = torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu"
         return {
             "device": name,
@@ -44,32 +44,32 @@ class Compute:
 
 
 @contextmanager
-def settle(wanted: str, threads: int, precision: str) -> Iterator[Compute]:
+def settle(requested: str, threads: int, precision: str) -> Iterator[Compute]:
     """Choose device and precision, and compute reproducibly until the end of the block.
 
     Results repeat exactly on machines of the same type with the same number of threads.
 
     Args:
-        wanted: "auto" (a GPU if there is one), "cpu" or "cuda".
+        requested: "auto" (a GPU if there is one), "cpu" or "cuda".
         threads: CPU threads of one operation, >= 1.
         precision: "bf16" (mixed precision, where the device computes it) or "float32".
 
     Raises:
         StpError: there is no such device, or its memory is used up.
     """
-    if wanted not in ("auto", "cpu", "cuda"):
+    if requested not in ("auto", "cpu", "cuda"):
         raise StpError(
-            f"runtime setting device is {wanted!r}",
+            f"runtime setting device is {requested!r}",
             expected="auto, cpu or cuda",
             remedy="change runtime.device in the scale file",
         )
-    if wanted == "cuda" and not torch.cuda.is_available():
+    if requested == "cuda" and not torch.cuda.is_available():
         raise StpError(
             "runtime setting device is 'cuda', but torch finds no GPU",
             expected="a GPU, its driver and a CUDA build of torch",
             remedy="set runtime.device to auto or cpu, or run on a machine with a GPU",
         )
-    use_gpu = wanted == "cuda" or (wanted == "auto" and torch.cuda.is_available())
+    use_gpu = requested == "cuda" or (requested == "auto" and torch.cuda.is_available())
     device = torch.device("cuda" if use_gpu else "cpu")
     compute = Compute(device, threads, precision, *_precision(device, precision))
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()

@@ -1,4 +1,4 @@
-"""Context mean: the future looks like the average of what was seen."""
+"""Context mean: every forecast frame is the mean of the context frames."""
 
 from torch import Tensor
 

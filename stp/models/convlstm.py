@@ -54,12 +54,12 @@ class Cell(nn.Module):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.

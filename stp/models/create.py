@@ -1,4 +1,4 @@
-"""From the words of a recipe to a model."""
+"""Creation of a model from its recipe."""
 
 import importlib
 import inspect
@@ -13,13 +13,13 @@ from stp.models.model import ForecastModel
 from stp.models.wrapped import ABOUT_DATA, Wrapped
 
 RECIPE_KEYS = ("model", "class", "options", "shape", "context", "horizon")
-"""What of a recipe makes up a model, apart from its weights; few recipes have a ``class``."""
+"""Keys of a recipe that define a model, apart from its weights; few recipes have a ``class``."""
 
 
 def create(recipe: Mapping[str, Any]) -> ForecastModel:
     """Build the model that a recipe names, with fresh weights from torch's global generator.
 
-    It raises an StpError instead of returning forecasts of another shape than it is asked for.
+    Calling the model raises an StpError where its forecast has the wrong shape.
 
     Args:
         recipe: has ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
@@ -27,7 +27,7 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
             takes the place of the module's class.
 
     Raises:
-        StpError: there is no such model, or it does not know an option or its value.
+        StpError: the model does not exist, or refuses an option or its value.
     """
     name, options, shape = recipe["model"], recipe["options"], tuple(recipe["shape"])
     context, horizon = recipe["context"], recipe["horizon"]
@@ -35,11 +35,11 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
     model_class = _own_class(name) if chosen is None else _named_class(name, chosen)
     bare = model_class.__init__ is nn.Module.__init__  # whose signature takes anything
     parameters = {} if bare else dict(inspect.signature(model_class).parameters)
-    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        known = [key for key in parameters if key not in ABOUT_DATA]
-        if options and not known:
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        options_of_class = [key for key in parameters if key not in ABOUT_DATA]
+        if options and not options_of_class:
             raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
-        check_keys(f"options of {name}", options, known)
+        check_keys(f"options of {name}", options, options_of_class)
     if issubclass(model_class, ForecastModel):
         make: Callable[..., ForecastModel] = model_class
         return make(shape, context, horizon, **options)
@@ -81,7 +81,7 @@ def _named_class(name: str, chosen: str) -> type[nn.Module]:
     module_name, _, class_name = chosen.partition(":")
     where, expected = f"config/models/{name}.yaml: class: {chosen}", "package.module:Class"
     try:
-        found = vars(importlib.import_module(module_name)).get(class_name)
+        attribute = vars(importlib.import_module(module_name)).get(class_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
@@ -90,10 +90,10 @@ def _named_class(name: str, chosen: str) -> type[nn.Module]:
             expected=expected,
             remedy="install its package where this runs, or correct the name",
         ) from error
-    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+    if not (isinstance(attribute, type) and issubclass(attribute, nn.Module)):
         raise StpError(
             f"{where}: {class_name} is no class of that module that is a torch.nn.Module",
             expected=expected,
             remedy="correct the name, or inherit from torch.nn.Module",
         )
-    return found
+    return attribute

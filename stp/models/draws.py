@@ -1,4 +1,4 @@
-"""Random numbers of a forecast that depend on its clip, a seed and its member alone."""
+"""Random numbers of a forecast, which depend on its clip, a seed and its member alone."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
     """Make the generator of one clip's forecast, on the device of its frames.
 
     Args:
-        frames: of the clip.
-        seed: of the model.
-        member: number of the forecast, from 0.
+        frames: context frames of the clip.
+        seed: seed of the model.
+        member: number of the ensemble member, from 0.
     """
     content = frames.detach().float().cpu().contiguous().numpy().tobytes()
     key = f"{seed}/{member}" if member else str(seed)

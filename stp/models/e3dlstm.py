@@ -35,12 +35,12 @@ class Eidetic3DLSTM(nn.Module):
     (Wang et al. 2019, equations 1 and 2; m' as OpenSTL has it).
 
     Args:
-        channels: of a frame of the input.
-        hidden: of all states.
+        channels: channels of a frame of the input.
+        hidden: channels of all states.
         filter_size: side of the convolutions; odd. None has a bias.
         window: frames of a film.
-        height: of a state.
-        width: of a state.
+        height: height of a state.
+        width: width of a state.
         attention: ``positions`` or ``released``, see `tokens`.
     """
 
@@ -111,7 +111,7 @@ def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
 
 
 def tokens(film: Tensor, attention: str = "positions") -> Tensor:
-    """What attends and is attended to: (B, C, window, H, W) -> (B, window * H * W, C).
+    """Tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
 
     Args:
         film: memory or query.
@@ -130,41 +130,41 @@ def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor
     It has one head. Torch keeps the matrix of all pairs of tokens where there is no dimension of
     heads, or where the channels of a token are not beside each other.
     """
-    asked, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
-    found = F.scaled_dot_product_attention(asked, past, past, scale=1.0).squeeze(1)
+    queries, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
+    recalled = F.scaled_dot_product_attention(queries, past, past, scale=1.0).squeeze(1)
     if attention == "released":
-        return found.reshape(query.shape)
-    return found.transpose(1, 2).reshape(query.shape)
+        return recalled.reshape(query.shape)
+    return recalled.transpose(1, 2).reshape(query.shape)
 
 
 class Memory(NamedTuple):
-    """What goes from step to step.
+    """The memory between steps.
 
     Attributes:
-        seen: the last frames, as patches; (B, channels, H, W) each.
+        frames: the last frames, as patches; (B, channels, H, W) each.
         states: hidden state and own memory of each layer.
-        past: own memories of each layer before those, as tokens (B, N, hidden).
+        past: earlier own memories of each layer, as tokens (B, N, hidden).
         shared: the memory that visits all layers.
     """
 
-    seen: list[Tensor]
+    frames: list[Tensor]
     states: list[tuple[Tensor, Tensor]]
     past: list[Tensor]
     shared: Tensor
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from the last frames and what it remembers.
+    """Predicts frame t + 1 from the last frames and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers; all alike, as one memory visits them all.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
-        l1_weight: of the mean absolute error, which is added to the mean squared one.
+        l1_weight: weight of the mean absolute error, which is added to the mean squared one.
         attention: what recalls and is recalled. ``positions``: the channels at each position.
             ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
             positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
@@ -218,24 +218,24 @@ class Model(Recurrent):
         return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and what is remembered -> the next ones."""
+        """Frame (B, C, H, W) and memory -> the next frame and memory."""
         latest = to_patches(frame, self.patch)
         if memory is None:
             hidden = self.readout.in_channels // self.window
             m = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
-            seen = [torch.zeros_like(latest)] * (self.window - 1)
+            window = [torch.zeros_like(latest)] * (self.window - 1)
             before = [(m, m)] * len(self.cells)
             past = [tokens(m, self.attention)] * len(self.cells)
         else:
-            seen, before, past, m = memory
+            window, before, past, m = memory
             past = [
                 torch.cat([recalled, tokens(c, self.attention)], dim=1)
                 for recalled, (_, c) in zip(past, before, strict=True)
             ]
-        seen = [*seen, latest][-self.window :]
-        x, states = torch.stack(seen, dim=2), []
+        window = [*window, latest][-self.window :]
+        x, states = torch.stack(window, dim=2), []
         for cell, (h, c), recalled in zip(self.cells, before, past, strict=True):
             x, c, m = cell(x, h, c, m, recalled)
             states.append((x, c))
         out = from_patches(self.readout(x.flatten(1, 2)), self.patch, frame)
-        return out, Memory(seen, states, past, m)
+        return out, Memory(window, states, past, m)

@@ -87,8 +87,8 @@ class AxialAttention(nn.Module):
     Args:
         width: C.
         axis: TIME, HEIGHT or WIDTH.
-        length: of the axis.
-        most: of a cuboid; longer lines are cut into several, after padding with zeros.
+        length: length of the axis.
+        most: length of a cuboid; longer lines are cut into several, after padding with zeros.
         heads: number of heads; divides `width`.
         drop: probability of dropout.
         exchange: whether global vectors take part; not where lines are padded.
@@ -364,10 +364,10 @@ class Position(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         _, height, wide = self.size
         if len(self.places) == 1:
-            place = self.places[0].unflatten(0, (height, wide))
+            positions = self.places[0].unflatten(0, (height, wide))
         else:
-            place = self.places[0][:, None] + self.places[1]
-        return x + self.time[:, None, None] + place
+            positions = self.places[0][:, None] + self.places[1]
+        return x + self.time[:, None, None] + positions
 
 
 class Model(ForecastModel):
@@ -397,7 +397,7 @@ class Model(ForecastModel):
             that attention covers the whole axis as in the encoder. ``context``: T_in, as in the
             releases of the authors and of PredBench, which size the decoder by its memory; where
             T_out > T_in, forecast frames then see only those of their own group of T_in.
-        heads: of attention; divides the widths.
+        heads: number of attention heads; divides the widths.
         drop: probability of dropout, in all places.
 
     Raises:
@@ -505,11 +505,11 @@ class Model(ForecastModel):
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        known = frames
-        while known.shape[1] < self.context + horizon:
-            block = self._block(known[:, -self.context :])
-            known = torch.cat([known, block.to(known.dtype)], dim=1)
-        return known[:, self.context : self.context + horizon]
+        frames_so_far = frames
+        while frames_so_far.shape[1] < self.context + horizon:
+            block = self._block(frames_so_far[:, -self.context :])
+            frames_so_far = torch.cat([frames_so_far, block.to(frames_so_far.dtype)], dim=1)
+        return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""

@@ -49,20 +49,20 @@ class SpectralConvolution(nn.Module):
         spectrum = torch.fft.rfft2(x.float())
         rows = min(self.low.shape[2], (spectrum.shape[-2] + 1) // 2)
         columns = min(self.low.shape[3], spectrum.shape[-1])
-        found = spectrum.new_zeros(len(x), self.low.shape[1], *spectrum.shape[-2:])
+        filtered = spectrum.new_zeros(len(x), self.low.shape[1], *spectrum.shape[-2:])
         for weights, kept in (
             (self.low, slice(0, rows)),
             (self.high, slice(spectrum.shape[-2] - rows, None)),
         ):
             matrices = torch.view_as_complex(weights)[:, :, :rows, :columns]
-            found[:, :, kept, :columns] = torch.einsum(
+            filtered[:, :, kept, :columns] = torch.einsum(
                 "bihw,iohw->bohw", spectrum[:, :, kept, :columns], matrices
             )
-        return torch.fft.irfft2(found, s=x.shape[-2:])
+        return torch.fft.irfft2(filtered, s=x.shape[-2:])
 
 
 class Layer(nn.Module):
-    """What is computed of the lowest modes beside what is computed at each point."""
+    """A spectral convolution and a 1 x 1 convolution side by side."""
 
     def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
         super().__init__()
@@ -72,8 +72,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, before, H, W) -> (B, after or 2 * after, H, W)."""
-        both: list[Tensor] = [self.spectral(x), self.local(x)]
-        return both[0] + both[1] if self.join == "sum" else torch.cat(both, dim=1)
+        branches: list[Tensor] = [self.spectral(x), self.local(x)]
+        return branches[0] + branches[1] if self.join == "sum" else torch.cat(branches, dim=1)
 
 
 class Model(OneStep):
@@ -82,7 +82,7 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame, of any size.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         channels: after lifting, and of each layer; the decoder has them in reverse.
         modes: rows and columns of the spectrum that layers see.
         join: sum (as released) or concatenate (as printed; a layer then has twice the channels).
@@ -114,13 +114,13 @@ class Model(OneStep):
         require(output in OUTPUTS, "options.output", output, " or ".join(OUTPUTS))
         self.output = output
         times = 1 if join == "sum" else 2
-        given = [channels[0], *[times * n for n in channels[1:]]]
+        widths = [channels[0], *[times * n for n in channels[1:]]]
         self.lift = nn.Conv2d(context * shape[0], channels[0], 1)
         self.layers = nn.ModuleList(
             Layer(before, after, (modes[0], modes[1]), join)
-            for before, after in zip(given, channels[1:], strict=False)
+            for before, after in zip(widths, channels[1:], strict=False)
         )
-        upwards = [given[-1], *channels[-2::-1]]
+        upwards = [widths[-1], *channels[-2::-1]]
         self.decoder = nn.Sequential(
             *[normed(nn.Conv2d(a, b, 1), b, nn.GELU()) for a, b in pairwise(upwards)]
         )
@@ -131,7 +131,7 @@ class Model(OneStep):
         x = F.pad(self.lift(frames), (0, BORDER, 0, BORDER))
         for i, layer in enumerate(self.layers):
             x = layer(x if i == 0 else F.gelu(x))
-        found: Tensor = self.leave(self.decoder(x[..., :-BORDER, :-BORDER]))
+        scrambled: Tensor = self.leave(self.decoder(x[..., :-BORDER, :-BORDER]))
         if self.output == "scrambled":
-            found = found.permute(0, 3, 1, 2).reshape(found.shape)
-        return found
+            scrambled = scrambled.permute(0, 3, 1, 2).reshape(scrambled.shape)
+        return scrambled

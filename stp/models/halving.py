@@ -18,10 +18,10 @@ Activation = Callable[[], nn.Module]
 
 
 def check_channels(channels: Any) -> None:
-    """Refuse what is no list of channels, one number for each level.
+    """Require a list of channels, one number for each level.
 
     Raises:
-        StpError: it is none.
+        StpError: it is something else, or shorter than 2.
     """
     ok = isinstance(channels, (list, tuple)) and len(channels) > 1
     ok = ok and all(whole(n, 1) for n in channels)
@@ -52,7 +52,7 @@ class Encoder(nn.Module):
 
     Args:
         channels: those of frames, then of each level.
-        activation: of all layers.
+        activation: activation of all layers.
     """
 
     def __init__(self, channels: Sequence[int], activation: Activation) -> None:
@@ -63,10 +63,10 @@ class Encoder(nn.Module):
 
     def forward(self, x: Tensor) -> list[Tensor]:
         """(B, C, H, W) -> the output of each level, sides H, H // 2, H // 4, ..."""
-        found: list[Tensor] = []
+        levels: list[Tensor] = []
         for level in self.levels:
-            found.append(level(halve(found[-1]) if found else x))
-        return found
+            levels.append(level(halve(levels[-1]) if levels else x))
+        return levels
 
 
 def halve(x: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ class Decoder(nn.Sequential):
     """Blocks from the narrowest level up, and the convolution that makes fields of them.
 
     Args:
-        channels: of the levels of the encoder.
+        channels: channels of the levels of the encoder.
         out: channels C of a frame.
     """
 
@@ -56,8 +56,8 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
-        channels: of the levels; sides are halved between two of them.
+        horizon: number of lead times in training; forecasts can have any other.
+        channels: channels of the levels; sides are halved between two of them.
         predicts: state or change.
 
     Raises:

@@ -9,7 +9,7 @@ from stp.models.model import ForecastModel
 class Model(ForecastModel):
     """The last frame plus, for each lead time, the difference between the last two.
 
-    A context of one frame knows no difference: then it is persistence.
+    With a context of one frame, which has no difference, it is persistence.
 
     Args:
         shape: (C, H, W) of a frame.

@@ -34,8 +34,8 @@ class Cell(nn.Module):
     Args:
         hidden: channels of both states.
         filter_size: side of the convolutions; odd.
-        height: of a state.
-        width: of a state.
+        height: height of a state.
+        width: width of a state.
     """
 
     def __init__(self, hidden: int, filter_size: int, height: int, width: int) -> None:
@@ -78,12 +78,12 @@ class Cell(nn.Module):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of patch and scale.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers; all alike, as each reads the one below.
         filter_size: side of the convolutions of a cell; odd.
         patch_size: side of the square patches that become channels.

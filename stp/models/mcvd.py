@@ -1,4 +1,4 @@
-"""MCVD: a diffusion model of the frames to come, conditioned on those that were seen.
+"""MCVD: a diffusion model of future frames, conditioned on the context frames.
 
 Voleti et al. 2022, "MCVD: Masked Conditional Video Diffusion for Prediction, Generation, and
 Interpolation", https://arxiv.org/abs/2205.09853, in the variant that PredBench trains: a U-Net on
@@ -24,7 +24,7 @@ from stp.models.model import ForecastModel
 from stp.models.padding import pad
 
 Modulation = tuple[Tensor, Tensor]
-"""What the context does to normalised channels: factor and offset, each (B, C, H, W)."""
+"""Modulation of normalised channels by the context: factor and offset, each (B, C, H, W)."""
 
 KEPT_BYTES = 2**32
 """Modulations kept from one sampling step to the next; clips beyond go one after the other."""
@@ -70,10 +70,10 @@ class Spade(nn.Module):
     factor and offset for each channel.
 
     Args:
-        channels: to be normalised.
+        channels: channels of the input.
         context: channels of all context frames.
         hidden: channels between the two convolutions of the context.
-        level: length of the vector that says how noisy the frames are; 0: it does not matter.
+        level: length of the embedding of the noise level; 0: there is none.
     """
 
     def __init__(self, channels: int, context: int, hidden: int, level: int = 0) -> None:
@@ -296,27 +296,27 @@ class UNet(nn.Module):
 
         Args:
             noisy: (B, frames, H, W); H and W divisible by 2^(resolutions - 1).
-            index: of the noise level, (B,).
+            index: index of the noise level, (B,).
             modulations: as `modulations` gives them.
 
         Returns:
             (B, frames, H, W).
         """
-        given = iter(modulations)
+        pairs = iter(modulations)
         level = self.level(waves(index, self.width))
         x = self.enter(noisy)
         kept = [x]
         for stage in self.down:
-            x = stage(x, next(given), level)
+            x = stage(x, next(pairs), level)
             kept.append(x)
         for stage in self.middle:
-            x = stage(x, next(given), level)
+            x = stage(x, next(pairs), level)
         for stage in self.up:
             before, after = stage.levels  # type: ignore[misc]
             if before == after:
                 x = torch.cat([x, kept.pop()], dim=1)
-            x = stage(x, next(given), level)
-        (last,) = next(given)
+            x = stage(x, next(pairs), level)
+        (last,) = next(pairs)
         out: Tensor = self.leave(self.norm(x, last))
         return out
 
@@ -520,14 +520,14 @@ class Model(ForecastModel):
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
         height, width = frames.shape[-2:]
-        known = self._scale(frames)
-        together = max(1, KEPT_BYTES // self.network.modulation_bytes(*known.shape[-2:]))
+        context = self._scale(frames)
+        together = max(1, KEPT_BYTES // self.network.modulation_bytes(*context.shape[-2:]))
         forecast = torch.cat(
             [
                 self._forecast(
                     part, [generator_of(clip, self.sampler.seed, member) for clip in part], horizon
                 )
-                for part in known.split(together)
+                for part in context.split(together)
             ]
         )
         forecast = (forecast + 1) / 2 * (self.high - self.low) + self.low
@@ -541,16 +541,16 @@ class Model(ForecastModel):
             step: training iteration; without influence.
         """
         index = torch.randint(len(self.signal), (len(clip),), device=clip.device)
-        shown = torch.rand(len(clip), device=clip.device) >= self.mask_context
-        errors = self._errors(clip, index, torch.randn_like, shown)
+        is_shown = torch.rand(len(clip), device=clip.device) >= self.mask_context
+        errors = self._errors(clip, index, torch.randn_like, is_shown)
         return errors.flatten(1).sum(dim=1).mean() / 2
 
-    def validation_errors(self, clips: Tensor, **told: Any) -> Tensor:
+    def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
         """Squared errors of the noise, which depends on each clip and the sampler's seed alone.
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
-            told: nothing.
+            arguments: none.
 
         Returns:
             (B, T_out * C, H, W).
@@ -574,9 +574,9 @@ class Model(ForecastModel):
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
-            index: of each clip's noise level, (B,).
-            draw: white noise like a tensor.
-            shown: whether each clip's context is shown, (B,); None: it is.
+            index: index of each clip's noise level, (B,).
+            draw: function that draws white noise like a tensor.
+            shown: whether the context of each clip is shown, bool (B,); None: all are.
 
         Returns:
             (B, T_out * C, H, W).
@@ -588,8 +588,9 @@ class Model(ForecastModel):
             context = context * shown[:, None, None, None]
         noise = draw(clean)
         noisy = self.add_noise(clean, index, noise)
-        found = self.network(noisy, index, self.network.modulations(context))
-        return (noise - found.float()).square()
+        predicted_noise = self.network(noisy, index, self.network.modulations(context))
+        errors: Tensor = (noise - predicted_noise.float()).square()
+        return errors
 
     def add_noise(self, clean: Tensor, index: Tensor, noise: Tensor) -> Tensor:
         """Bring clean frames (B, ...) to the noise levels `index` (B,) with white noise."""
@@ -612,12 +613,14 @@ class Model(ForecastModel):
 
         def noise_in(noisy: Tensor, index: int) -> Tensor:
             where = torch.full((len(noisy),), index, device=noisy.device)
-            return self.network(noisy, where, modulations).float()
+            noise: Tensor = self.network(noisy, where, modulations).float()
+            return noise
 
         drawn = self.sampler.sample(
             noise_in, self.signal_shares, lambda: white_noise(shape, generators)
         )
-        return drawn.unflatten(1, (self.horizon, channels))
+        frames: Tensor = drawn.unflatten(1, (self.horizon, channels))
+        return frames
 
     def _scale(self, frames: Tensor) -> Tensor:
         """Pad, and map `data_range` to [-1, 1]."""

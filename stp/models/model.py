@@ -1,13 +1,11 @@
-"""A model of frames: the class that all of them inherit from, and the check of what they return.
+"""The base class of all models of frames, and the check of the shapes that they return.
 
-A model has two methods to write, `ForecastModel.forward` and `ForecastModel.loss`, and the second
-only if it is trained on something else than the squared error of its forecast. Everything else that
-a training, a prediction or a measurement asks of a model is a method or an attribute here, with a
-default that holds for most models.
+A model implements `ForecastModel.forward`, and `ForecastModel.loss` if it is trained on anything
+but the squared error of its forecast. All other methods and attributes that trainings, predictions
+and measurements use have defaults here that fit most models.
 
-Arrays of other shapes than those they are compared with can often be compared as well, because a
-side of length 1 is repeated; the result is a number that means nothing. So whatever a model returns
-is looked at before anything is computed from it.
+Shapes are checked because arrays of different shapes can often be compared all the same, by
+broadcasting, with meaningless results.
 """
 
 import inspect
@@ -26,12 +24,12 @@ AXES = "clips, lead times, channels, height, width"
 
 
 class WholeBatch(NamedTuple):
-    """What all parts of a batch have in common, for draws that concern the batch as a whole.
+    """The batch that a part belongs to, for random numbers that concern the batch as a whole.
 
     Attributes:
-        clips: of the whole batch.
+        clips: number of clips of the whole batch.
         first: number of the first clip of this part, from 0.
-        seed: for random numbers of the batch; the same in all of its parts.
+        seed: seed of random numbers of the batch, the same in all of its parts.
     """
 
     clips: int
@@ -40,9 +38,9 @@ class WholeBatch(NamedTuple):
 
 
 class ForecastModel(nn.Module, ABC):
-    """A network, or a rule, that forecasts the frames after a few.
+    """A network or a rule that forecasts the frames that follow a context.
 
-    Frames are normalised. B is the number of clips, T_in of context frames, T_out of lead times in
+    Frames are normalised. Shape letters: B clips, T_in context frames, T_out lead times in
     training; C, H and W are channels, height and width of a frame.
 
     The constructor of a subclass is called with ``(shape, context, horizon, **options)``: shape
@@ -52,23 +50,26 @@ class ForecastModel(nn.Module, ABC):
         context: number of context frames T_in.
 
     Attributes:
-        is_sampled: forecasts are drawn: `forward` has an argument ``member``, from 0, and draws
-            another forecast for each. They depend on the clip, a seed and the member alone.
-        needs_phase: `forward` has arguments ``phase``, of the first context frames, int64 (B,),
-            such as the month of the year, and ``interval``, phases from one frame to the next.
-        needs_lead_times: `forward` has an argument ``lead_times``, a list of ``horizon`` lead times
-            from 1, and forecasts these instead of the first ones.
-        leads: of models that need lead times, those to draw from in training: each clip has one of
-            them in an epoch, only the frame of that lead time is read after the context, and `loss`
-            and `outputs` are given the lead times of the clips, int64 (B,). Empty: a training shows
-            all frames.
-        criterion: what epochs are compared by, as a sentence, if it is not the squared error of
-            forecasts because one takes too long: then no forecast is made while training,
-            `validation_errors` returns what is compared, and ``train.loss`` is refused.
-        recompute: set to true by ``runtime.recompute``: activations should be computed again in the
-            backward pass, with the same result, instead of being kept.
-        whole_batch: what is set before each part of a batch (``runtime.micro_batch`` and
-            ``runtime.gpus`` divide them). None: the clips are a whole batch.
+        is_sampled: whether forecasts are drawn: `forward` has an argument ``member``, from 0, and
+            draws a different forecast for each. A forecast depends on its clip, a seed and the
+            member alone.
+        needs_phase: whether `forward` has the arguments ``phase``, the phase of the first context
+            frames, int64 (B,), such as the month of the year, and ``interval``, the number of
+            phases between two frames.
+        needs_lead_times: whether `forward` has an argument ``lead_times``, a list of ``horizon``
+            lead times from 1, which are forecast instead of the first ones.
+        leads: lead times to draw from in training, for models that need lead times. Each clip has
+            one of them in an epoch, only the frame at that lead time is read after the context, and
+            `loss` and `outputs` are given the lead times of the clips, int64 (B,). Empty: a
+            training shows all frames.
+        criterion: description, as a sentence, of the criterion by which epochs are compared where
+            this is not the squared error of forecasts, because one takes too long. Then no forecast
+            is made while training, `validation_errors` returns the criterion, and ``train.loss`` is
+            refused.
+        recompute: whether activations should be computed again in the backward pass, with the same
+            result, instead of being kept (``runtime.recompute``).
+        whole_batch: the batch that the next clips are a part of (``runtime.micro_batch`` and
+            ``runtime.gpus`` divide batches). None: the clips are a whole batch.
     """
 
     is_sampled: bool = False
@@ -86,7 +87,7 @@ class ForecastModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Forecast. In evaluation a forecast is deterministic, and depends on its own clip alone.
+        """Forecast frames. In evaluation a forecast is deterministic and depends on its clip alone.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -97,23 +98,23 @@ class ForecastModel(nn.Module, ABC):
         """
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """What a training step minimises: by default the mean squared error of `outputs`.
+        """The loss of a training step: by default the mean squared error of `outputs`.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
-            a scalar in float32, a mean over the clips.
+            a float32 scalar, the mean over the clips.
         """
         predicted, observed = self.outputs(clip, step)
         return F.mse_loss(predicted.float(), observed)
 
     def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """What ``train.loss`` compares: by default the forecast and the frames after the context.
+        """The frames that ``train.loss`` compares: by default forecast and truth after the context.
 
-        For models that are trained on more than their forecast. Of models that draw forecasts,
-        `drawn_forecast` is asked instead.
+        Overridden by models that are trained on more than their forecast. For models that draw
+        forecasts `drawn_forecast` is called instead.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
@@ -126,9 +127,9 @@ class ForecastModel(nn.Module, ABC):
         return self(context, future.shape[1]), future
 
     def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-        """A forecast for ``train.loss`` of a model that draws it, and a term to add to any loss.
+        """A drawn forecast for ``train.loss``, and a term to add to any loss.
 
-        For models that draw codes; by default a forecast, and 0.
+        Overridden by models that draw latent codes; by default a forecast and 0.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -136,39 +137,39 @@ class ForecastModel(nn.Module, ABC):
             values: number of values of a frame that are compared.
 
         Returns:
-            the forecast (B, horizon, C, H, W), and a scalar such as the weighted divergence of the
-            codes for each compared value.
+            the forecast (B, horizon, C, H, W), and a scalar, such as the weighted divergence of the
+            codes per compared value.
         """
         return self(frames, horizon), frames.new_zeros(())
 
-    def validation_errors(self, clips: Tensor, **told: Any) -> Tensor:
+    def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
         """Squared errors whose mean is the criterion of an epoch; see also `criterion`.
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
-            told: further arguments of `forward`.
+            arguments: further arguments of `forward`.
 
         Returns:
-            of any shape, the same each time; by default of the forecast, (B, T_out, C, H, W).
+            reproducible errors of any shape; by default of the forecast, (B, T_out, C, H, W).
         """
         context, future = clips[:, : self.context], clips[:, self.context :]
-        forecast: Tensor = self(context, future.shape[1], **told)
+        forecast: Tensor = self(context, future.shape[1], **arguments)
         return (forecast.double() - future).square()
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """Make the forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
+        """The forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
 
-        Forecasts that are scored while they are made then need only the memory of one part.
+        A forecast that is scored while it is computed then needs the memory of one part only.
         """
         yield self(frames, horizon)
 
     @property
     def has_parts(self) -> bool:
-        """Whether forecasts are made in several parts: whether a subclass has `parts`."""
+        """Whether the class overrides `parts`, so that forecasts come in several parts."""
         return type(self).parts is not ForecastModel.parts
 
     def begin_epoch(self, epoch: int) -> None:
-        """Called before each step with the number of its epoch, from 0."""
+        """Hook that is called before each step with the number of its epoch, from 0."""
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Fit the model in one pass over the training clips (``fit: closed_form``).
@@ -188,113 +189,112 @@ class ForecastModel(nn.Module, ABC):
         )
 
     def from_published(self, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Turn weights as they were published into a state_dict of this model.
+        """Convert published weights to a state_dict of this model.
 
         Args:
-            tensors: of the file that ``weights`` names.
+            tensors: tensors of the file that ``weights`` names, by name.
 
         Raises:
-            StpError: they are those of another model.
+            StpError: the weights are those of another model.
         """
         return tensors
 
     @property
     def implementation(self) -> type[nn.Module]:
-        """The class that errors name: where to correct what the model returns."""
+        """The class that errors name, in which the model is implemented."""
         return type(self)
 
 
 def file_of(model: ForecastModel) -> Path | str:
-    """The file that a model is written in."""
+    """The source file of a model; the name of its class in a notebook."""
     try:
         return Path(inspect.getfile(model.implementation))
-    except (OSError, TypeError):  # of a notebook
+    except (OSError, TypeError):  # defined in a notebook
         return model.implementation.__name__
 
 
 def require_parts(
     model: ForecastModel, parts: Iterator[Tensor], frames: Tensor, leads: int
 ) -> Iterator[Tensor]:
-    """Pass on a forecast in parts of consecutive lead times, (B, t, C, H, W).
+    """Check the shapes of the parts of a forecast, (B, t, C, H, W), and pass them on.
 
     Args:
-        model: whose file is named.
-        parts: that it makes.
-        frames: that it was shown, (B, T_in, C, H, W).
+        model: the model, for errors.
+        parts: parts of its forecast, of consecutive lead times.
+        frames: context of the forecast, (B, T_in, C, H, W).
         leads: number of lead times of all parts together.
 
     Raises:
         StpError: a part has another shape, or there are too few or too many lead times.
     """
-    made = 0
+    count = 0
     for part in parts:
         steps = part.shape[1] if isinstance(part, Tensor) and part.ndim == 5 else 1
-        made += steps
+        count += steps
         require_shape(model, part, (frames.shape[0], steps, *frames.shape[2:]), "parts")
-        if made > leads:
+        if count > leads:
             break
         yield part
-    if made != leads:
+    if count != leads:
         raise StpError(
-            f"{file_of(model)}: all that parts() of {model.implementation.__name__} returns has "
-            f"{made} lead times",
-            expected=f"{leads}, as it is asked for",
+            f"{file_of(model)}: parts() of {model.implementation.__name__} returns {count} lead "
+            "times",
+            expected=f"{leads} lead times in all parts together",
             remedy="correct parts() there",
         )
 
 
-def require_shape(model: ForecastModel, found: object, shape: Sequence[int], method: str) -> None:
-    """Refuse frames of another shape than they should have.
+def require_shape(model: ForecastModel, result: object, shape: Sequence[int], method: str) -> None:
+    """Refuse a result of a model unless it is a tensor of the expected shape.
 
     Args:
-        model: whose file is named.
-        found: frames that it returns.
-        shape: that they should have.
-        method: of the model that returns them.
+        model: the model, for errors.
+        result: return value of the method.
+        shape: expected shape.
+        method: name of the method.
 
     Raises:
-        StpError: they are no tensor of this shape.
+        StpError: `result` is no tensor of this shape.
     """
-    if isinstance(found, Tensor) and tuple(found.shape) == tuple(shape):
+    if isinstance(result, Tensor) and tuple(result.shape) == tuple(shape):
         return
-    came = f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {_kind(found)}"
+    kind = f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {_kind(result)}"
     raise StpError(
-        f"{file_of(model)}: {method}() of {model.implementation.__name__} returns {came}",
+        f"{file_of(model)}: {method}() of {model.implementation.__name__} returns {kind}",
         expected=f"a tensor of shape {tuple(shape)}: {AXES}",
         remedy=f"correct {method}() there",
     )
 
 
-def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **told: Any) -> None:
-    """Ask for a forecast before a training begins, and leave all as it was.
+def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **arguments: Any) -> None:
+    """Check the shape of a forecast before a training begins; the model is left as it was.
 
-    Models that are validated without forecasts take long for one, and are not asked.
+    Models that are validated without forecasts take long for one, and are not tried.
 
     Args:
         model: the network.
         frames: context of any values, (B, T_in, C, H, W).
         leads: number of lead times.
-        told: what else it is given.
+        arguments: further arguments of `forward`.
 
     Raises:
-        StpError: it has another shape.
+        StpError: the forecast has another shape.
     """
     if model.criterion is not None:
         return
     is_training = model.training
     model.eval()
-    with torch.no_grad():  # what a model keeps for later needs to be fit for gradients
-        model(frames, leads, **told)
+    with torch.no_grad():  # not inference mode: tensors that a model caches must allow gradients
+        model(frames, leads, **arguments)
     model.train(is_training)
 
 
-def _check(model: ForecastModel, given: tuple[Any, ...], forecast: object) -> None:
-    """Refuse what ``model(frames, horizon)`` returns unless it is a forecast of the frames."""
-    if len(given) == 2:
-        frames, horizon = given
+def _check(model: ForecastModel, arguments: tuple[Any, ...], forecast: object) -> None:
+    if len(arguments) == 2:
+        frames, horizon = arguments
         require_shape(model, forecast, (frames.shape[0], horizon, *frames.shape[2:]), "forward")
 
 
-def _kind(found: object) -> str:
-    shape = getattr(found, "shape", None)
-    return type(found).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
+def _kind(result: object) -> str:
+    shape = getattr(result, "shape", None)
+    return type(result).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")

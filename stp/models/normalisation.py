@@ -1,4 +1,4 @@
-"""Between the units of a dataset and the numbers that networks see."""
+"""Normalisation of frames: from the units of a dataset to the input of networks, and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ class Normalisation:
 
     Attributes:
         offset: one number, or one per channel, in the dataset's units.
-        scale: likewise.
+        scale: one number, or one per channel, in the dataset's units; not 0.
     """
 
     offset: float | list[float] = 0.0
@@ -29,8 +29,8 @@ class Normalisation:
 
         Where a variable does not exist (NaN, as soil moisture at sea) it is 0, its mean.
         """
-        found = values.sub_(_column(self.offset, values)).div_(_column(self.scale, values))
-        return found.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
+        normalised = values.sub_(_column(self.offset, values)).div_(_column(self.scale, values))
+        return normalised.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
     def undo(self, values: Tensor) -> Tensor:
         """Normalised -> units, (..., C, H, W)."""

@@ -1,4 +1,4 @@
-"""Networks that give the next frame, and go on from their own forecasts."""
+"""Autoregressive networks, which predict the next frame and continue from their own forecasts."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,14 +9,14 @@ from stp.core.options import require
 from stp.models.model import ForecastModel
 
 PREDICTS = ("state", "change")
-"""What a network gives: the next frame, or how it differs from the latest one."""
+"""Output of a network: the next frame, or its difference from the latest one."""
 
 
 class OneStep(ForecastModel):
-    """What autoregressive networks of one step share.
+    """Base class of autoregressive networks of one step.
 
-    A subclass has ``following(frames)``, which maps the latest frames side by side as channels,
-    (B, T_in * C, H, W), to the next frame (B, C, H, W), or `parts` of its own.
+    A subclass has a method ``following(frames)``, which maps the latest frames, stacked as channels
+    (B, T_in * C, H, W), to the next frame (B, C, H, W); or it overrides `parts`.
 
     Args:
         context: number of frames T_in that the network sees.
@@ -38,17 +38,17 @@ class OneStep(ForecastModel):
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The same, one lead time after the other."""
+        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
         return self._rolled_out(self.following, frames, horizon)
 
     def _rolled_out(
         self, following: Callable[[Tensor], Tensor], frames: Tensor, horizon: int
     ) -> Iterator[Tensor]:
-        """Forecasts, one after the other, of a network of one step."""
-        known = frames[:, -self.context :]
+        """Forecasts of a function of one step, one lead time at a time."""
+        context = frames[:, -self.context :]
         for _ in range(horizon):
-            found = following(known.flatten(1, 2)).to(frames.dtype).unsqueeze(1)
+            frame = following(context.flatten(1, 2)).to(frames.dtype).unsqueeze(1)
             if self.predicts == "change":
-                found = found + known[:, -1:]
-            known = torch.cat([known[:, 1:], found], dim=1)
-            yield found
+                frame = frame + context[:, -1:]
+            context = torch.cat([context[:, 1:], frame], dim=1)
+            yield frame

@@ -1,4 +1,4 @@
-"""Frames whose sides are not multiples of what a network needs."""
+"""Padding of frames to the sides that a network needs."""
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -11,7 +11,7 @@ def pad(frames: Tensor, multiple: int) -> Tensor:
 
     Args:
         frames: (..., C, H, W).
-        multiple: what H and W shall be divisible by, >= 1.
+        multiple: divisor of the padded H and W, >= 1.
 
     Returns:
         (..., C, H', W'), `frames` itself where nothing is missing; ``[..., :H, :W]`` undoes it.

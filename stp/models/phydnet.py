@@ -96,22 +96,22 @@ def moments(filters: Tensor) -> Tensor:
     Returns:
         (..., 7, 7), float64.
     """
-    place = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
-    rows = [place**i / math.factorial(i) for i in range(ORDERS)]
+    offsets = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
+    rows = [offsets**i / math.factorial(i) for i in range(ORDERS)]
     matrix = torch.stack(rows)
     return matrix @ filters.double() @ matrix.T
 
 
 class Model(ForecastModel):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         scale: by how much the encoder shrinks frames, 2 or 4; the sizes of weights are the same.
         bounded: forecasts pass a sigmoid, as published: for frames that are normalised to 0..1.
-        moment_weight: of the moment loss.
+        moment_weight: weight of the moment loss.
         teacher_forcing: by how much the probability of showing the truth after the context falls
             with every epoch, from 1.
 
@@ -166,7 +166,7 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Training says which epoch, from 0, the next steps belong to."""
+        """Set the epoch, from 0, that the next steps belong to."""
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
@@ -207,9 +207,9 @@ class Model(ForecastModel):
         Mean over filters and moments, sum over the 64 features (as in the authors' code).
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
-        wanted = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
-        wanted = wanted.reshape(-1, 1, ORDERS, ORDERS)
-        off = (moments(filters) - wanted).square()
+        identity = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
+        identity = identity.reshape(-1, 1, ORDERS, ORDERS)
+        off = (moments(filters) - identity).square()
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
     def following(self) -> Callable[[Tensor], Tensor]:
@@ -217,7 +217,7 @@ class Model(ForecastModel):
         return remembering(self, self._step, self.recompute)
 
     def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame and what both branches remember -> the next ones."""
+        """Frame and memory -> the next frame and memory."""
         encoded = self.encoder(pad(frame, self.scale))
         if memory is None:
             widths = [cell.hidden for cell in self.rest]

@@ -15,12 +15,12 @@ from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers; all alike, as one memory visits them all.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
@@ -52,7 +52,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and what is remembered -> the next ones."""
+        """Frame (B, C, H, W) and memory -> the next frame and memory."""
         x = to_patches(frame, self.patch)
         before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
         states = []

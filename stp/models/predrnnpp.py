@@ -22,8 +22,8 @@ class CausalLSTM(nn.Module):
     """One layer: temporal memory c, then spatial memory m, then the hidden state (equation 1).
 
     Args:
-        channels: of the input.
-        hidden: of all states.
+        channels: channels of the input.
+        hidden: channels of all states.
         filter_size: side of the convolutions; odd. None has a bias.
     """
 
@@ -81,12 +81,12 @@ class GradientHighway(nn.Module):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers, at least two; all alike, as one memory visits them all.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.

@@ -21,12 +21,12 @@ from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
 class Model(ForecastModel):
-    """Predicts frame t + 1 from frame t and what it remembers.
+    """Predicts frame t + 1 from frame t and its memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         num_hidden: channels of the layers; all alike, as one memory visits them all.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
@@ -73,7 +73,7 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, and how alike the additions to the memories are.
+        """Mean squared error of all predictions, and similarity of the additions to the memories.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
@@ -123,7 +123,7 @@ class Model(ForecastModel):
     def _step(
         self, frame: Tensor, memory: Memory | None, *, compare: bool
     ) -> tuple[tuple[Tensor, list[Tensor]], Memory]:
-        """Frame and what is remembered -> the next ones, and similarities if wanted."""
+        """Frame and memory -> the next frame and memory, and similarities if `compare`."""
         x = to_patches(frame, self.patch)
         before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
         states, similar = [], []

@@ -1,4 +1,4 @@
-"""Activations that are computed again in the backward pass instead of being kept."""
+"""Recomputation of activations in the backward pass, which then need not be kept."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -13,10 +13,10 @@ def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
     """Apply a block of a network.
 
     Args:
-        block: depends on its inputs alone; its dropout draws the same numbers again.
-        inputs: what is kept.
-        again: keep nothing of what the block computes but its result; it is run a second time in
-            the backward pass.
+        block: function of its inputs alone; its dropout draws the same numbers again.
+        inputs: inputs of the block, which are kept for the backward pass.
+        again: whether to keep only the result of the block, and run it a second time in the
+            backward pass.
 
     Returns:
         ``block(*inputs)``.

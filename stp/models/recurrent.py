@@ -1,4 +1,4 @@
-"""What the networks that predict one frame after the other have in common."""
+"""Base class and helpers of networks that predict one frame after the other."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ def roll(
     """Read frames one by one; output t predicts frame t + 1.
 
     Args:
-        following: frame (B, C, H, W) -> the next one; remembers what it has read.
+        following: stateful function of a frame (B, C, H, W) to the next one.
         frames: (B, T, C, H, W).
-        context: how many of them are read in any case.
+        context: number of frames that are read in any case.
         steps: number of outputs.
         shown: after the context, read the frame itself where this is true and the last output
             elsewhere, bool (B, steps - context); always the last output if None.
@@ -52,34 +52,35 @@ def roll(
 def remembering(
     network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
 ) -> Callable[[Tensor], Any]:
-    """Frame -> what a step makes of it, starting without memory.
+    """Turn a step with explicit memory into a stateful function of frames, with empty memory.
 
     Filters of repeated convolutions are mapped here, once for all frames.
 
     Args:
-        network: has the convolutions that the step uses.
-        step: frame and memory (None at first) -> result and memory; depends on nothing else.
-        recompute: keep only what goes from step to step for the backward pass, and compute the
-            rest of a step again there.
+        network: network with the convolutions that the step uses.
+        step: function of frame and memory (None at first) to result and memory, and of nothing
+            else.
+        recompute: whether to keep only frames and memories for the backward pass, and compute the
+            rest of each step again there.
     """
     kernels, memory = mapped_kernels(network), None
 
-    def one(frame: Tensor, memory: Any) -> tuple[Any, Any]:
+    def mapped_step(frame: Tensor, memory: Any) -> tuple[Any, Any]:
         with using(kernels):
             return step(frame, memory)
 
     def following(frame: Tensor) -> Any:
         nonlocal memory
-        result, memory = run_block(one, frame, memory, again=recompute)
+        result, memory = run_block(mapped_step, frame, memory, again=recompute)
         return result
 
     return following
 
 
 class Recurrent(ForecastModel):
-    """A network that predicts frame t + 1 from frame t and what it remembers.
+    """A network that predicts frame t + 1 from frame t and its memory.
 
-    Subclasses have `step`.
+    Subclasses implement `step`.
 
     Args:
         context: number of context frames in training.

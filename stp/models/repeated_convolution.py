@@ -26,7 +26,7 @@ from torch import Tensor, nn
 HALF = Fraction(1, 2)
 SEVEN = (0, 1, -1, 2, -2, HALF, -HALF)
 POINTS = {3: (0, 1, -1, 2, -HALF), 5: SEVEN, 7: SEVEN}
-"""Where the polynomials of tiles are evaluated, besides infinity, for filters of this side; chosen
+"""Points, besides infinity, at which polynomials of tiles are evaluated, by side of filters; chosen
 for small rounding errors. A tile has as many lines as points, and one more, less side - 1."""
 WORK = 50_000
 """Least number of weights for which mapping tiles pays."""
@@ -55,8 +55,8 @@ def maps(side: int, length: int) -> Maps:
     """The maps of the Toom-Cook algorithm that Winograd's filtering is the transpose of.
 
     Args:
-        side: of the filters; in POINTS.
-        length: of the axis of the input, and of the result.
+        side: side of the filters; in POINTS.
+        length: length of the axis of the input, and of the result.
     """
     points = [Fraction(p) for p in POINTS[side]]
     n = len(points) + 1
@@ -74,9 +74,9 @@ def maps(side: int, length: int) -> Maps:
     placed = torch.zeros(n, tiles, length, dtype=torch.float64)
     for t in range(tiles):
         for i in range(n):
-            place = t * tile + i - side // 2
-            if 0 <= place < length:
-                placed[:, t, place] = torch.tensor([float(line[i]) for line in inputs])
+            position = t * tile + i - side // 2
+            if 0 <= position < length:
+                placed[:, t, position] = torch.tensor([float(line[i]) for line in inputs])
     exact = placed.flatten(0, 1), _tensor(filters), _tensor(outputs)
     return Maps(*(matrix.float() for matrix in exact))
 
@@ -98,9 +98,9 @@ class Geometry:
     """Maps between pictures (B, C, H, W) and tiles (n * n, tiles * B, C); all are linear.
 
     Args:
-        side: of the filters.
-        height: of input and result.
-        width: of input and result.
+        side: side of the filters.
+        height: height of input and result.
+        width: width of input and result.
     """
 
     def __init__(self, side: int, height: int, width: int) -> None:
@@ -241,7 +241,7 @@ class _Convolution(torch.autograd.Function):
 
 
 class RepeatedConv2d(nn.Conv2d):
-    """A convolution that keeps the size; faster inside `repeated`."""
+    """A convolution that keeps the size; faster inside `using`."""
 
     kernel: Kernel | None = None
 

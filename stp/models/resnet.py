@@ -17,7 +17,7 @@ from stp.models.halving import check_channels, doubling, halve_overlapping, resi
 from stp.models.one_step import OneStep
 
 WIDER = 4
-"""A block gives so many times the channels that it computes with."""
+"""Output channels of a block as a multiple of its inner channels."""
 LEAKY = partial(nn.LeakyReLU, 0.15)
 
 
@@ -27,7 +27,7 @@ class Bottleneck(nn.Module):
     Args:
         before: channels of the input.
         width: channels inside; the output has four times as many.
-        stride: of the 3 x 3 convolution.
+        stride: stride of the 3 x 3 convolution.
     """
 
     def __init__(self, before: int, width: int, stride: int) -> None:
@@ -57,8 +57,9 @@ class Encoder(nn.Module):
 
     Args:
         channels: C of the input.
-        blocks: of each stage; each but the first halves the sides, as do the two layers before.
-        width: of the first stage; each further one is twice as wide.
+        blocks: numbers of blocks of the stages; each stage but the first halves the sides, as do
+            the two layers before.
+        width: width of the first stage; each further one is twice as wide.
     """
 
     def __init__(self, channels: int, blocks: Sequence[int], width: int) -> None:
@@ -80,8 +81,8 @@ class Encoder(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = halve_overlapping(F.relu(self.enter_norm(self.enter(x))))
-        found: Tensor = self.blocks(x)
-        return found
+        maps: Tensor = self.blocks(x)
+        return maps
 
 
 class Model(OneStep):
@@ -90,10 +91,10 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame, of any size; the output is interpolated to it.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
-        blocks: of each stage of the encoder; (3, 4, 6, 3) is ResNet-50.
-        width: of its first stage.
-        channels: of the decoder; each of its layers doubles the sides.
+        horizon: number of lead times in training; forecasts can have any other.
+        blocks: numbers of blocks of the encoder's stages; (3, 4, 6, 3) is ResNet-50.
+        width: width of its first stage.
+        channels: channels of the decoder; each of its layers doubles the sides.
         predicts: state or change.
 
     Raises:
@@ -126,5 +127,5 @@ class Model(OneStep):
 
     def following(self, frames: Tensor) -> Tensor:
         """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
-        found: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
-        return found
+        outputs: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
+        return outputs

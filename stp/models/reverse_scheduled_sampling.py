@@ -19,8 +19,8 @@ class ReverseScheduledSampling:
     """The probabilities of the truth, functions of the iteration alone.
 
     Attributes:
-        start: iteration from which on they change; both are 1/2 before.
-        stop: from which on the context is always true and the rest never.
+        start: first iteration at which the probabilities change; both are 1/2 before.
+        stop: first iteration at which the context is always true and the rest never.
         decay: iterations in which the distance of the context's probability to 1 falls to 1/e.
     """
 
@@ -34,7 +34,7 @@ class ReverseScheduledSampling:
         require(ok, f"{where}.stop", self.stop, "a whole number, at least start")
 
     def probabilities(self, step: int) -> tuple[float, float]:
-        """Of the truth, for context frames and for later ones, in iteration `step` from 0."""
+        """Probability of the truth for context frames and for later ones, at `step` from 0."""
         if step < self.start:
             return 0.5, 0.5
         if step >= self.stop:

@@ -26,9 +26,9 @@ LEAK = 0.2
 LARGEST = 10.0
 """Bound of the logarithm of a variance."""
 SMOOTHED = 0.75
-"""What a discriminator shall say of a real video: labels smoothed by a quarter (TF-GAN)."""
+"""Label of real videos for a discriminator: smoothed by a quarter (TF-GAN)."""
 FEWEST = 4
-"""Frames that a discriminator needs; shorter videos go on with their last one."""
+"""Frames that a discriminator needs; the last frame of shorter videos is repeated."""
 LAYERS = (
     (1, 3, (1, 1, 1)),
     (2, 4, (1, 2, 2)),
@@ -38,7 +38,7 @@ LAYERS = (
     (8, 4, (2, 2, 2)),
     (8, 3, (1, 1, 1)),
 )
-"""Of a discriminator: how many times the width, side of the kernel, stride in time and space."""
+"""Layers of a discriminator: multiple of the width, side of the kernel, strides (T, H, W)."""
 
 
 class Encoder(nn.Module):
@@ -85,7 +85,7 @@ class Discriminator(nn.Module):
 
     Args:
         shape: (C, H, W) of a frame.
-        frames: of a video.
+        frames: number of frames of a video.
         width: channels of the first layer.
     """
 
@@ -118,7 +118,7 @@ class Discriminator(nn.Module):
 
 @contextmanager
 def held(module: nn.Module) -> Iterator[None]:
-    """What is computed meanwhile gives the weights of a module no gradient."""
+    """Freeze the weights of a module: computations in the block give them no gradient."""
     for parameter in module.parameters():
         parameter.requires_grad_(False)
     try:
@@ -128,28 +128,28 @@ def held(module: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def adversarial(discriminator: nn.Module, real: Tensor, made: Tensor) -> Tensor:
-    """Cross-entropy of a discriminator, and that of those who want it to believe them.
+def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Tensor:
+    """Sum of the losses of a discriminator and of the generator, cross-entropies.
 
-    The first gives gradients to the discriminator alone, the second to what made the videos alone,
-    so that one step of one optimiser is a step of both (``gan_optimization: joint``).
+    The first gives gradients to the discriminator alone, the second to the generator alone, so that
+    one step of one optimiser is a step of both (``gan_optimization: joint``).
 
     Args:
-        discriminator: of videos.
-        real: (B, T, C, H, W).
-        made: likewise.
+        discriminator: discriminator of videos.
+        real: observed videos, (B, T, C, H, W).
+        generated: generated videos, (B, T, C, H, W).
     """
-    logits = discriminator(torch.cat([real, made.detach()]))
-    labels = torch.cat([logits.new_full((len(real),), SMOOTHED), logits.new_zeros(len(made))])
-    # Means over real and made videos are added, not averaged.
+    logits = discriminator(torch.cat([real, generated.detach()]))
+    labels = torch.cat([logits.new_full((len(real),), SMOOTHED), logits.new_zeros(len(generated))])
+    # Means over real and generated videos are added, not averaged.
     own = 2 * F.binary_cross_entropy_with_logits(logits, labels)
     with held(discriminator):
-        believed = discriminator(made)
-    return own + F.binary_cross_entropy_with_logits(believed, torch.ones_like(believed))
+        of_generated = discriminator(generated)
+    return own + F.binary_cross_entropy_with_logits(of_generated, torch.ones_like(of_generated))
 
 
 class Model(ForecastModel):
-    """CDNA's tower, told a latent vector at each frame.
+    """CDNA's tower with a latent vector as a further input at each frame.
 
     In training latents come from torch's generator; in a forecast from the clip, the seed and the
     number of the forecast (its member).
@@ -157,15 +157,15 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
         smooth: double resolutions by interpolation, not by transposed convolutions.
-        gan_weight: of the discriminator of videos drawn from noise; 0: there is none.
-        gan_vae_weight: of that of reconstructed videos; 0: there is none.
-        kl_weight: of the divergence of the latents from noise, at the end.
+        gan_weight: weight of the discriminator of videos drawn from noise; 0: there is none.
+        gan_vae_weight: weight of the discriminator of reconstructed videos; 0: there is none.
+        kl_weight: weight of the divergence of the latents from noise, at the end.
         stages, annealing, seed: see `stp.models.sv2p.Model`; the first stage is not used.
 
     Raises:
@@ -231,8 +231,8 @@ class Model(ForecastModel):
         for t in range(frames.shape[1] + horizon - 1):
             frame = frames[:, t] if t < frames.shape[1] else outputs[-1].to(frames.dtype)
             state = self.drawn(noise(frames.new_empty(len(frames), self.latent)), state)
-            found, memory = self.tower(frame, memory, state[0])
-            outputs.append(found)
+            predicted, memory = self.tower(frame, memory, state[0])
+            outputs.append(predicted)
         return torch.stack(outputs[-horizon:], dim=1)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
@@ -285,10 +285,10 @@ class Model(ForecastModel):
             states[0] = self.encoded(z, states[0])
             states[1] = self.drawn(torch.randn_like(z), states[1])
             latents = torch.cat([state[0] for state in states if state is not None])
-            found, memory = self.tower(torch.cat([frame, frame]), memory, latents)
-            outputs.append(found)
-        both = torch.stack(outputs, dim=1)
-        return both[:batch], both[batch:]
+            predicted, memory = self.tower(torch.cat([frame, frame]), memory, latents)
+            outputs.append(predicted)
+        videos = torch.stack(outputs, dim=1)
+        return videos[:batch], videos[batch:]
 
     def _noise(self, frames: Tensor, member: int) -> Callable[[Tensor], Tensor]:
         if self.training or frames.is_meta:  # without memory, frames are only counted

@@ -17,8 +17,8 @@ class ScheduledSampling:
     """The probability that the network is shown the truth instead of its own last output.
 
     Attributes:
-        stop: iteration from which on it is 0.
-        rate: by how much it falls in each iteration before that.
+        stop: first iteration at which the probability is 0.
+        rate: decrease of the probability in each iteration before that.
     """
 
     stop: NonNegativeInt = 50_000

@@ -1,4 +1,4 @@
-"""What SimVPv1, SimVPv2 and TAU share: convolutions over space around a translator over time.
+"""Base of SimVPv1, SimVPv2 and TAU: convolutions over space around a translator over time.
 
 Gao et al. 2022, https://arxiv.org/abs/2206.05099, and Tan et al. 2022, arXiv 2211.12509. Layers,
 widths and initial weights as in OpenSTL and PredBench, but without their stochastic depth: it
@@ -46,7 +46,8 @@ class Mixer(nn.Module):
         self.narrow = nn.Conv2d(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.narrow(F.gelu(self.mix(self.widen(x))))
+        mixed: Tensor = self.narrow(F.gelu(self.mix(self.widen(x))))
+        return mixed
 
 
 def draw(module: nn.Module) -> None:
@@ -68,7 +69,7 @@ class Block(nn.Module):
         inputs: channels.
         outputs: channels.
         ratio: how much wider the mixer is inside.
-        attention: of `inputs` channels; keeps its initial weights.
+        attention: module for `inputs` channels; keeps its initial weights.
     """
 
     def __init__(self, inputs: int, outputs: int, ratio: float, attention: nn.Module) -> None:
@@ -85,7 +86,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attention_scale * self.attention(self.attention_norm(x))
         x = x + self.mixer_scale * self.mixer(self.mixer_norm(x))
-        return self.resize(x)
+        resized: Tensor = self.resize(x)
+        return resized
 
 
 class SimVP(ForecastModel):
@@ -131,12 +133,12 @@ class SimVP(ForecastModel):
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
         """The same in parts of the horizon that the model was trained for."""
-        known, made = frames, 0
-        while made < horizon:
-            block = self._block(known[:, -self.context :])
-            yield block[:, : horizon - made]
-            known = torch.cat([known, block], dim=1)[:, -self.context :]
-            made += block.shape[1]
+        context, count = frames, 0
+        while count < horizon:
+            block = self._block(context[:, -self.context :])
+            yield block[:, : horizon - count]
+            context = torch.cat([context, block], dim=1)[:, -self.context :]
+            count += block.shape[1]
 
     def translate(self, x: Tensor) -> Tensor:
         """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""
@@ -146,10 +148,12 @@ class SimVP(ForecastModel):
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""
-        known = frames
-        while known.shape[1] < self.context + self.horizon:
-            known = torch.cat([known, self._pass(known[:, -self.context :])], dim=1)
-        return known[:, self.context : self.context + self.horizon]
+        frames_so_far = frames
+        while frames_so_far.shape[1] < self.context + self.horizon:
+            frames_so_far = torch.cat(
+                [frames_so_far, self._pass(frames_so_far[:, -self.context :])], dim=1
+            )
+        return frames_so_far[:, self.context : self.context + self.horizon]
 
     def _pass(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_in frames after them, (B, T_in, C, H, W)."""
@@ -164,7 +168,8 @@ class SimVP(ForecastModel):
         for layer in self.decoder[:-1]:
             x = run_block(layer, x, again=self.recompute)
         x = self.readout(run_block(self.decoder[-1], x + detail, again=self.recompute))
-        return x.unflatten(0, (batch, time))[..., :height, :width]
+        frames_after: Tensor = x.unflatten(0, (batch, time))[..., :height, :width]
+        return frames_after
 
 
 def check_widths(hid_s: Any, hid_t: Any, n_s: Any, n_t: Any, mlp_ratio: Any) -> None:

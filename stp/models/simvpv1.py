@@ -74,7 +74,7 @@ class Model(SimVP):
         hid_t: channels between the blocks in time; half of them a multiple of `groups`.
         n_s: layers of encoder and of decoder; even.
         n_t: blocks in time, down and as many up, >= 2.
-        groups: of the convolutions and norms in time; divides context * hid_s.
+        groups: groups of the convolutions and norms in time; divides context * hid_s.
 
     Raises:
         StpError: an option is out of range.

@@ -1,7 +1,7 @@
-"""A small convolutional network: a line that shows what the large models buy.
+"""A small convolutional network: a baseline for the gain of the large models.
 
-Context frames side by side as channels, a few 3x3 convolutions at full resolution, and out come all
-frames of a block, as changes of the last context frame. About 100,000 weights.
+A few 3x3 convolutions at full resolution map the context frames, stacked as channels, to all frames
+of a block, as changes from the last context frame. About 100,000 weights.
 """
 
 import torch
@@ -13,7 +13,7 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Adds to the last frame what the convolutions see coming.
+    """Adds a predicted change to the last frame.
 
     Args:
         shape: (C, H, W) of a frame.
@@ -49,10 +49,12 @@ class Model(ForecastModel):
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        known = frames
-        while known.shape[1] < self.context + horizon:
-            known = torch.cat([known, self._block(known[:, -self.context :])], dim=1)
-        return known[:, self.context : self.context + horizon]
+        frames_so_far = frames
+        while frames_so_far.shape[1] < self.context + horizon:
+            frames_so_far = torch.cat(
+                [frames_so_far, self._block(frames_so_far[:, -self.context :])], dim=1
+            )
+        return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""

@@ -22,7 +22,7 @@ def no_memory(x: Tensor, hidden: int, layers: int) -> Memory:
 
 
 class Step(NamedTuple):
-    """What one step of a cell gives; each (B, hidden, H, W).
+    """Results of one step of a cell, (B, hidden, H, W) each.
 
     Attributes:
         h: hidden state.
@@ -47,8 +47,8 @@ class SpatioTemporalLSTM(nn.Module):
     ``o = sigmoid(Wxo * x + Who * h + Wo * [c', m'])``; ``h' = o tanh(W1x1 * [c', m'])``.
 
     Args:
-        channels: of the input.
-        hidden: of all states.
+        channels: channels of the input.
+        hidden: channels of all states.
         filter_size: side of the convolutions; odd. None has a bias.
     """
 

@@ -1,4 +1,4 @@
-"""SV2P: CDNA with a latent variable for what a clip does not tell (Babaeizadeh et al. 2018).
+"""SV2P: CDNA with a latent variable for the uncertain future (Babaeizadeh et al. 2018).
 
 "Stochastic Variational Video Prediction", https://arxiv.org/abs/1710.11252, in the form of
 Tensor2Tensor's ``next_frame_sv2p`` (models/video/sv2p.py, base_vae.py), with which Unterthiner et
@@ -28,9 +28,9 @@ class Inference(nn.Module):
     """Mean and logarithm of the variance of a latent variable, from a whole clip.
 
     Args:
-        channels: of all frames side by side.
-        latent: of the latent variable.
-        widths: of its three layers.
+        channels: channels of all frames side by side.
+        latent: channels of the latent variable.
+        widths: channels of the three layers.
     """
 
     def __init__(self, channels: int, latent: int, widths: Sequence[int]) -> None:
@@ -57,8 +57,8 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
 
     Args:
         step: training iteration, from 0.
-        start: iteration.
-        end: iteration.
+        start: first iteration with a weight.
+        end: iteration from which on the weight is `most`.
         most: the final weight.
         how: one of `ANNEALING`.
     """
@@ -91,7 +91,7 @@ def check_annealing(stages: object, kl_weight: object, annealing: object, seed: 
 
 
 class Model(cdna.Model):
-    """CDNA that is told a latent variable, drawn once for each forecast.
+    """CDNA with a latent variable as a further input, drawn once for each forecast.
 
     In training it comes from torch's generator; in a forecast from the clip, the seed and the
     number of the forecast (its member).
@@ -99,15 +99,15 @@ class Model(cdna.Model):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
-        latent_channels: of the latent variable; 0: there is none, and the network is CDNA's.
-        latent_widths: of the inference network.
+        latent_channels: channels of the latent variable; 0: none, as in CDNA.
+        latent_widths: channels of the inference network.
         stages: iterations at which the inference network begins, the divergence begins to count,
             and its weight is reached.
-        kl_weight: of the divergence, at the end.
-        annealing: how it gets there: linear (the paper), or constant from the start on.
-        seed: of the latents of forecasts.
+        kl_weight: weight of the divergence, at the end.
+        annealing: growth of the weight: linear (the paper), or constant from the start on.
+        seed: seed of the latents of forecasts.
 
     Raises:
         StpError: an option is out of range.

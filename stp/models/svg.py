@@ -1,4 +1,4 @@
-"""SVG: frames are encoded, an LSTM predicts the next code, told a latent vector for each frame.
+"""SVG: an LSTM predicts the code of the next frame from that of the last and a latent vector.
 
 Denton and Fergus 2018, "Stochastic Video Generation with a Learned Prior",
 https://arxiv.org/abs/1802.07687; layers, widths and loss as in the authors' release
@@ -27,7 +27,7 @@ DEPTHS = (2, 2, 3, 3, 3, 3)
 LEAK = 0.2
 
 State = list[tuple[Tensor, Tensor]] | None
-"""Of the cells of an LSTM; None before the first code."""
+"""States of the cells of an LSTM; None before the first code."""
 
 
 def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
@@ -39,10 +39,10 @@ def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
 
 
 class Encoder(nn.Module):
-    """A frame to a code; what each resolution saw is kept for the decoder.
+    """Encodes a frame to a code; the maps of each resolution are kept for the decoder.
 
     Args:
-        channels: of a frame.
+        channels: channels of a frame.
         widths: channels of the resolutions; sides are halved behind each.
         sides: height and width of the narrowest.
         code: length of the code.
@@ -78,7 +78,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A code, and what the encoder saw of another frame, to a frame in 0..1; see `Encoder`.
+    """Decodes a code, with the encoder's maps of another frame, to a frame in 0..1.
 
     Its first layer has a batch norm in any case, as in both releases.
     """
@@ -119,9 +119,9 @@ class LSTM(nn.Module):
     """A linear layer, LSTM cells on top of each other, and linear layers for what they give.
 
     Args:
-        inputs: length of what comes in.
-        outputs: lengths of what goes out.
-        hidden: of the cells.
+        inputs: length of the input.
+        outputs: lengths of the outputs.
+        hidden: channels of the cells.
         depth: number of cells.
     """
 
@@ -147,10 +147,10 @@ def divergence(
     """Kullback-Leibler divergence of normal distributions, summed, mean over the batch.
 
     Args:
-        mean: of the first distribution, (B, n).
-        log_variance: of the first.
-        other_mean: of the second.
-        other_log_variance: of the second.
+        mean: mean of the first distribution, (B, n).
+        log_variance: logarithm of the variance of the first.
+        other_mean: mean of the second distribution.
+        other_log_variance: logarithm of the variance of the second.
     """
     ratio = (log_variance - other_log_variance).exp()
     apart = (mean - other_mean).square() / other_log_variance.exp()
@@ -158,7 +158,7 @@ def divergence(
 
 
 class Model(ForecastModel):
-    """Predicts the code of the next frame, and decodes it with what the last context frame shows.
+    """Predicts the code of the next frame, and decodes it with maps of the last context frame.
 
     Latent vectors of frames that were seen come from the posterior unless `seen` says otherwise,
     those of frames to come from the prior. In a forecast both are drawn from the clip, the seed and
@@ -167,7 +167,7 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where sides cannot be halved often enough.
         context: number of context frames.
-        horizon: number of lead times in training; any other may be asked for later.
+        horizon: number of lead times in training; forecasts can have any other.
         prior: ``fixed``: white noise (SVG-FP, which the FVD paper calls SVP-FP); ``learned``: an
             LSTM that reads the frames before (SVG-LP).
         widths: channels of the resolutions: four for 64 x 64 pixels, five for 128 x 128.
@@ -175,16 +175,16 @@ class Model(ForecastModel):
         latent: length of a latent vector.
         hidden: width of the LSTMs.
         depth: cells of the LSTM that predicts.
-        posterior_depth: of the posterior, and of the prior if it is learned.
+        posterior_depth: depth of the posterior, and of the prior if it is learned.
         batch_norm: in all layers, as the authors have it; Tensor2Tensor has none but one.
-        kl_weight: of the divergence of posterior and prior, summed over frames.
+        kl_weight: weight of the divergence of posterior and prior, summed over frames.
         last_skip: whether the decoder sees what the encoder saw of the last context frame, as in
             the paper and Tensor2Tensor; in the authors' release it sees the frame before.
         seen: ``drawn``: as in the paper, and in the release of SVG-LP; ``mean``: as in that of
             SVG-FP; ``prior``: as in Tensor2Tensor.
         log_variance: whether draws take what the posterior gives for the logarithm of the variance,
             as the divergence does; in Tensor2Tensor they take it for that of the deviation.
-        seed: of the latent vectors of forecasts.
+        seed: seed of the latent vectors of forecasts.
 
     Raises:
         StpError: an option is out of range.
@@ -249,24 +249,24 @@ class Model(ForecastModel):
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
         noise = self._noise(frames, member)
-        shown = pad(frames, self.multiple)
+        padded = pad(frames, self.multiple)
         states: list[State] = [None, None, None]
         kept: list[Tensor] = []
-        frame, outputs = shown[:, 0], []
-        for t in range(1, shown.shape[1] + horizon):
-            code, found = self.encoder(frame)
-            if t <= self._skips(shown.shape[1]):
-                kept = found
+        frame, outputs = padded[:, 0], []
+        for t in range(1, padded.shape[1] + horizon):
+            code, skips = self.encoder(frame)
+            if t <= self._skips(padded.shape[1]):
+                kept = skips
             prior = self._prior(code, states)
-            is_seen = t < shown.shape[1]
+            is_seen = t < padded.shape[1]
             if is_seen and self.seen != "prior":
-                mean, log_variance = self._posterior(self.encoder(shown[:, t])[0], states)
+                mean, log_variance = self._posterior(self.encoder(padded[:, t])[0], states)
                 drawn = self._drawn(mean, log_variance, noise(mean))
                 z = drawn if self.seen == "drawn" else mean
             else:
                 z = prior[0] + torch.exp(prior[1] / 2) * noise(prior[0])
             predicted = self._predicted(code, z, states)
-            frame = shown[:, t] if is_seen else self.decoder(predicted, kept)
+            frame = padded[:, t] if is_seen else self.decoder(predicted, kept)
             if not is_seen:
                 outputs.append(frame)
         forecast = torch.stack(outputs, dim=1)
@@ -275,34 +275,34 @@ class Model(ForecastModel):
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared errors and weighted divergences, summed over all frames but the first.
 
-        The network is shown every frame; the posterior sees the one to predict.
+        The network reads every observed frame; the posterior reads the frame to predict.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         height, width = clip.shape[-2:]
-        shown = pad(clip, self.multiple)
+        padded = pad(clip, self.multiple)
         states: list[State] = [None, None, None]
         # Each frame by itself: a batch norm sees the clips of a batch at one time.
-        encoded = [self.encoder(frame) for frame in shown.unbind(1)]
+        encoded = [self.encoder(frame) for frame in padded.unbind(1)]
         total = clip.new_zeros((), dtype=torch.float32)
         for t in range(1, clip.shape[1]):
             code, kept = encoded[t - 1][0], encoded[min(t, self._skips(self.context)) - 1][1]
             mean, log_variance = self._posterior(encoded[t][0], states)
             prior = self._prior(code, states)
             z = self._drawn(mean, log_variance, torch.randn_like(mean))
-            found = self.decoder(self._predicted(code, z, states), kept)
-            total = total + F.mse_loss(found[..., :height, :width].float(), clip[:, t])
+            predicted = self.decoder(self._predicted(code, z, states), kept)
+            total = total + F.mse_loss(predicted[..., :height, :width].float(), clip[:, t])
             total = total + self.kl_weight * divergence(mean, log_variance, *prior)
         return total
 
     def _drawn(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
-        """From the posterior."""
+        """Draw from the posterior."""
         return mean + torch.exp(log_variance * self.power) * noise
 
     def _skips(self, context: int) -> int:
-        """How many context frames the decoder may see."""
+        """Number of context frames whose maps the decoder may use."""
         return max(context if self.last_skip else context - 1, 1)
 
     def _posterior(self, code: Tensor, states: list[State]) -> tuple[Tensor, Tensor]:
@@ -317,8 +317,10 @@ class Model(ForecastModel):
         return mean.float(), log_variance.float()
 
     def _predicted(self, code: Tensor, z: Tensor, states: list[State]) -> Tensor:
-        (found,), states[2] = self.predictor(torch.cat([code, z.to(code.dtype)], dim=1), states[2])
-        return torch.tanh(found)
+        (predicted,), states[2] = self.predictor(
+            torch.cat([code, z.to(code.dtype)], dim=1), states[2]
+        )
+        return torch.tanh(predicted)
 
     def _noise(self, frames: Tensor, member: int) -> Callable[[Tensor], Tensor]:
         if self.training or frames.is_meta:  # without memory, frames are only counted

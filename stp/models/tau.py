@@ -51,7 +51,7 @@ def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1)
     Args:
         forecast: (B, T, C, H, W).
         truth: (B, T, C, H, W).
-        temperature: of the softmax.
+        temperature: temperature of the softmax.
     """
     if forecast.shape[1] < 3:
         return forecast.new_zeros(())
@@ -74,7 +74,7 @@ class Model(SimVP):
         n_s: layers of encoder and of decoder; even.
         n_t: blocks in time, >= 2.
         mlp_ratio: how much wider the mixers are inside.
-        change_weight: of the divergence between changes, in the loss.
+        change_weight: weight of the divergence between changes, in the loss.
 
     Raises:
         StpError: an option is out of range.
@@ -104,7 +104,7 @@ class Model(SimVP):
         self.change_weight = change_weight
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast, and how differently it changes.
+        """Mean squared error of the forecast, and weighted divergence of its changes.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).

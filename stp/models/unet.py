@@ -31,8 +31,8 @@ class Model(OneStep):
         shape: (C, H, W) of a frame; padded where a side is too short for all levels. Where a
             halving has left a row or column out, features are interpolated.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
-        channels: of the levels; sides are halved between two of them.
+        horizon: number of lead times in training; forecasts can have any other.
+        channels: channels of the levels; sides are halved between two of them.
         predicts: state or change.
 
     Raises:
@@ -65,5 +65,5 @@ class Model(OneStep):
         *features, x = self.encoder(at_least(frames, self.least))
         for up, block, beside in zip(self.up, self.decoder, reversed(features), strict=True):
             x = block(torch.cat([resize(up(x), beside), beside], dim=1))
-        found: Tensor = self.leave(x)
-        return found[..., :height, :width]
+        outputs: Tensor = self.leave(x)
+        return outputs[..., :height, :width]

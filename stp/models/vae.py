@@ -33,14 +33,14 @@ class Model(OneStep):
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
         context: number of context frames, seen side by side.
-        horizon: number of lead times in training; any other may be asked for later.
-        channels: of the levels; sides are halved between two of them.
-        latent: numbers of a code.
+        horizon: number of lead times in training; forecasts can have any other.
+        channels: channels of the levels; sides are halved between two of them.
+        latent: length of a code.
         bounded: whether means are within -1..1 and variances at least 1, as released.
-        kl_weight: of the divergence from a standard normal distribution in the loss; 1 is the
-            bound of the likelihood of frames with errors of variance 1.
+        kl_weight: weight of the divergence from a standard normal distribution in the loss; with 1
+            the loss is the bound of the likelihood of frames with errors of variance 1.
         predicts: state or change.
-        seed: of the codes of forecasts.
+        seed: seed of the codes of forecasts.
 
     Raises:
         StpError: an option is out of range.
@@ -84,7 +84,7 @@ class Model(OneStep):
         return torch.cat(list(self.parts(frames, horizon, member)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
-        """The same, one lead time after the other."""
+        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
         noise = self._noise(frames, member)
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
@@ -105,7 +105,7 @@ class Model(OneStep):
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times.
-            values: of a frame that are compared.
+            values: number of values of a frame that are compared.
 
         Returns:
             the forecast (B, horizon, C, H, W), and `kl_weight` times twice the divergence of a code
@@ -114,15 +114,15 @@ class Model(OneStep):
         divergences: list[Tensor] = []
 
         def following(x: Tensor) -> Tensor:
-            found, divergence = self._drawn(x, torch.randn_like)
+            predicted, divergence = self._drawn(x, torch.randn_like)
             divergences.append(divergence.float())
-            return found
+            return predicted
 
         forecast = torch.cat(list(self._rolled_out(following, frames, horizon)), dim=1)
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
-        """Where the noise of a forecast comes from."""
+        """The source of the noise of a forecast."""
         if self.training or frames.is_meta:  # without memory, frames are only counted
             return torch.randn_like
         generators = [generator_of(clip, self.seed, member) for clip in frames]
@@ -138,5 +138,5 @@ class Model(OneStep):
             mean, log_variance = torch.tanh(mean), F.relu(log_variance)
         code = mean + torch.exp(0.5 * log_variance) * noise(mean)
         divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(dim=1)
-        found = self.decoder(self.enter(code).unflatten(1, self.narrowest))
-        return resize(found, x)[..., :height, :width], divergence
+        decoded = self.decoder(self.enter(code).unflatten(1, self.narrowest))
+        return resize(decoded, x)[..., :height, :width], divergence

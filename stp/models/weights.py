@@ -1,4 +1,4 @@
-"""``model.pt``: a trained model as a file."""
+"""``model.pt``: the file of a trained model."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from stp.models.create import RECIPE_KEYS
 from stp.models.normalisation import Normalisation
 
 MODEL = "model.pt"
-"""The weights that the validation chose."""
+"""The weights of the epoch that validation selected."""
 REMEDY = "remove the folder of the model and run the command again: the model is trained anew"
 
 
@@ -38,10 +38,10 @@ def save(
     """Write a trained model; ``torch.load(path, weights_only=True)`` reads it anywhere.
 
     Args:
-        path: of the new file.
+        path: path of the new file.
         weights: state_dict, on the CPU.
-        recipe: what it was trained from.
-        normalisation: of the training data; forecasts for any other data use it too.
+        recipe: recipe of the training.
+        normalisation: normalisation of the training data, which forecasts of other data use too.
     """
     torch.save(
         {
@@ -58,11 +58,11 @@ def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Norm
     """Read a trained model that must belong to a recipe.
 
     Args:
-        path: written by `save`.
-        recipe: says which model is expected (``RECIPE_KEYS``).
+        path: path of a file that `save` wrote.
+        recipe: recipe of the expected model (``RECIPE_KEYS``).
 
     Returns:
-        its state_dict and the normalisation of its training data.
+        the state_dict of the model, and the normalisation of its training data.
 
     Raises:
         StpError: the file is missing or damaged, or holds another model.
@@ -70,7 +70,7 @@ def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Norm
     if not path.is_file():
         raise StpError(f"{path} is missing", expected="a trained model", remedy=REMEDY)
     try:
-        # Damage shows in many ways: each of these was seen on truncated or altered files.
+        # Truncated or altered files raise exceptions of many types.
         content = torch.load(path, map_location="cpu", weights_only=True)
         weights, trained = content["state_dict"], content["recipe"]
         normalisation = Normalisation(**content["normalisation"])
@@ -92,6 +92,6 @@ def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Norm
             raise StpError(
                 f"{path} is another model: {key} is {trained.get(key)!r}",
                 expected=f"{key} {recipe.get(key)!r}",
-                remedy="name the folder of the model that this recipe means",
+                remedy="name the folder of the model with this recipe",
             )
     return weights, normalisation

@@ -15,9 +15,9 @@ ABOUT_DATA = ("shape", "context", "horizon")
 class Wrapped(ForecastModel):
     """A network that knows nothing of this package, trained on its mean squared error.
 
-    It is called with frames (B, T_in, C, H, W) and, if it needs a second argument, the number of
-    lead times T, and returns (B, T, C, H, W). If it needs none, it returns any number of lead
-    times, and is shown its own forecasts to go on from there.
+    It is called with frames (B, T_in, C, H, W) and, if it has a second required argument, the
+    number of lead times T, and returns (B, T, C, H, W). Without a second argument it returns any
+    number of lead times, and is called again with its own forecasts for more.
 
     Args:
         network: the network.
@@ -28,7 +28,7 @@ class Wrapped(ForecastModel):
         super().__init__(context)
         self.network = network
         arguments = inspect.signature(network.forward).parameters.values()
-        self.needs_horizon = sum(one.default is one.empty for one in arguments) > 1
+        self.needs_horizon = sum(argument.default is argument.empty for argument in arguments) > 1
 
     @property
     def implementation(self) -> type[nn.Module]:
@@ -41,21 +41,21 @@ class Wrapped(ForecastModel):
             forecast: Tensor = self.network(frames, horizon)
             return forecast
         blocks: list[Tensor] = []
-        known, steps = frames, 0
+        frames_so_far, steps = frames, 0
         while steps < horizon:
-            blocks.append(self._block(known[:, -self.context :]))
+            blocks.append(self._block(frames_so_far[:, -self.context :]))
             steps += blocks[-1].shape[1]
-            known = torch.cat([known, blocks[-1]], dim=1)
+            frames_so_far = torch.cat([frames_so_far, blocks[-1]], dim=1)
         return torch.cat(blocks, dim=1)[:, :horizon]
 
     def from_published(self, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Weights of the network alone have its own names."""
+        """Add the prefix of this class to the names of weights of the bare network."""
         if tensors.keys() == self.state_dict().keys():
             return tensors
         return {f"network.{name}": tensor for name, tensor in tensors.items()}
 
     def _block(self, frames: Tensor) -> Tensor:
-        """What the network returns: at least one lead time, of the shape of the frames."""
+        """Call the network, and require at least one lead time of the shape of the frames."""
         block: Tensor = self.network(frames)
         steps = block.shape[1] if isinstance(block, Tensor) and block.ndim == frames.ndim else 1
         require_shape(self, block, (len(frames), max(1, steps), *frames.shape[2:]), "forward")

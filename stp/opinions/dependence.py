@@ -1,4 +1,4 @@
-"""How much two sets of features of the same videos have in common."""
+"""Statistical dependence between two sets of features of the same videos."""
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -24,7 +24,7 @@ def distance_correlation(x: np.ndarray, y: np.ndarray) -> float:
         x: float (N, D), a row for each video.
         y: float (N, E).
     """
-    a, b = (_centred(squareform(pdist(one))) for one in (x, y))
+    a, b = (_centred(squareform(pdist(points))) for points in (x, y))
     common = (a * b).mean()
     return float(np.sqrt(max(common, 0) / np.sqrt((a * a).mean() * (b * b).mean())))
 

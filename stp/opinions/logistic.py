@@ -2,8 +2,8 @@
 
     q(x) = b2 + (b1 - b2) / (1 + exp(-(x - b3) / |b4|))
 
-as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. Measures that learn nothing
-from opinions need it before they have an error in points of opinion.
+as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. It turns the values of
+measures that are not trained on opinions into points, so that they have an error.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from scipy.special import expit
 def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Fit the function by least squares.
 
-    It begins at the extremes of the opinions, and at mean and deviation of the values; where
-    opinions fall with the values, the first two are exchanged.
+    The search starts from the extremes of the opinions and from mean and deviation of the values;
+    where opinions fall with the values, the extremes are exchanged.
 
     Args:
-        values: of the measure, (N,).
+        values: values of the measure, (N,).
         observed: opinion scores, (N,).
 
     Returns:
@@ -31,12 +31,14 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     ends = [observed.max(), observed.min()]
     falls = np.corrcoef(x, observed)[0, 1] < 0
     start = [*(ends[::-1] if falls else ends), 0.0, 1.0]
-    found = least_squares(lambda b: _at(b, x) - observed, start, method="lm").x
-    return np.array([found[0], found[1], centre + scale * found[2], scale * found[3]])
+    parameters = least_squares(lambda b: _at(b, x) - observed, start, method="lm").x
+    return np.array(
+        [parameters[0], parameters[1], centre + scale * parameters[2], scale * parameters[3]]
+    )
 
 
 def apply(parameters: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The function at some values, (N,)."""
+    """Evaluate the function at values (N,)."""
     return _at(parameters, values)
 
 

@@ -1,4 +1,4 @@
-"""Tests of means from what Table 2 prints: mean, deviation and number of videos of two groups."""
+"""Tests of the means of two groups from their moments, as Table 2 of PVQA prints them."""
 
 from typing import Literal, NamedTuple
 
@@ -6,12 +6,12 @@ from scipy import stats
 
 
 class Moments(NamedTuple):
-    """Of the MOS of a group of videos.
+    """Moments of the MOS of a group of videos.
 
     Attributes:
-        mean: of n values.
-        deviation: divided by n, not n - 1: only so do the printed groups fit each other.
-        n: videos.
+        mean: mean of the n values.
+        deviation: standard deviation, divided by n: only then are the printed groups consistent.
+        n: number of videos.
     """
 
     mean: float
@@ -35,16 +35,16 @@ def p_value(
     """
     pair = (
         value
-        for one in (first, second)
-        for value in (one.mean, one.deviation * (one.n / (one.n - 1)) ** 0.5, one.n)
+        for group in (first, second)
+        for value in (group.mean, group.deviation * (group.n / (group.n - 1)) ** 0.5, group.n)
     )
-    found = stats.ttest_ind_from_stats(*pair, equal_var=equal_variances, alternative=alternative)
-    return float(found.pvalue)
+    test = stats.ttest_ind_from_stats(*pair, equal_var=equal_variances, alternative=alternative)
+    return float(test.pvalue)
 
 
 def joined(*groups: Moments) -> Moments:
     """The moments of all videos of several groups together."""
-    n = sum(one.n for one in groups)
-    mean = sum(one.n * one.mean for one in groups) / n
-    square = sum(one.n * (one.deviation**2 + (one.mean - mean) ** 2) for one in groups) / n
+    n = sum(group.n for group in groups)
+    mean = sum(group.n * group.mean for group in groups) / n
+    square = sum(group.n * (group.deviation**2 + (group.mean - mean) ** 2) for group in groups) / n
     return Moments(mean, square**0.5, n)

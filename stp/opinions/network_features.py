@@ -1,4 +1,4 @@
-"""What a network has seen of videos: a table with a row for each, a column for each part."""
+"""``seen.parquet``: network features of videos, a row for each video, a column for each part."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,30 +23,30 @@ PARTS = {
     "lpips": "LPIPS of predicted and true frames",
     "entropy": "entropy of the classes of predicted frames, nats (mean)",
 }
-"""Columns; ``mse``, ``cosine`` and ``lpips`` need the true future, ``entropy`` a classifier, and
-are NaN without. Of a network that looks at clips all but the first are NaN."""
+"""Columns. ``mse``, ``cosine`` and ``lpips`` need the true future, and ``entropy`` a classifier;
+they are NaN without it. For a network of clips all but ``ssa`` are NaN."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a network has seen.
+class NetworkFeatures:
+    """Features that a network computed of V videos.
 
     Attributes:
-        parts: float32 (V, D) each.
-        wanted: the names of those that a measure is made from.
+        parts: features by their names in `PARTS`, float32 (V, D) each.
+        names: the parts that a measure uses, in order.
     """
 
     parts: dict[str, np.ndarray]
-    wanted: Sequence[str]
+    names: Sequence[str]
 
 
 def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> None:
     """Write ``seen.parquet``.
 
     Args:
-        folder: for the file.
-        videos: names, in the order of the rows.
-        parts: (V, D) each.
+        folder: folder of the artefact.
+        videos: names of the videos, in the order of the rows.
+        parts: features by name, (V, D) each.
     """
     columns = {
         name: pa.FixedSizeListArray.from_arrays(
@@ -58,37 +58,37 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
     pq.write_table(table, folder / SEEN, write_page_checksum=True)
 
 
-def read(folder: Path, videos: Sequence[str], wanted: Sequence[str]) -> Seen:
+def read(folder: Path, videos: Sequence[str], names: Sequence[str]) -> NetworkFeatures:
     """Read some parts of ``seen.parquet``.
 
     Args:
-        folder: of the artefact.
-        videos: whose rows there have to be.
-        wanted: names of `PARTS`.
+        folder: folder of the artefact.
+        videos: names of the videos that the rows should have, in order.
+        names: some of `PARTS`.
 
     Raises:
-        StpError: a part is not known, the file is damaged, or of other videos.
+        StpError: a part is unknown, the file is damaged, or has other videos.
     """
     path = Path(folder) / SEEN
-    unknown = [name for name in wanted if name not in PARTS]
-    if unknown or not wanted:
+    unknown = [name for name in names if name not in PARTS]
+    if unknown or not names:
         raise StpError(
-            f"predict.parts is {list(wanted)}",
+            f"predict.parts is {list(names)}",
             expected=f"some of {', '.join(PARTS)}",
             remedy="correct the parts of the measure in its configuration",
         )
-    expected = "what a network has seen of all videos"
+    expected = "network features of all videos"
     with reading(path, expected):
-        table = read_table(path, ["video", *wanted], expected=expected)
+        table = read_table(path, ["video", *names], expected=expected)
         parts = {}
-        for name in wanted:
+        for name in names:
             column = table[name].combine_chunks()
             parts[name] = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
-        known = table["video"].to_pylist()
-    if known != list(videos):
+        rows = table["video"].to_pylist()
+    if rows != list(videos):
         raise ArtefactError(
             path,
-            f"of {len(known)} other videos",
+            f"has {len(rows)} other videos",
             expected=f"the {len(videos)} videos of the prepared data, in their order",
         )
-    return Seen(parts, wanted)
+    return NetworkFeatures(parts, names)

@@ -1,7 +1,6 @@
-"""Learn what people would think of videos that nobody has rated, from all videos that were rated.
+"""Train a measure of quality on all rated videos, to rate others (`stp.metrics.fitted_quality`).
 
-Predictions have an interval, whose half width is a quantile of the errors of test videos
-(`stp.metrics.fitted_quality` predicts).
+The half width of prediction intervals is a quantile of the errors of test videos.
 """
 
 from collections.abc import Sequence
@@ -13,20 +12,20 @@ from stp.metrics.srocc import correlation
 from stp.opinions import regression
 
 LEVEL = 0.95
-"""Of the intervals."""
+"""Coverage of the prediction intervals."""
 
 
 def fit(
     parts: Sequence[np.ndarray], observed: np.ndarray, splits: np.ndarray, kind: str, count: int
 ) -> Learnt:
-    """Learn from all rated videos.
+    """Train on all rated videos.
 
     Args:
         parts: features of the V rated videos, float (V, D) each.
-        observed: their opinions, (V,).
-        splits: bool (S, V): is a video in the test? Errors and correlation are those of tests.
-        kind: of `stp.opinions.regression.AFFINE`.
-        count: principal components at most.
+        observed: opinions of these videos, (V,).
+        splits: test videos of S splits, bool (S, V), from which errors and correlation follow.
+        kind: one of `stp.opinions.regression.AFFINE`.
+        count: largest number of principal components.
     """
     features = np.concatenate(parts, axis=1)
     gram = regression.products(features)
@@ -34,12 +33,12 @@ def fit(
     agreement: list[float] = []
     for is_test in splits:
         training, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
-        found = regression.predict(kind, gram, training, observed[training], test, count)
-        errors.append(np.abs(found - observed[test]))
-        agreement.append(correlation(observed[test], found))
-    # A split has few videos, and videos occur in several splits: their number is what counts.
-    many = len(observed)
-    share = min(np.ceil((many + 1) * LEVEL) / many, 1)
+        predicted = regression.predict(kind, gram, training, observed[training], test, count)
+        errors.append(np.abs(predicted - observed[test]))
+        agreement.append(correlation(observed[test], predicted))
+    # A split has few videos, and a video is in several splits: V decides on the quantile.
+    count_of_videos = len(observed)
+    share = min(np.ceil((count_of_videos + 1) * LEVEL) / count_of_videos, 1)
     weights, offset = regression.weights(kind, features, gram, observed, count)
     return Learnt(
         list(parts),

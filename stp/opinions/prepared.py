@@ -1,9 +1,9 @@
-"""Prepared opinions: videos of several sizes, what people think of them, and splits.
+"""Prepared opinions: videos of several sizes, opinion scores, ratings, and splits.
 
 - ``videos.zarr``: for each size two arrays, ``predicted_<H>x<W>`` and ``true_<H>x<W>``, uint8
-  (videos of this size, frame, y, x, channel); the true futures are zero where they are not known;
+  (videos of this size, frame, y, x, channel); true futures are zero where unknown;
 - ``opinions.parquet``: a row for each video;
-- ``ratings.parquet``: a row for each rating, where they are known;
+- ``ratings.parquet``: a row for each rating, where ratings are known;
 - ``splits.parquet``: a row for each video of each split of each family.
 """
 
@@ -22,12 +22,12 @@ from stp.data.zarr_rows import MappedRows
 VIDEOS, OPINIONS, RATINGS = "videos.zarr", "opinions.parquet", "ratings.parquet"
 SPLITS = "splits.parquet"
 FAMILIES = {
-    "published": "there is no TrainTestSplit.csv",
+    "published": "TrainTestSplit.csv is missing",
     "random": "there are no videos",
     "source": "there are no videos",
     "generator": "the model that made each video is not known",
 }
-"""Families of splits, and why there are none of one where that is so."""
+"""Families of splits, each with the reason for tables where it has no splits."""
 
 OPINION_COLUMNS = pa.schema(
     [
@@ -78,7 +78,7 @@ class Video:
 
     Attributes:
         predicted: context and predicted frames, uint8 (T, H, W, 3).
-        truth: what followed the context in fact, with the context; None where it is not known.
+        truth: context and true future, of the same shape; None where unknown.
     """
 
     predicted: np.ndarray
@@ -90,7 +90,7 @@ class Database:
     """Videos and opinions.
 
     Attributes:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         table: `OPINION_COLUMNS`.
         context: observed frames of each video.
     """
@@ -104,7 +104,7 @@ class Database:
 
     @property
     def names(self) -> list[str]:
-        """Of the videos."""
+        """Names of the videos."""
         return [str(name) for name in self.table["video"].to_pylist()]
 
     @property
@@ -120,25 +120,25 @@ class Database:
         """
         columns = ("height", "width", "row", "has_truth")
         arrays: dict[str, MappedRows] = {}
-        for height, width, row, known in zip(
+        for height, width, row, has_truth in zip(
             *(self.table[name].to_pylist() for name in columns), strict=True
         ):
-            both = []
-            for of in ("predicted", "true") if known else ("predicted",):
-                name = f"{of}_{height}x{width}"
+            films = []
+            for kind in ("predicted", "true") if has_truth else ("predicted",):
+                name = f"{kind}_{height}x{width}"
                 if name not in arrays:
                     arrays[name] = MappedRows(self.folder / VIDEOS / name)
-                both.append(np.array(arrays[name].read(row, row + 1)[0]))
-            yield Video(both[0], both[1] if known else None)
+                films.append(np.array(arrays[name].read(row, row + 1)[0]))
+            yield Video(films[0], films[1] if has_truth else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of a family; there may be none, see `FAMILIES`.
+        """The splits of a family, of which there may be none (`FAMILIES`).
 
         Returns:
-            their numbers, (S,), and which videos are in the test, bool (S, V).
+            numbers of the splits, (S,), and their test videos, bool (S, V).
 
         Raises:
-            StpError: no such family is known.
+            StpError: the family is unknown.
         """
         path = self.folder / SPLITS
         table = read_table(path, SPLIT_COLUMNS)
@@ -148,14 +148,16 @@ class Database:
                 expected=f"one of {', '.join(FAMILIES)}",
                 remedy="name another subset",
             )
-        chosen = table.filter(pa.array([one == family for one in table["family"].to_pylist()]))
+        chosen = table.filter(
+            pa.array([row_family == family for row_family in table["family"].to_pylist()])
+        )
         numbers = chosen["split"].to_numpy()
-        place = {name: number for number, name in enumerate(self.names)}
+        number_of = {name: number for number, name in enumerate(self.names)}
         order, rows = np.unique(numbers, return_inverse=True)
-        found = np.zeros((len(order), len(self)), bool)
-        columns = [place[name] for name in chosen["video"].to_pylist()]
-        found[rows, columns] = chosen["is_test"].to_numpy(zero_copy_only=False)
-        return order, found
+        is_test = np.zeros((len(order), len(self)), bool)
+        columns = [number_of[name] for name in chosen["video"].to_pylist()]
+        is_test[rows, columns] = chosen["is_test"].to_numpy(zero_copy_only=False)
+        return order, is_test
 
 
 def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
@@ -167,7 +169,7 @@ def open_database(folder: Path, context: int) -> Database:
     """Open prepared opinions.
 
     Args:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         context: observed frames of each video.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Who rates which videos, and raters that are made up, with known bias, scale and noise."""
+"""Assignment of videos to raters, and simulated raters of known bias, scale and noise."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
         answers: rater -> question or video -> choice or score.
 
     Returns:
-        groups of names, sorted; none of raters with fewer answers than `FEWEST_ALIKE`.
+        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` answers are in none.
     """
     groups: dict[frozenset[tuple[Q, A]], list[str]] = {}
-    for rater, given in sorted(answers.items()):
-        if len(given) >= FEWEST_ALIKE:
-            groups.setdefault(frozenset(given.items()), []).append(rater)
+    for rater, ratings in sorted(answers.items()):
+        if len(ratings) >= FEWEST_ALIKE:
+            groups.setdefault(frozenset(ratings.items()), []).append(rater)
     return [raters for raters in groups.values() if len(raters) > 1]
 
 
 def identical_text(groups: Iterable[Sequence[str]]) -> str:
-    """Those groups in a sentence; empty without any."""
+    """The groups of `identical` in a sentence; empty if there are none."""
     named = "; ".join(", ".join(raters) for raters in groups)
     return f"raters who gave identical answers, and each count: {named}" if named else ""
 
@@ -42,14 +42,14 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
     """Deal videos to raters, so that each video has equally many ratings.
 
     Args:
-        videos: their number, 300 in the study.
-        raters: 50.
-        ratings: of each video, 20.
-        seed: of the orders.
+        videos: number of videos; 300 in the study of PVQA.
+        raters: number of raters; 50 there.
+        ratings: number of ratings of each video; 20 there.
+        seed: seed of the assignment and of the orders.
 
     Returns:
-        for each rater the numbers of the videos, in the order in which they are shown; numbers of
-        videos of two raters differ by one at most.
+        for each rater the numbers of the videos, in the order in which they are shown. Two raters
+        have equally many videos, or differ by one.
 
     Raises:
         StpError: there are fewer raters than ratings of a video.
@@ -72,13 +72,13 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
 
 @dataclass(frozen=True)
 class Crowd:
-    """Raters that are made up.
+    """Simulated raters.
 
     Attributes:
-        raters: their number; the last few answer at random.
-        random: how many do.
-        bias: standard deviation of what each adds to all ratings, points.
-        scale: standard deviation of the logarithm of the factor of each.
+        raters: number of raters.
+        random: number of raters, the last ones, who answer at random.
+        bias: standard deviation of the constants that raters add to all of their ratings, points.
+        scale: standard deviation of the logarithms of the raters' factors.
         noise: standard deviation of a single rating, points.
     """
 
@@ -93,13 +93,13 @@ class Crowd:
         return np.array([f"rater_{number:02d}" for number in range(1, self.raters + 1)])
 
     def answers(self, quality: np.ndarray, names: np.ndarray, ratings: int, seed: int) -> Ratings:
-        """Let them rate videos in two sessions.
+        """Simulate ratings of videos in two sessions.
 
         Args:
-            quality: that everybody would agree on, points from 0 to 100, (V,).
-            names: of the videos, (V,).
-            ratings: of each video.
-            seed: of everything random.
+            quality: true quality of the videos, points from 0 to 100, (V,).
+            names: names of the videos, (V,).
+            ratings: number of ratings of each video.
+            seed: seed of all random numbers.
         """
         rng = np.random.default_rng([seed, 1])
         dealt = assignment(len(quality), self.raters, ratings, seed)

@@ -27,13 +27,13 @@ not confusion."""
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings, a row each.
+    """R ratings.
 
     Attributes:
-        rater: whose it is, str (R,).
-        session: of this rater, str (R,).
-        video: that was rated, str (R,).
-        score: from 0 to 100, float64 (R,).
+        rater: name of the rater, str (R,).
+        session: session of this rater, str (R,).
+        video: name of the rated video, str (R,).
+        score: 0 to 100, float64 (R,).
     """
 
     rater: np.ndarray
@@ -48,20 +48,20 @@ class Ratings:
 
     def by_rater(self) -> dict[str, dict[str, float]]:
         """Rater -> video -> score."""
-        found: dict[str, dict[str, float]] = {}
+        scores: dict[str, dict[str, float]] = {}
         rows = zip(self.rater.tolist(), self.video.tolist(), self.score.tolist(), strict=True)
         for rater, video, score in rows:
-            found.setdefault(rater, {})[video] = score
-        return found
+            scores.setdefault(rater, {})[video] = score
+        return scores
 
     def check(self, where: str) -> None:
-        """Refuse ratings that no MOS can be made of.
+        """Refuse ratings from which no MOS can be computed.
 
         Args:
-            where: they are from, for errors.
+            where: source of the ratings, for errors.
 
         Raises:
-            StpError: a score is not within 0 to 100, or somebody rated a video twice.
+            StpError: a score is outside 0 to 100, or a rater rated a video twice.
         """
         wrong = np.flatnonzero(~((self.score >= 0) & (self.score <= 100)))
         if len(wrong):
@@ -84,14 +84,14 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Opinions:
-    """Mean opinion scores, and what they are made from.
+    """Mean opinion scores of V videos, and the scores that they are means of.
 
     Attributes:
-        video: names, sorted.
-        mos: float64 (V,), of scale 0 to 100.
-        count: ratings that each is the mean of, int64 (V,).
-        rejected: names of the raters that were left out, sorted.
-        scores: rescaled Z-scores of the raters that were kept.
+        video: names of the videos, sorted.
+        mos: mean opinion scores, 0 to 100, float64 (V,).
+        count: number of ratings of each, int64 (V,).
+        rejected: names of the rejected raters, sorted.
+        scores: rescaled Z-scores of the other raters.
     """
 
     video: np.ndarray
@@ -120,12 +120,12 @@ def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
             expected="at least two different ratings of each rater and session",
             remedy="leave this session out",
         )
-    found = (ratings.score - groups.transform("mean").to_numpy()) / deviation
-    return Ratings(ratings.rater, ratings.session, ratings.video, found)
+    scores = (ratings.score - groups.transform("mean").to_numpy()) / deviation
+    return Ratings(ratings.rater, ratings.session, ratings.video, scores)
 
 
 def outliers(scores: Ratings) -> np.ndarray:
-    """Find raters by the screening of BT.500-11.
+    """Find the raters to reject by the screening of BT.500-11.
 
     A Z-score is far where it differs from the mean of its video by 2 standard deviations, or by
     sqrt(20) where the scores of the video are not distributed normally (kurtosis outside 2 to 4).
@@ -157,20 +157,20 @@ def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
     low, high = -3.0, 3.0
     if rescaling == "observed":
         low, high = float(scores.score.min()), float(scores.score.max())
-    found = 100 * (scores.score - low) / (high - low)
-    return Ratings(scores.rater, scores.session, scores.video, found)
+    scores_in_points = 100 * (scores.score - low) / (high - low)
+    return Ratings(scores.rater, scores.session, scores.video, scores_in_points)
 
 
 def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
-    """Make mean opinion scores of ratings.
+    """Compute mean opinion scores from ratings.
 
     Args:
-        ratings: of all raters.
-        rescaling: of Z-scores.
-        where: they are from, for errors.
+        ratings: ratings of all raters.
+        rescaling: rescaling of Z-scores.
+        where: source of the ratings, for errors.
 
     Raises:
-        StpError: a rating is out of range or twice there, a session does not vary, or a video is
+        StpError: a rating is out of range or given twice, a session does not vary, or a video is
             rated by rejected raters alone.
     """
     ratings.check(where)
@@ -190,9 +190,9 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Names of the videos, sorted, their mean scores, and the numbers of scores."""
-    names, place = np.unique(scores.video, return_inverse=True)
-    count = np.bincount(place)
-    return names, np.bincount(place, weights=scores.score) / count, count
+    names, index = np.unique(scores.video, return_inverse=True)
+    count = np.bincount(index)
+    return names, np.bincount(index, weights=scores.score) / count, count
 
 
 def split_half(scores: Ratings, times: int = 100, seed: int = 0) -> np.ndarray:
@@ -200,18 +200,18 @@ def split_half(scores: Ratings, times: int = 100, seed: int = 0) -> np.ndarray:
 
     Args:
         scores: rescaled Z-scores of the raters that were kept.
-        times: halvings.
-        seed: of them.
+        times: number of random halvings.
+        seed: seed of the halvings.
 
     Returns:
         Pearson's correlation of each, float64 (times,), over the videos that both halves rated.
     """
     raters, rng = np.unique(scores.rater), np.random.default_rng(seed)
-    found = np.empty(times)
-    for one in range(times):
+    correlations = np.empty(times)
+    for trial in range(times):
         order = rng.permutation(raters)
         halves = [means(scores.of(part)) for part in np.array_split(order, 2)]
         (first, x, _), (second, y, _) = halves
         _, i, j = np.intersect1d(first, second, return_indices=True)
-        found[one] = np.corrcoef(x[i], y[j])[0, 1]
-    return found
+        correlations[trial] = np.corrcoef(x[i], y[j])[0, 1]
+    return correlations

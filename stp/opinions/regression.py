@@ -1,6 +1,6 @@
-"""Learn opinions from features: principal components, then a regression on them.
+"""Regression of opinions on the principal components of features.
 
-Everything is made from products of features of pairs of videos, computed once for all splits: a
+All is computed from the products of features of pairs of videos, computed once for all splits: a
 split of 240 videos with 80,000 features each then takes milliseconds. Centred features of n videos
 span n - 1 dimensions, so K' = 240 of 240 training videos is K' = 239, and linear regression then
 fits each of them exactly.
@@ -17,9 +17,9 @@ from sklearn.svm import SVR
 from stp.core.errors import StpError
 
 CANDIDATES = (1, 2, 5, 10, 20, 40, 80, 120, 160, 200, 240)
-"""Numbers of components that a nested choice has."""
+"""Numbers of components that cross-validation chooses from (``nested``)."""
 FOLDS = 5
-"""Of the training videos, for a nested choice."""
+"""Folds of the training videos in that cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Components:
 
     Attributes:
         training: scores, float64 (N, K), largest variance first.
-        test: scores of other videos on them, (M, K).
+        test: scores of the test videos, (M, K).
     """
 
     training: np.ndarray
     test: np.ndarray
 
     def first(self, count: int | None) -> "Components":
-        """The first few; all if there are fewer, or None."""
+        """The first `count` components, or all if there are fewer or `count` is None."""
         return Components(self.training[:, :count], self.test[:, :count])
 
 
@@ -76,24 +76,24 @@ Predict = Callable[[Components, np.ndarray], np.ndarray]
 """(components, opinions of the training videos) -> predictions for the test videos."""
 
 
-def linear(found: Components, observed: np.ndarray) -> np.ndarray:
+def linear(features: Components, observed: np.ndarray) -> np.ndarray:
     """Linear regression with an intercept."""
-    return _by_count(found, observed)[-1]
+    return _by_count(features, observed)[-1]
 
 
-def ridge(found: Components, observed: np.ndarray) -> np.ndarray:
+def ridge(features: Components, observed: np.ndarray) -> np.ndarray:
     """Ridge regression; its penalty has the smallest leave-one-out error in training."""
-    largest = (found.training**2).sum(axis=0).max()
-    model = RidgeCV(alphas=largest * np.logspace(-6, 1, 22)).fit(found.training, observed)
-    return np.asarray(model.predict(found.test))
+    largest = (features.training**2).sum(axis=0).max()
+    model = RidgeCV(alphas=largest * np.logspace(-6, 1, 22)).fit(features.training, observed)
+    return np.asarray(model.predict(features.test))
 
 
-def polynomial(found: Components, observed: np.ndarray) -> np.ndarray:
+def polynomial(features: Components, observed: np.ndarray) -> np.ndarray:
     """Linear regression on all products of two components, squares, and the components themselves.
 
-    These are more than videos; of all that fit equally, the smallest coefficients are taken.
+    There are more of them than videos; of all exact fits, the one with the smallest coefficients.
     """
-    x, z = found.training, found.test
+    x, z = features.training, features.test
 
     def kernel(a: np.ndarray) -> np.ndarray:
         inner = a @ x.T
@@ -110,25 +110,25 @@ def polynomial(found: Components, observed: np.ndarray) -> np.ndarray:
 
 
 def _svr(kernel: str) -> Predict:
-    def predict(found: Components, observed: np.ndarray) -> np.ndarray:
-        model = SVR(kernel=kernel).fit(found.training, observed)
-        return np.asarray(model.predict(found.test))
+    def predict(features: Components, observed: np.ndarray) -> np.ndarray:
+        model = SVR(kernel=kernel).fit(features.training, observed)
+        return np.asarray(model.predict(features.test))
 
     return predict
 
 
-def network(found: Components, observed: np.ndarray) -> np.ndarray:
+def network(features: Components, observed: np.ndarray) -> np.ndarray:
     """A network of 150 and 50 units, Adam with learning rate 0.02 (section 5.2.3).
 
     The paper leaves the rest open: components are divided by the deviation of the first one,
     opinions are standardised, and all else is scikit-learn's default, with the seed 0.
     """
-    scale, spread = found.training.std(axis=0).max(), max(observed.std(), 1e-12)
+    scale, spread = features.training.std(axis=0).max(), max(observed.std(), 1e-12)
     model = MLPRegressor(
         hidden_layer_sizes=(150, 50), learning_rate_init=0.02, random_state=0, max_iter=500
     )
-    model.fit(found.training / scale, (observed - observed.mean()) / spread)
-    return np.asarray(model.predict(found.test / scale) * spread + observed.mean())
+    model.fit(features.training / scale, (observed - observed.mean()) / spread)
+    return np.asarray(model.predict(features.test / scale) * spread + observed.mean())
 
 
 REGRESSIONS: dict[str, Predict] = {
@@ -141,7 +141,7 @@ REGRESSIONS: dict[str, Predict] = {
 }
 
 AFFINE = ("linear", "ridge", "nested")
-"""Kinds whose predictions are linear functions of the features, and a constant."""
+"""Kinds whose predictions are affine functions of the features."""
 
 
 def chosen_count(
@@ -161,11 +161,11 @@ def chosen_count(
     error = np.zeros(len(candidates))
     for fold in range(FOLDS):
         out = np.arange(len(training)) % FOLDS == fold
-        found = components(gram, training[~out], training[out])
-        predicted = _by_count(found, observed[~out])
+        features = components(gram, training[~out], training[out])
+        predicted = _by_count(features, observed[~out])
         last = len(predicted) - 1
-        for place, count in enumerate(candidates):
-            error[place] += ((predicted[min(count, last)] - observed[out]) ** 2).sum()
+        for row, count in enumerate(candidates):
+            error[row] += ((predicted[min(count, last)] - observed[out]) ** 2).sum()
     return int(candidates[int(error.argmin())])
 
 
@@ -177,23 +177,23 @@ def predict(
     test: np.ndarray,
     count: int,
 ) -> np.ndarray:
-    """Learn opinions of some videos, and predict those of others.
+    """Train on the opinions of some videos, and predict those of others.
 
     Args:
-        kind: of `REGRESSIONS`; ``nested``: linear, with a number of components that is chosen
-            within the training videos.
+        kind: one of `REGRESSIONS`, or ``nested``: linear regression whose number of components is
+            chosen within the training videos.
         gram: `products` of all videos.
-        training: numbers of the videos to learn from.
-        observed: their opinions, (N,).
-        test: numbers of the others.
-        count: principal components at most.
+        training: numbers of the training videos, (N,).
+        observed: opinions of the training videos, (N,).
+        test: numbers of the test videos, (M,).
+        count: largest number of principal components.
 
     Returns:
-        (M,).
+        predicted opinions of the test videos, (M,).
     """
     if kind == "nested":
-        known = tuple(one for one in CANDIDATES if one <= count)
-        count = chosen_count(gram, training, observed, known)
+        candidates = tuple(number for number in CANDIDATES if number <= count)
+        count = chosen_count(gram, training, observed, candidates)
         kind = "linear"
     return REGRESSIONS[kind](components(gram, training, test).first(count), observed)
 
@@ -201,33 +201,33 @@ def predict(
 def weights(
     kind: str, features: np.ndarray, gram: np.ndarray, observed: np.ndarray, count: int
 ) -> tuple[np.ndarray, float]:
-    """Learn opinions of all videos, as a linear function of their features.
+    """Train on the opinions of all videos, as an affine function of their features.
 
     Args:
-        kind: of `AFFINE`.
-        features: (V, D).
-        gram: `products` of them.
-        observed: opinions, (V,).
-        count: principal components at most.
+        kind: one of `AFFINE`.
+        features: features of all videos, (V, D).
+        gram: `products` of the features.
+        observed: opinions of all videos, (V,).
+        count: largest number of principal components.
 
     Returns:
         weights, float64 (D,), and offset: what `predict` says of a video with features x is
         offset + x @ weights.
     """
     everyone = np.arange(len(features))
-    found = predict(kind, gram, everyone, observed, everyone, count)
+    predicted = predict(kind, gram, everyone, observed, everyone, count)
     # Centred features span what the function depends on: its values there determine it.
     mean = features.mean(axis=0, dtype=np.float64)
-    of_videos = np.linalg.pinv(gram, hermitian=True) @ (found - found.mean())
+    of_videos = np.linalg.pinv(gram, hermitian=True) @ (predicted - predicted.mean())
     slope = (features.astype(np.float64) - mean).T @ of_videos
-    return slope, float(found.mean() - mean @ slope)
+    return slope, float(predicted.mean() - mean @ slope)
 
 
 def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> None:
-    """Refuse features with which nothing can be learnt.
+    """Refuse features that are not finite.
 
     Raises:
-        StpError: one is not finite.
+        StpError: a feature of a video is NaN or infinite; the error names the video.
     """
     wrong = np.flatnonzero(~np.isfinite(features).all(axis=1))
     if len(wrong):
@@ -238,10 +238,10 @@ def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> N
         )
 
 
-def _by_count(found: Components, observed: np.ndarray) -> np.ndarray:
+def _by_count(features: Components, observed: np.ndarray) -> np.ndarray:
     """Predictions with the first 0, 1, ... components, (K + 1, M): components are orthogonal."""
-    power = (found.training**2).sum(axis=0)
-    slope = found.training.T @ (observed - observed.mean()) / power
-    steps = found.test * slope
-    start = np.full((1, len(found.test)), observed.mean())
+    power = (features.training**2).sum(axis=0)
+    slope = features.training.T @ (observed - observed.mean()) / power
+    steps = features.test * slope
+    start = np.full((1, len(features.test)), observed.mean())
     return np.concatenate([start, observed.mean() + np.cumsum(steps, axis=1).T])

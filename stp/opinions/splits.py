@@ -1,51 +1,53 @@
-"""Splits of the videos into training and test: at random, or by what videos have in common."""
+"""Splits of the videos into training and test: at random, or by groups of videos."""
 
 import numpy as np
 
 
 def random_splits(videos: int, test: int, times: int, seed: int) -> np.ndarray:
-    """Draw splits, each on its own: a video is in several tests.
+    """Draw splits independently, so that a video can be in several test sets.
 
     Args:
-        videos: their number V.
-        test: of these in each test.
-        times: splits S.
-        seed: of all.
+        videos: number of videos V.
+        test: number of test videos of each split.
+        times: number of splits S.
+        seed: seed of all splits.
 
     Returns:
-        bool (S, V): is the video in the test?
+        the test videos of each split, bool (S, V).
     """
     rng = np.random.default_rng(seed)
-    found = np.zeros((times, videos), bool)
-    for row in found:
+    is_test = np.zeros((times, videos), bool)
+    for row in is_test:
         row[rng.permutation(videos)[:test]] = True
-    return found
+    return is_test
 
 
 def leave_one_out(groups: np.ndarray) -> np.ndarray:
     """Test on each group once, and train on all others.
 
     Args:
-        groups: names, (V,); videos without a name (None, "") are always in training.
+        groups: name of the group of each video, (V,); videos without one (None, "") are always in
+            training.
 
     Returns:
-        bool (G, V), in the order of the sorted names.
+        the test videos of each split, bool (G, V), in the order of the sorted names.
     """
     named = np.array(["" if name is None else str(name) for name in groups])
     return np.array([named == name for name in np.unique(named) if name])
 
 
 def share_of_training(is_test: np.ndarray, percent: int, seed: int) -> np.ndarray:
-    """Choose some training videos of a split; fewer per cent are among more.
+    """Choose some training videos of a split; a smaller share is a subset of a larger one.
 
     Args:
-        is_test: bool (V,).
-        percent: of all V videos, such as 10 of 300: 30 videos; all of training where that is more.
-        seed: of the order of the training videos.
+        is_test: the test videos, bool (V,).
+        percent: number of chosen videos as a percentage of all V videos, such as 10 of 300: 30
+            videos; all training videos where there are fewer.
+        seed: seed of the order of the training videos.
 
     Returns:
         numbers of the chosen videos, sorted.
     """
     training = np.flatnonzero(~is_test)
-    wanted = round(len(is_test) * percent / 100)
-    return np.sort(np.random.default_rng(seed).permutation(training)[:wanted])
+    target = round(len(is_test) * percent / 100)
+    return np.sort(np.random.default_rng(seed).permutation(training)[:target])

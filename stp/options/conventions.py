@@ -13,12 +13,13 @@ from stp.core import named_modules
 ROOM = "stp.metrics"
 
 COMPOSITIONS = {
-    "region": "stp.metrics.regions",
-    "windows": "stp.metrics.weeks",
-    "members": "stp.metrics.members",
-    "batch": "stp.metrics.batches",
+    "region": "regions",
+    "windows": "weeks",
+    "members": "members",
+    "batch": "batches",
 }
-"""Option -> module with ``compose(metric, value)``, in the order of composition."""
+"""Option -> the module of ``stp.metrics`` whose ``compose(metric, value)`` applies it, in the order
+of composition. Whole names would be imports, and add all four to the code of every score."""
 
 
 def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
@@ -41,5 +42,5 @@ def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
     """The modules of the function and the compositions of a convention."""
-    composed = [module for option, module in COMPOSITIONS.items() if option in definition]
+    composed = [f"{ROOM}.{name}" for option, name in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

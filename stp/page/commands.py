@@ -1,10 +1,10 @@
-"""Commands that pages name: each works as it stands, in the folder of the project."""
+"""Commands that pages show; each works in the folder of the project."""
 
 
 def table_command(scale: str, table: str) -> str:
-    """What makes a table of a scale, and all that it needs.
+    """The command that makes a table of a scale and all of its inputs.
 
-    Without its scale file, Snakemake would plan the demo.
+    Without the scale file, Snakemake would plan the demo.
     """
     return (
         f"snakemake --profile local --configfile config/{scale}.yaml -- results/tables/{table}.csv"
@@ -12,5 +12,5 @@ def table_command(scale: str, table: str) -> str:
 
 
 def trust_command(scale: str, dimension: str, convention: str) -> str:
-    """What shows the trust card of a metric, made from a study of distortions."""
+    """The command that shows the trust card of a metric from a distortion study."""
     return f"stp list metrics {convention} --study results/{scale}/plan/{dimension}.json"

@@ -1,21 +1,26 @@
-"""Whose bytes some cells are of, in words: each kind once, and which share of them it is."""
+"""The origin of data and the protocol behind numbers, in words."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 PAPERS_FILES = "the very files that the paper's numbers were made from"
-"""Of bytes that are comparable with published values, and not official."""
+"""Said of data that are comparable with published values, and not official."""
 
 
-def shares(kinds: Iterable[str], what: str) -> str:
-    """Say it: ``72 of 78 cells: synthetic bytes, ...; 6 of 78 cells: ...``, most first.
+def origin(source: str, protocol: str) -> str:
+    """Whose data, under which protocol: ``synthetic data, demo protocol``."""
+    return f"{source} data, {protocol} protocol"
+
+
+def shares(kinds: Iterable[str], noun: str) -> str:
+    """Count kinds: ``72 of 78 cells: synthetic data, ...; 6 of 78 cells: ...``, most first.
 
     Args:
-        kinds: of each cell or row. One kind alone is all that is said.
-        what: they are, such as ``cells``.
+        kinds: the kind of each cell or row. If there is only one, it stands without a count.
+        noun: noun for what is counted, such as ``cells``.
     """
     counted = Counter(kinds)
     if len(counted) < 2:
         return "".join(counted)
-    order = sorted(counted.items(), key=lambda found: (-found[1], found[0]))
-    return "; ".join(f"{n} of {counted.total()} {what}: {kind}" for kind, n in order)
+    order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return "; ".join(f"{n} of {counted.total()} {noun}: {kind}" for kind, n in order)

@@ -1,4 +1,6 @@
-"""Numbers for people."""
+"""Numbers as text: for people and for CSV files."""
+
+from typing import Any
 
 DIGITS = 4
 """Significant digits of a value, unless its column sets others."""
@@ -15,3 +17,10 @@ def number(value: float | None) -> str:
     """Write ten significant digits for machines: more than any metric has, few enough to hide
     rounding; nothing for None."""
     return "" if value is None else f"{value:.10g}"
+
+
+def csv_value(value: Any) -> Any:
+    """A value as CSV files have it: ten significant digits, yes or no, nothing for None."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if value is None or isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""What all figures of results share: colours, sizes, the line that says whose numbers they are."""
+"""Shared style of all figures: colours, sizes, and the line on the origin of the data."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -17,14 +17,20 @@ from stp.plan.data_origin import bytes_text
 from stp.plan.manifest_types import StoredCell
 
 TEXT_WIDTH = 6.9
-"""Inches: the width of a page's text, of two columns."""
+"""Width of a page's text, of two columns, in inches."""
 COLUMN_WIDTH = 3.3
-"""Inches: the width of one column of two."""
+"""Width of one of two columns, in inches."""
 DPI = 200
+UNDATED: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""Metadata by format, so that equal figures are equal files."""
 LETTERS_PER_INCH = 22
-"""Of a note below a figure."""
+"""Letters per inch of a note below a figure."""
 
-# Colours that people tell apart whatever their colour vision (Okabe and Ito, 2008), without yellow,
+# Colours that are distinguishable with any colour vision (Okabe and Ito, 2008), without yellow,
 # which is too light for lines; black is for the truth.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LINES = ("-", "--", ":")
@@ -35,7 +41,7 @@ GREY = "#555555"
 
 
 class Style(NamedTuple):
-    """How a model is drawn, in every figure alike; colour is never the only difference."""
+    """The look of a model in all figures; colour is never the only difference."""
 
     colour: str
     line: str
@@ -43,34 +49,36 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
-    """A style for each model, by its place among all models of a manifest.
+    """A style for each model, by its index among all models of a manifest.
 
     Args:
-        models: in the order of the manifest.
-        baselines: those of them that nothing is trained for: grey.
+        models: models in the order of the manifest.
+        baselines: the models to draw in grey, which are not trained.
     """
     grey, others = set(baselines), 0
-    found: dict[str, Style] = {}
+    style_of: dict[str, Style] = {}
     for number, model in enumerate(models):
         marker = _MARKERS[number % len(_MARKERS)]
         if model in grey:
-            line = _LINES[sum(style.colour == BASELINE for style in found.values()) % len(_LINES)]
-            found[model] = Style(BASELINE, line, marker)
+            line = _LINES[
+                sum(style.colour == BASELINE for style in style_of.values()) % len(_LINES)
+            ]
+            style_of[model] = Style(BASELINE, line, marker)
         else:
-            found[model] = Style(
+            style_of[model] = Style(
                 _COLOURS[others % len(_COLOURS)], _LINES[others // len(_COLOURS) % 3], marker
             )
             others += 1
-    return found
+    return style_of
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """The models of cells that nothing is trained for by gradient descent, so without a seed."""
+    """The models of cells without training by gradient descent, that is, without a seed."""
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
 def paper_size() -> AbstractContextManager[Any]:
-    """Settings of matplotlib under which text is readable in print, and files repeat exactly."""
+    """Settings of matplotlib for text that is readable in print, and for reproducible files."""
     return mpl.rc_context(
         {
             "font.size": 8,
@@ -90,18 +98,17 @@ def paper_size() -> AbstractContextManager[Any]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of so many inches that needs no display."""
+    """A figure of a size in inches that needs no display."""
     figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def whose(cells: Iterable[StoredCell]) -> str:
-    """Say which data and which protocol numbers come from, and which share: every figure must."""
+    """Origin and protocol of the data of cells, with their shares; every figure must state it."""
     texts = []
     for cell in cells:
-        data = bytes_text(cell.source, cell.bytes_known_by, "data")
-        text = f"{data}, {cell.protocol} protocol"
+        text = f"{bytes_text(cell.source, cell.bytes_known_by)}, {cell.protocol} protocol"
         if cell.comparable and not cell.official_paper_protocol:
             text += f": {PAPERS_FILES}"
         elif cell.source != "own" and not cell.comparable:
@@ -117,7 +124,7 @@ def whose(cells: Iterable[StoredCell]) -> str:
 
 
 def note_height(figure: Figure, note: str) -> float:
-    """Inches that a line below a figure takes; it is wrapped to the width."""
+    """Height in inches of a note below a figure, wrapped to the width."""
     return 0.1 * len(_wrapped(figure, note).splitlines()) + 0.06
 
 
@@ -144,23 +151,19 @@ def save(figure: Figure, out: Path, note: str) -> None:
 
     Args:
         figure: made by `new_figure`.
-        out: path of the PNG file; the SVG is written next to it. The bytes depend on the figure
-            alone.
-        note: a line below the figure, see `whose`. Panels make room for it, and for legends of the
-            figure, which are put between them and the note.
+        out: path of the PNG file; the SVG is written next to it. Equal figures give equal files.
+        note: a line below the figure, see `whose`. Panels make room for it and for legends, which
+            are put between panels and note.
     """
     annotate(figure, note)
-    for path, meta in (
-        (out.with_suffix(".svg"), {"Date": None}),
-        (out, {"Software": None}),
-    ):
+    for path in (out.with_suffix(".svg"), out):
         with writing(path), beside(path) as temporary:
             kind = path.suffix.removeprefix(".")
-            figure.savefig(temporary, format=kind, dpi=DPI, metadata=meta)
+            figure.savefig(temporary, format=kind, dpi=DPI, metadata=UNDATED[kind])
 
 
 def _make_room(figure: Figure, note: float) -> None:
-    """Let panels and legends begin above a note of so many inches."""
+    """Let panels and legends begin above a note of some height in inches."""
     engine = figure.get_layout_engine()
     if not isinstance(engine, ConstrainedLayoutEngine):
         return

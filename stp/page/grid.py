@@ -1,8 +1,7 @@
-"""A table for people, before it has a format: sections of rows, with what stands out.
+"""A table for people, independent of its format: sections of rows with highlighted items.
 
-Markdown, LaTeX and HTML are made from the same grid, so that they say the same. Texts are plain;
-each format escapes what it must. In lines of prose (intro, warnings, notes, legend) `backticks`
-set a name or a command in the type of a machine.
+Markdown, LaTeX and HTML are made from the same grid. Texts are plain, and each format escapes them.
+In lines of prose (intro, warnings, notes, legend), `backticks` mark names and commands.
 """
 
 from dataclasses import dataclass, field
@@ -10,12 +9,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Item:
-    """One place of a table.
+    """One cell of a table.
 
     Attributes:
-        text: plain, without the signs of any format.
+        text: plain text without the signs of any format.
         rank: 1 for the best of its column, 2 for the second best, 0 otherwise.
-        mark: a short sign behind the text, such as ``*``; the legend explains it.
+        mark: a short sign behind the text, such as ``*``, which the legend explains.
         aside: a second text in parentheses, such as a published value.
     """
 
@@ -34,8 +33,8 @@ class Section:
         columns: headings of columns.
         rows: a text or an `Item` for each column; the first one names the row.
         numeric: for each column, whether it is aligned at the right.
-        intro: paragraphs before these rows: what holds for all of them.
-        notes: lines below these rows.
+        intro: paragraphs before the rows, about all of them.
+        notes: lines below the rows.
     """
 
     title: str
@@ -46,8 +45,8 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
     def with_aside(self) -> list[bool]:
-        """For each numeric column, whether some of its places have a second text, which formats
-        set beside the numbers so that these stand below each other."""
+        """For each column, whether it is numeric and some items have a second text, which formats
+        set in a column of its own so that numbers are aligned."""
 
         def has_aside(column: int) -> bool:
             items = (row[column] for row in self.rows)
@@ -61,13 +60,13 @@ class Grid:
     """A table.
 
     Attributes:
-        name: of its files; the label in LaTeX.
+        name: base name of the files, and label in LaTeX.
         title: heading.
-        intro: paragraphs before it: what the values are.
+        intro: paragraphs before the table, on the meaning of the values.
         warnings: what must be read before any number.
-        sections: its parts.
-        legend: a line for each column or sign that needs explaining.
-        made_from: a sentence for who finds the file later: which results it was made from.
+        sections: parts of the table.
+        legend: a line for each column or sign that needs an explanation.
+        made_from: a sentence on the results that the table was made from.
     """
 
     name: str

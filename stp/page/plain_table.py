@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Sequence
 
 LEAST = 24
-"""Characters that the last column needs; where they are not left, it stands below each row."""
+"""Least width of the last column; where there is no room for it, it stands below each row."""
 BELOW = 4
-"""Blanks before it there."""
+"""Blanks before it where it stands below."""
 
 
 def number(value: int | None, nothing: str = "-") -> str:
@@ -15,12 +15,12 @@ def number(value: int | None, nothing: str = "-") -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Write a part of a count: ``8,235 (96.0 %)``."""
+    """Write a count and its share: ``8,235 (96.0 %)``."""
     return f"{part:,} ({100 * part / whole:.1f} %)" if whole else f"{part:,}"
 
 
 def folded(line: str, width: int) -> str:
-    """Wrap a line at blanks; what follows stands below its text, behind bullets and blanks."""
+    """Wrap a line at blanks, with an indent that keeps bullets and leading blanks free."""
     if len(line) <= width:
         return line
     start = len(line) - len(line.lstrip(" -"))
@@ -33,16 +33,16 @@ def folded(line: str, width: int) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: int = 1
 ) -> list[str]:
-    """Set a table; the text of its last column is wrapped.
+    """Set a table as lines; the text of its last column is wrapped.
 
-    Where the other columns are too wide, the widest one on the left is narrowed: a text that is
-    longer has a line of its own, above the rest of its row.
+    If the other columns are too wide, the widest of those on the left is narrowed: longer texts
+    have a line of their own, above the rest of the row.
 
     Args:
         header: names of the columns.
-        rows: their cells.
+        rows: cells of each row.
         width: characters of a line.
-        left: columns that are aligned to the left, counted from the first; the last one is too.
+        left: number of columns aligned to the left, from the first; so is the last column.
     """
     *fixed, last = header
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(fixed))]

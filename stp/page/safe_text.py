@@ -1,4 +1,4 @@
-"""Texts out of data that neither a terminal nor a spreadsheet takes for commands."""
+"""Texts from data, made safe for terminals and spreadsheets."""
 
 import csv
 import io
@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 _UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
 _UNSEEN |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-# These turn the order of what follows around, so that a line reads as another one.
+# These reverse the order of the text that follows, so that a line reads differently.
 _UNSEEN |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _FORMULA = re.compile(r"[=@\t\r]|[+-].")
 
 
 def visible(text: str) -> str:
-    """Replace control characters, line breaks and tabs excepted, by signs that show them."""
+    """Replace control characters, except line breaks and tabs, by visible signs."""
     return text.translate(_UNSEEN)
 
 
 class Visible:
-    """What a terminal shows, with the control characters in it made visible.
+    """A renderable with visible control characters.
 
     Args:
-        shown: made of texts out of data; its styles stay.
+        shown: renderable with texts from data; its styles are kept.
     """
 
     def __init__(self, shown: RenderableType) -> None:
@@ -40,10 +40,10 @@ class Visible:
 
 
 def safe_row(values: Iterable[T]) -> list[T | str]:
-    """Make the cells of a line of CSV that spreadsheets do not run.
+    """Make the cells of a line of CSV safe for spreadsheets.
 
-    Text that begins as a formula does gets an apostrophe before it; numbers, also as text, stay as
-    they are. (https://owasp.org/www-community/attacks/CSV_Injection)
+    Text that begins like a formula gets an apostrophe before it; numbers, also as text, do not.
+    (https://owasp.org/www-community/attacks/CSV_Injection)
     """
     return [f"'{value}" if _is_formula(value) else value for value in values]
 

@@ -1,8 +1,8 @@
-"""Tables in a terminal: aligned by columns, as plain text or with styles, within its width.
+"""Tables in a terminal: aligned columns, as plain text or with styles.
 
-The same columns serve both: plain text keeps every column and every letter, whatever its width, so
-that programs and tests can rely on it; on a terminal, long texts are folded, and what still does
-not fit is set below, in blocks that begin with the first column.
+Plain text keeps every column and every letter at any width, so that programs and tests can rely on
+it. On a terminal, long texts are folded, and columns that still do not fit are set below, in blocks
+that begin with the first column.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from rich.text import Text
 NARROWEST = 16
 """Characters to which a column of texts may be folded."""
 NAMES = 40
-"""Characters to which the first column may be folded, which names the rows."""
+"""Characters to which the first column, with the names of rows, may be folded."""
 GAP = 2
 """Blanks between columns."""
 
@@ -26,10 +26,10 @@ class Column:
     """A column.
 
     Attributes:
-        heading: its name.
-        right: whether its cells are aligned at the right.
-        cells: from top to bottom; styles count on terminals only.
-        joined: whether it belongs to the column before it, and stays beside it.
+        heading: name of the column.
+        right: whether cells are aligned at the right.
+        cells: cells from top to bottom; their styles are for terminals only.
+        joined: whether the column must stay beside the one before it.
     """
 
     heading: str
@@ -42,13 +42,13 @@ class Column:
         """Characters of the widest cell."""
         return max(Text(self.heading).cell_len, *(cell.cell_len for cell in self.cells), 0)
 
-    def narrowest(self, place: int) -> int:
-        """Characters that it needs in a place of a table: numbers are never broken."""
-        return self.width if self.right else min(self.width, NARROWEST if place else NAMES)
+    def narrowest(self, index: int) -> int:
+        """The fewest characters of the column at some index of a table; numbers are not folded."""
+        return self.width if self.right else min(self.width, NARROWEST if index else NAMES)
 
 
 def plain(columns: Sequence[Column]) -> str:
-    """Write a table without styles: one line per row, nothing folded, nothing left out."""
+    """Write a table without styles: one line per row, nothing folded or left out."""
     widths = [column.width for column in columns]
     lines = [_line([Text(column.heading) for column in columns], columns, widths)]
     lines.append((" " * GAP).join("-" * width for width in widths))
@@ -58,15 +58,15 @@ def plain(columns: Sequence[Column]) -> str:
 
 
 def _line(cells: Sequence[Text], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    shown = []
+    parts = []
     for cell, column, width in zip(cells, columns, widths, strict=True):
         blanks = " " * (width - cell.cell_len)
-        shown.append(blanks + cell.plain if column.right else cell.plain + blanks)
-    return (" " * GAP).join(shown)
+        parts.append(blanks + cell.plain if column.right else cell.plain + blanks)
+    return (" " * GAP).join(parts)
 
 
 def styled(columns: Sequence[Column], width: int) -> RenderableType:
-    """Make a table for a terminal of so many characters."""
+    """Make a table for a terminal of some width in characters."""
     parts: list[RenderableType] = []
     for block in blocks(columns, width):
         parts += ["", _block(block, width)] if parts else [_block(block, width)]
@@ -74,9 +74,9 @@ def styled(columns: Sequence[Column], width: int) -> RenderableType:
 
 
 def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Deal columns into tables that fit; each begins with the first column.
+    """Divide columns into tables that fit; each begins with the first column.
 
-    One column that is wider than the terminal alone has a table of its own.
+    A column that is wider than the terminal has a table of its own.
     """
     units: list[list[Column]] = []
     for column in columns[1:]:
@@ -85,30 +85,30 @@ def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
         else:
             units.append([column])
     first = list(columns[:1])
-    found = [list(first)]
+    tables = [list(first)]
     for unit in units:
-        if len(found[-1]) > 1 and _needed([*found[-1], *unit]) > width:
-            found.append(list(first))
-        found[-1] += unit
-    return found
+        if len(tables[-1]) > 1 and _needed([*tables[-1], *unit]) > width:
+            tables.append(list(first))
+        tables[-1] += unit
+    return tables
 
 
 def _needed(columns: Sequence[Column]) -> int:
-    return sum(column.narrowest(place) + GAP for place, column in enumerate(columns))
+    return sum(column.narrowest(index) + GAP for index, column in enumerate(columns))
 
 
 def _widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Characters of each column in a table of so many: what is left goes to the narrowest ones.
+    """Width of each column in a table of some width; free characters go to the narrowest columns.
 
-    Rich would deal them out by itself, but makes a table wider than its terminal then.
+    Rich can do this itself, but makes the table wider than the terminal.
     """
-    found = [column.narrowest(place) for place, column in enumerate(columns)]
-    for _ in range(width - sum(found) - GAP * (len(columns) - 1)):
-        growing = [i for i, column in enumerate(columns) if found[i] < column.width]
+    widths = [column.narrowest(index) for index, column in enumerate(columns)]
+    for _ in range(width - sum(widths) - GAP * (len(columns) - 1)):
+        growing = [i for i, column in enumerate(columns) if widths[i] < column.width]
         if not growing:
             break
-        found[min(growing, key=found.__getitem__)] += 1
-    return found
+        widths[min(growing, key=widths.__getitem__)] += 1
+    return widths
 
 
 def _block(
@@ -118,7 +118,7 @@ def _block(
     *,
     headed: bool = True,
 ) -> Table:
-    # Of the gap, one blank is the line between columns that this box does not draw.
+    # One blank of the gap stands for the line between columns, which this box does not draw.
     table = Table(
         box=_RULE,
         padding=(0, GAP - 1, 0, 0),
@@ -146,12 +146,12 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 
 
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
-    """Make a table of an answer whose first column need not tell rows apart.
+    """Make a table of a query's answer, whose first column need not identify rows.
 
-    Where it does not fit, a few rows are written as records, one line per column. Of more rows,
-    what is the same in all of them is said once, and what is the same in several rows in a row
-    becomes a heading of theirs. What does not fit even so is dealt to several tables, whose rows
-    are numbered.
+    If it does not fit, a few rows are written as records with one line per column. For more rows,
+    cells that are equal in all rows are written once, and cells that are equal in consecutive rows
+    become headings. If this does not fit either, columns are divided into several tables with
+    numbered rows.
     """
     if _needed(columns) <= width:
         return styled(columns, width)
@@ -168,7 +168,7 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
     if not rest:
         same, rest = same[:-1], same[-1:]
     headings, body = _headings(rest, width)
-    parts = [*_told("in all rows", same)] if same else []
+    parts = [*_first_cells("in all rows", same)] if same else []
     if _needed(body) > width:
         numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
         return Group(*parts, styled([Column("#", True, numbers), *rest], width))
@@ -176,7 +176,9 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
     for start, end in zip(starts, [*starts[1:], rows], strict=True):
         if headings:
             of_section = [_part(column, start, start + 1) for column in headings]
-            parts += ["", *_told("", of_section)] if parts else [*_told("", of_section)]
+            parts += (
+                ["", *_first_cells("", of_section)] if parts else [*_first_cells("", of_section)]
+            )
         section = [_part(column, start, end) for column in body]
         parts.append(_block(section, width, _widths(body, width), headed=start == 0))
     return Group(*parts)
@@ -187,16 +189,16 @@ def _part(column: Column, start: int, end: int) -> Column:
 
 
 def _changes(column: Column) -> set[int]:
-    """The rows whose cell is another one than in the row above."""
+    """The rows whose cell differs from that of the row above."""
     texts = [cell.plain for cell in column.cells]
     return {i for i in range(1, len(texts)) if texts[i] != texts[i - 1]}
 
 
 def _headings(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Take columns away that change least, until the others fit.
+    """Remove the columns that change least until the others fit.
 
     Returns:
-        those that become headings of several rows, and the others; both in their order.
+        the columns that become headings of several rows, and the others, both in order.
     """
     rows = len(columns[0].cells)
     heads: list[Column] = []
@@ -215,21 +217,21 @@ def _headings(columns: Sequence[Column], width: int) -> tuple[list[Column], list
     )
 
 
-def _told(where: str, columns: Sequence[Column]) -> list[RenderableType]:
-    """A line with the first cell of each column; columns without a value there come last."""
-    line = Text(f"{where}: " if where else "", style="dim")
+def _first_cells(label: str, columns: Sequence[Column]) -> list[RenderableType]:
+    """A line with the first cell of each column; columns without a value come last."""
+    line = Text(f"{label}: " if label else "", style="dim")
     dimmed = [column.heading for column in columns if column.cells[0].style == "dim"]
-    shown = [column for column in columns if column.cells[0].style != "dim"]
-    for i, column in enumerate(shown):
+    with_value = [column for column in columns if column.cells[0].style != "dim"]
+    for i, column in enumerate(with_value):
         line.append(", " if i else "", style="dim")
         line.append(f"{column.heading} ", style="dim")
         line.append(column.cells[0].plain, style="not dim")
-    if where and dimmed:
-        line.append(f"{'; ' if shown else ''}empty: {', '.join(dimmed)}", style="dim")
+    if label and dimmed:
+        line.append(f"{'; ' if with_value else ''}empty: {', '.join(dimmed)}", style="dim")
     return [line]
 
 
 FEW = 2
-"""Rows that are written as records where they do not fit."""
+"""The most rows that are written as records."""
 LEAST = 3
-"""Rows that have a heading in common, on average at least."""
+"""The least mean number of rows per heading."""

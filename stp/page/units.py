@@ -1,15 +1,15 @@
-"""Units as people read them: of data, and of the values of a convention."""
+"""Readable units of data and of the values of conventions."""
 
 import re
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NAMES = {"degC": "°C", "1": "", "physical": ""}
 LONGEST = 16
-"""Letters of a unit; what is longer is a sentence, which no heading has room for."""
+"""The most letters of a unit; longer texts are sentences, which do not fit into headings."""
 
 
 def readable(units: str) -> str:
-    """``m**2 s**-2`` as people write it; empty for pure numbers and for sentences."""
+    """A readable unit: ``m**2 s**-2`` as ``m² s⁻²``; empty for pure numbers and sentences."""
     text = _NAMES.get(units, units)
     text = re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), text)
     return text if len(text) <= LONGEST else ""
@@ -19,14 +19,14 @@ def of_convention(unit: str, convention: str, of_data: str) -> str:
     """The unit of the values of a convention on some data.
 
     Args:
-        unit: as the metric declares it: "m", "of the variable", "of the variable, squared", or
-            "1 (rmse: of the variable)", where the bracket is of the conventions whose names have
-            this word.
-        convention: its name.
-        of_data: unit of the data, or of their variable.
+        unit: unit as the metric declares it: "m", "of the variable", "of the variable, squared",
+            or "1 (rmse: of the variable)", where the part in parentheses is for conventions whose
+            names have this word.
+        convention: name of the convention.
+        of_data: unit of the data or of their variable.
 
     Returns:
-        the unit, empty where it is none or not known.
+        the unit, empty if there is none or it is unknown.
     """
     if special := re.fullmatch(r"(.*) \((\w+): (.*)\)", unit):
         general, word, other = special.groups()

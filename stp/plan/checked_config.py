@@ -190,9 +190,9 @@ def read_yaml(path: Path) -> Any:
         siblings = list(map(str, path.parent.glob("*.yaml")))
         remedy = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
         if not path.is_absolute() and not path.parent.is_dir():
-            remedy = "work in the folder of a project: a clone, or one made by `stp init FOLDER`"
+            remedy = "change to a checkout of stp, or to a folder that `stp init FOLDER` has made"
         raise ConfigurationError(
-            f"there is no configuration file {path}",
+            f"{path}: no such configuration file",
             remedy=nearest(str(path), siblings) if siblings else remedy,
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
@@ -201,7 +201,9 @@ def read_yaml(path: Path) -> Any:
         if isinstance(error, yaml.MarkedYAMLError):
             line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
             problem = error.problem or problem
-        raise ConfigurationError(f"{path}{line} is not YAML: {problem}", remedy="fix it") from None
+        raise ConfigurationError(
+            f"{path}{line} is not YAML: {problem}", remedy="fix it there"
+        ) from None
 
 
 @lru_cache(maxsize=1000)

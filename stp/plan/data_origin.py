@@ -49,14 +49,14 @@ def _judged(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
     )
 
 
-def bytes_text(source: str, known_by: str | None, noun: str = "bytes") -> str:
-    """Origin of data and evidence of it: ``official bytes, known by counts``."""
-    text = f"{'unverified ' if known_by == STATED else ''}{source} {noun}"
+def bytes_text(source: str, known_by: str | None) -> str:
+    """Origin of data and evidence of it: ``official data, known by counts``."""
+    text = f"{'unverified ' if known_by == STATED else ''}{source} data"
     return text + (", known by counts" if known_by == COUNTS else "")
 
 
 BYTES_TEXT = (
-    f"CASE WHEN bytes_known_by = '{STATED}' THEN 'unverified ' ELSE '' END || source || ' bytes' "
+    f"CASE WHEN bytes_known_by = '{STATED}' THEN 'unverified ' ELSE '' END || source || ' data' "
     f"|| CASE WHEN bytes_known_by = '{COUNTS}' THEN ', known by counts' ELSE '' END"
 )
 """The same in SQL, of columns of the table cells."""

@@ -307,6 +307,7 @@ class Manifest:
         steps: seconds between two positions, by dataset of tracks.
         absent: method of the paper without values here -> reason.
         deviations: differences between the paper and its code.
+        are_rivals: whether its rows compete to be the best.
         controls: the dimension of the single forecasts that ensembles are compared with.
         reproduction: dataset -> its table of what the paper reproduced.
         names: titles of the models and datasets of the cells.
@@ -332,6 +333,7 @@ class Manifest:
     steps: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     deviations: tuple[DeviationFacts, ...] = ()
+    are_rivals: bool = True
     controls: str | None = None
     reproduction: dict[str, ReproductionFacts]
     names: Names

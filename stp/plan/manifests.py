@@ -93,6 +93,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
             for point in plan.config.suite.deviations
             if dimension in point.dimensions or not point.dimensions
         ),
+        are_rivals=plan.config.suite.dimensions[dimension].are_rivals,
         controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
             name: ReproductionFacts(table.table, table.columns)

@@ -137,7 +137,7 @@ class Submission(Strict):
             data are the submitter's statement.
         data: hash of the recipe of the prepared data: another release, or other clips, are another
             test.
-        windows: identity of the windows that were predicted (stp/predict/windows.py).
+        windows: checksum of the windows that were predicted (stp/predict/windows.py).
         bytes: size of the file.
         sha256: of the file, which identifies it and is its name.
         members: number of forecasts of each sample.

@@ -175,6 +175,8 @@ class Dimension(Strict):
         figures: kinds of figures (`stp.render.figures.kinds`) that are drawn, where its cells have
             their values.
         by_lead: whether there is a table of scores at each lead time.
+        are_rivals: whether its rows compete to be the best. Distorted clips, which show what a
+            metric notices, do not.
         changes_from: dimension whose tests of the same trainings its own are compared with, at
             equal numbers of clips; itself, if its own tests are compared with each other.
         controls: dimension of the single forecasts of models that have ensembles here; a pair has
@@ -190,6 +192,7 @@ class Dimension(Strict):
     printed: str = ""
     figures: tuple[str, ...] = ()
     by_lead: bool = False
+    are_rivals: bool = True
     changes_from: str | None = None
     controls: str | None = None
     own_data: str | None = None

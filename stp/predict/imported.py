@@ -10,7 +10,7 @@ from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter
 from stp.predict.output import create_predictions
-from stp.predict.windows import identity, shown
+from stp.predict.windows import window_checksum, windows_checksum
 
 BLOCK_BYTES = 64_000_000
 """Forecasts that are read at a time."""
@@ -50,7 +50,7 @@ def run(job: Job) -> Extras:
         for start in range(0, len(clips), block):
             stop = min(start + block, len(clips))
             frames = clips.read(range(start, stop), length=recipe["context"])
-            windows += [(names[start + i], shown(one)) for i, one in enumerate(frames)]
+            windows += [(names[start + i], window_checksum(one)) for i, one in enumerate(frames)]
             values = np.asarray(forecasts[start:stop])
             bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
             if bad.any():
@@ -62,7 +62,7 @@ def run(job: Job) -> Extras:
                 )
             writer.append(values)
             job.report("samples read", stop, len(clips))
-    if identity(windows) != recipe["submission"]["windows"]:
+    if windows_checksum(windows) != recipe["submission"]["windows"]:
         raise StpError(
             f"{path}: these predictions were made from other windows than those of {data.folder}",
             expected=f"windows of identity {recipe['submission']['windows']}",

@@ -17,7 +17,14 @@ from stp.options.predict_tracks import MotionOptions
 from stp.tracks import densities, noise, prepared, runtime
 from stp.tracks.densities import Density
 from stp.tracks.scenarios import Scenarios
-from stp.tracks.tables import CUT, PREDICTIONS, RUNTIME, SCENARIOS, scenario_table
+from stp.tracks.tables import (
+    CUT,
+    PREDICTIONS,
+    RUNTIME,
+    SCENARIOS,
+    person_names,
+    scenario_table,
+)
 
 LEARNED = "model.pt"
 """What a training by gradient descent leaves; see `stp.train.calibrated`."""
@@ -29,9 +36,10 @@ def run(job: Job) -> Extras:
     """Write ``predictions.parquet``, ``scenarios.parquet`` and ``runtime.parquet``.
 
     A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
-    ``person``, ``lead`` from 1, ``sample`` from 0, ``x`` and ``y`` in metres. Where the predictor
-    gives densities, ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.tracks.densities`);
-    predictions are then its own samples, or the stated point where one sample is asked for.
+    ``person`` (a number), ``person_name`` (the identifier in the raw data), ``lead`` from 1,
+    ``sample`` from 0, ``x`` and ``y`` in metres. Where the predictor gives densities,
+    ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.tracks.densities`); predictions are
+    then its own samples, or the stated point where one sample is asked for.
 
     Args:
         job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
@@ -156,10 +164,12 @@ def _rows(scenarios: Scenarios, drawn: np.ndarray, first: int) -> pa.Table:
     samples, steps = drawn.shape[0], drawn.shape[3]
     paths = np.moveaxis(drawn[:, scene, place], 0, 2)  # (people, steps, samples, 2)
     people = np.repeat(np.arange(len(scene)), steps * samples)
+    person = scenarios.person[scene, place][people]
     return pa.table(
         {
             "scenario": first + scene[people],
-            "person": scenarios.person[scene, place][people],
+            "person": person,
+            "person_name": person_names(person, scenarios.names),
             "lead": np.tile(np.repeat(np.arange(1, steps + 1), samples), len(scene)),
             "sample": np.tile(np.arange(samples), len(scene) * steps),
             "x": paths[..., 0].reshape(-1),

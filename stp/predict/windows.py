@@ -1,4 +1,4 @@
-"""What test windows are known by, wherever a forecast of them was made."""
+"""Checksums by which forecasts made elsewhere are matched with the test windows."""
 
 import hashlib
 import json
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 
-def shown(frames: np.ndarray) -> str:
-    """Identity of what one window shows a model: 16 hex digits.
+def window_checksum(frames: np.ndarray) -> str:
+    """Checksum of the context frames of a window: 16 hex digits.
 
     Args:
         frames: (context, C, H, W) in the dataset's units.
@@ -17,16 +17,16 @@ def shown(frames: np.ndarray) -> str:
     return hashlib.sha256(repr(values.shape).encode() + values.tobytes()).hexdigest()[:16]
 
 
-def identity(windows: Iterable[tuple[str, str]]) -> str:
-    """Identity of the windows of a cell: SHA-256, hexadecimal.
+def windows_checksum(windows: Iterable[tuple[str, str]]) -> str:
+    """SHA-256 of the windows of a cell, hexadecimal.
 
-    Neither where prepared frames lie nor the code that prepared them is in it: the same frames in
-    the same order are the same windows.
+    It depends on the frames and their order alone, not on the folder or the code that prepared
+    them.
 
     Args:
-        windows: name of the clip and `shown` of each, in the order of the samples.
+        windows: clip name and `window_checksum` of each, in the order of the samples.
     """
-    summed = hashlib.sha256()
-    for clip, digest in windows:
-        summed.update(json.dumps([clip, digest]).encode() + b"\n")
-    return summed.hexdigest()
+    total = hashlib.sha256()
+    for clip, checksum in windows:
+        total.update(json.dumps([clip, checksum]).encode() + b"\n")
+    return total.hexdigest()

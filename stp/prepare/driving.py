@@ -1,4 +1,4 @@
-"""What the videos from cars have in common: KITTI, nuScenes, Caltech Pedestrian."""
+"""Videos from cars: pieces, windows, times and gaps of recordings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +10,13 @@ import zarr
 from pydantic import PositiveInt
 
 from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.core.options import require
+from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
-from stp.prepare.frames import Piece
+from stp.prepare.frames import Decode, Piece, Written
 from stp.prepare.output import Clip, write_coordinate
+from stp.prepare.pixels import write_pixels
 
 WITHOUT_GAPS = "without_gaps"
 RECORDING = "recording"
@@ -27,9 +30,9 @@ class Drive:
 
     Attributes:
         split: train, val or test.
-        name: of the recording.
-        length: frames.
-        times: of the frames, (length,) int64, microseconds since 1970; None where unknown.
+        name: name of the recording.
+        length: number of frames.
+        times: times of the frames, (length,) int64, microseconds since 1970; None where unknown.
     """
 
     split: str
@@ -39,14 +42,24 @@ class Drive:
 
 
 Size = tuple[PositiveInt, PositiveInt]
-"""Option that is a height and a width in pixels."""
+"""An option that holds a height and a width in pixels."""
+
+
+def require_crop(resize: tuple[int, int], height: int, width: int) -> None:
+    """Refuse the option ``resize`` if pictures are smaller than the crop.
+
+    Raises:
+        StpError: they are.
+    """
+    ok = height <= resize[0] and width <= resize[1]
+    require(ok, "resize", resize, f"at least {height} x {width}, the crop")
 
 
 def require_clusters(value: object) -> None:
-    """Refuse the option ``clusters`` unless it names what depends on each other.
+    """Check the option ``clusters``.
 
     Raises:
-        StpError: it does not.
+        StpError: it is neither ``recording`` nor blocks of seconds.
     """
     ok = value == RECORDING or (isinstance(value, str) and BLOCK.fullmatch(value) is not None)
     require(ok, "clusters", value, "recording, or block-60s or another number of seconds")
@@ -62,7 +75,7 @@ def cut(
     gap_s: float | None = None,
     clusters: str = RECORDING,
 ) -> list[Clip]:
-    """The windows of all recordings, whose frames lie one after the other.
+    """Cut recordings, whose frames are stored one after the other, into windows.
 
     The first frames are ``range(0, length - span, stride)`` as in PredBench, which never takes the
     window that ends with the last frame.
@@ -71,7 +84,7 @@ def cut(
         drives: the recordings.
         strides: frames between the starts of windows, by split.
         span: frames in a window.
-        fps: frames in a second, for recordings without times.
+        fps: frames per second, for recordings without times.
         subsets: frames in the longer windows of further test subsets, by their names.
         gap_s: if given, test windows in which no step in time is longer, in seconds, are also in
             the subset ``without_gaps``, where the times are known.
@@ -105,7 +118,7 @@ def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
-    """Pieces of a recording that fit into memory; the task of each is a list of frames' tasks."""
+    """Pieces of a recording that fit into memory; the task of a piece lists those of its frames."""
     return [
         Piece(
             f"{drive.split}/{drive.name}/{start:05d}",
@@ -117,13 +130,41 @@ def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) ->
     ]
 
 
+def write_drives(
+    job: Job,
+    raw: RawFiles,
+    recordings: Iterable[tuple[Drive, Sequence[Any], Sequence[int]]],
+    decode: Decode,
+    **attrs: Any,
+) -> Written:
+    """Write ``frames.zarr`` with all recordings, one after the other, and their times.
+
+    Args:
+        job: of the stage that prepares data.
+        raw: the raw files.
+        recordings: each with the tasks and the raw bytes of its frames; see `make_pieces`.
+        decode: gives the frames of a list of tasks.
+        attrs: further attributes of the Zarr group.
+
+    Raises:
+        StpError: a picture cannot be decoded.
+    """
+    recordings = list(recordings)
+    pieces = [piece for recording in recordings for piece in make_pieces(*recording)]
+    written = write_pixels(job, raw, pieces, decode, "pieces", **attrs)
+    drives = [drive for drive, _, _ in recordings]
+    if all(drive.times is not None for drive in drives):
+        write_times(written.group, drives)
+    return written
+
+
 def check_times(name: str, times: np.ndarray, remedy: str = "fetch it again") -> None:
     """Refuse times that do not increase from frame to frame.
 
     Args:
-        name: where they were read.
+        name: source of the times, for the error.
         times: (frames,) int64, microseconds.
-        remedy: what to do about it.
+        remedy: remedy in the error.
 
     Raises:
         StpError: a time repeats or runs backwards.
@@ -138,11 +179,11 @@ def check_times(name: str, times: np.ndarray, remedy: str = "fetch it again") ->
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
-    """How many steps of more than `gap_s` seconds the recordings that have some have."""
-    found = {
+    """Number of steps of more than `gap_s` seconds in each recording that has any."""
+    gaps = {
         d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None
     }
-    return {name: number for name, number in found.items() if number}
+    return {name: number for name, number in gaps.items() if number}
 
 
 def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:

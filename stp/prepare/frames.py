@@ -1,9 +1,9 @@
-"""From raw files to ``frames.zarr``: in pieces, by several processes, and from where it stopped.
+"""Write ``frames.zarr`` from raw files in pieces, by several processes, and resume.
 
-A reader says which pieces there are (a video, a trajectory, some hours of a field), how many frames
-each has, and how one is decoded. Where its frames lie in the store follows from that, so pieces can
-be made in any order and by anybody, and the result is the same. What is done is written down beside
-the unfinished store, in the job's state; a run that was killed goes on from there.
+A reader lists the pieces (a video, a trajectory, some hours of a field) with their numbers of
+frames, and decodes one piece at a time. The numbers determine where the frames of a piece lie in
+the store, so pieces can be written in any order and by any process. The job's state holds the
+unfinished store and a record of the finished pieces; a run that was killed continues from there.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ class Piece(NamedTuple):
     """Frames that are decoded at once and lie one after the other in the store.
 
     Attributes:
-        name: readable; no two pieces have the same. Errors and the record of what is done use it.
-        frames: their number. All of them must fit into memory, so at most about 256 MB.
-        task: what the decoder needs to know: plain values that can be sent to another process.
-        raw_bytes: that are read for it; for the throughput.
+        name: unique and readable; for errors and the record of finished pieces.
+        frames: number of frames. They must fit into memory: at most about 256 MB.
+        task: input of the decoder: plain values that can be sent to another process.
+        raw_bytes: size of the raw data that are read, for the throughput.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The frames of a piece, and what else was found out about it."""
+    """The frames of a piece, and a note of the decoder (JSON)."""
 
     frames: np.ndarray
     note: Any
@@ -61,10 +61,11 @@ function of a module, so that other processes find it; or a `functools.partial` 
 
 
 class Stream(NamedTuple):
-    """Pieces that come in the order in which raw files hold them, and are read by one process.
+    """Pieces that one process reads in the order of the raw files.
 
     Attributes:
-        read: numbers of the pieces that are wanted -> each with its frames, once, in any order.
+        read: ``read(numbers)`` yields the number and the frames of each of these pieces once, in
+            any order.
     """
 
     read: Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]
@@ -72,14 +73,14 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the frames of each piece look like, for normalisation and checks.
+    """Statistics of the frames of each piece, for normalisation and checks.
 
     Attributes:
-        count: values per channel, (pieces, C).
-        sum: (pieces, C) float64, of the stored values.
-        squares: of their squares.
-        low: smallest values.
-        high: largest values.
+        count: number of values per channel, int64 (pieces, C).
+        sum: sum of the stored values, float64 (pieces, C).
+        squares: sum of their squares, float64 (pieces, C).
+        low: smallest value, float64 (pieces, C).
+        high: largest value, float64 (pieces, C).
     """
 
     count: np.ndarray
@@ -93,7 +94,7 @@ class Statistics:
         at = np.asarray(pieces, np.int64)
         n = self.count[at].sum(axis=0)
         mean = self.sum[at].sum(axis=0) / n
-        # Never negative but for rounding.
+        # Rounding may make it negative.
         variance = np.maximum(self.squares[at].sum(axis=0) / n - mean**2, 0)
         return {
             "mean": mean.tolist(),
@@ -105,12 +106,12 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StoredPiece:
-    """What is written down of a piece that is in the store: a line of `DONE`.
+    """Record of a piece that is in the store: a line of `DONE`.
 
     Attributes:
-        piece: its number.
+        piece: number of the piece.
         count, sum, squares, low, high: see `Statistics`; by channel.
-        note: of the decoder.
+        note: note of the decoder.
     """
 
     piece: int
@@ -130,10 +131,10 @@ class Written(NamedTuple):
     """The finished store.
 
     Attributes:
-        group: open for coordinates and further attributes.
-        statistics: of the pieces, in the order in which they were given.
-        notes: what the decoder noted about each piece, in the same order.
-        extras: how it went, for the receipt.
+        group: Zarr group, open for coordinates and further attributes.
+        statistics: statistics of the pieces, in their order.
+        notes: notes of the decoder about the pieces, in the same order.
+        extras: numbers, throughput and memory, for the receipt.
     """
 
     group: zarr.Group
@@ -157,21 +158,20 @@ def write_frames(
     """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
 
     Args:
-        job: its runtime may say ``prepare_workers``, the number of processes (1: this one).
+        job: ``prepare_workers`` of its runtime is the number of processes (1: only this one).
         raw: the raw files.
-        pieces: in the order of the store.
-        decode: makes the frames of a piece, or of all of them; values must be finite and fit the
-            type.
-        attrs: attributes of the group, with ``shape``.
-        dtype: of the stored values.
-        unit: what pieces are, in the plural, for progress: "videos".
-        then: long work on the finished frames; if it is interrupted, they are not made again.
-        may_lack: numbers of the channels that are NaN where they have no values, as soil moisture
-            has at sea; statistics are of the others.
+        pieces: pieces in the order of the store.
+        decode: decodes one piece, or reads all of them.
+        attrs: attributes of the group, among them ``shape``.
+        dtype: type of the stored values.
+        unit: name of the pieces in the plural, for progress: "videos".
+        then: long work on the finished frames; if it is interrupted, they are kept.
+        may_lack: numbers of the channels that may be NaN, as soil moisture is at sea; NaN do not
+            count in the statistics.
 
     Raises:
-        StpError: a piece cannot be decoded, or has another number or shape of frames than expected,
-            or values that are not finite.
+        StpError: a piece cannot be decoded, its frames have an unexpected number or shape, or
+            values are not finite.
     """
     shape = tuple(attrs["shape"])
     names = [piece.name for piece in pieces]
@@ -179,7 +179,7 @@ def write_frames(
     total = sum(piece.frames for piece in pieces)
     if not total:
         raise StpError(
-            f"{job.recipe['dataset']}: no frames at all in its raw files",
+            f"{job.recipe['dataset']}: no frames in the raw files",
             expected=f"some {unit}",
             remedy="see `stp fetch --check`, and the options of the reader",
         )
@@ -203,19 +203,19 @@ def write_frames(
             workers = min(int(job.runtime.get("prepare_workers", 1)), len(todo))
             results = _results(context, [(i, pieces[i], starts[i]) for i in todo], workers)
         with (job.state / DONE).open("a", encoding="utf-8") as record:
-            for found in results:
-                done[found.piece] = found
-                record.write(found.line())
+            for finished in results:
+                done[finished.piece] = finished
+                record.write(finished.line())
                 record.flush()
                 job.report(unit, len(done), len(pieces))
     seconds = time.monotonic() - begun
     stored = [done[i] for i in range(len(pieces))]
     statistics = Statistics(
-        count=np.array([one.count for one in stored], np.int64),
-        sum=np.array([one.sum for one in stored], np.float64),
-        squares=np.array([one.squares for one in stored], np.float64),
-        low=np.array([one.low for one in stored], np.float64),
-        high=np.array([one.high for one in stored], np.float64),
+        count=np.array([piece.count for piece in stored], np.int64),
+        sum=np.array([piece.sum for piece in stored], np.float64),
+        squares=np.array([piece.squares for piece in stored], np.float64),
+        low=np.array([piece.low for piece in stored], np.float64),
+        high=np.array([piece.high for piece in stored], np.float64),
     )
     if then is not None:
         then(group)
@@ -236,7 +236,7 @@ def write_frames(
     return Written(
         zarr.open_group(str(final), mode="r+", zarr_format=3),
         statistics,
-        [one.note for one in stored],
+        [piece.note for piece in stored],
         extras,
     )
 
@@ -252,7 +252,7 @@ def _digest(pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike)
 def _resume(
     job: Job, pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike
 ) -> dict[int, StoredPiece] | None:
-    """What an earlier run has done, if it was about the same pieces of the same files."""
+    """Finished pieces of an earlier run on the same pieces of the same files; None without one."""
     try:
         lines = (job.state / DONE).read_text(encoding="utf-8").splitlines(keepends=True)
         first = json.loads(lines[0])
@@ -261,9 +261,9 @@ def _resume(
     if first.get("digest") != _digest(pieces, attrs, dtype) or not (job.state / STORE).is_dir():
         return None
     whole = [line for line in lines[1:] if line.endswith("\n")]  # the last may be cut off
-    done = {one.piece: one for one in (StoredPiece(**json.loads(line)) for line in whole)}
-    # A new record of what is certain: nothing is appended to half a line.
-    text = lines[0] + "".join(one.line() for one in done.values())
+    done = {piece.piece: piece for piece in (StoredPiece(**json.loads(line)) for line in whole)}
+    # The record is written again: nothing is appended to half a line.
+    text = lines[0] + "".join(piece.line() for piece in done.values())
     (job.state / DONE).write_text(text, encoding="utf-8")
     return done
 
@@ -292,7 +292,7 @@ def _start(
 
 
 class _Context:
-    """What a process needs to make pieces; opens the store when it is first used."""
+    """State of a process that writes pieces; opens the store with the first one."""
 
     def __init__(
         self,
@@ -308,20 +308,20 @@ class _Context:
         self.writer: RowWriter | None = None
 
     def make(self, number: int, piece: Piece, start: int) -> StoredPiece:
-        """Decode a piece, check it, write it, describe it."""
+        """Decode a piece and store it."""
         assert not isinstance(self.decode, Stream)
         return self.store(number, piece, start, self.decode(self.raw, piece.task))
 
     def store(
         self, number: int, piece: Piece, start: int, decoded: np.ndarray | Decoded
     ) -> StoredPiece:
-        """Check the frames of a piece, write them, describe them."""
+        """Check and write the frames of a piece."""
         frames, note = decoded if isinstance(decoded, Decoded) else (decoded, None)
         if frames.shape != (piece.frames, *self.shape) or frames.dtype != self.dtype:
             raise StpError(
                 f"{piece.name}: {frames.dtype} frames of shape {frames.shape}",
                 expected=f"{self.dtype} {(piece.frames, *self.shape)}",
-                remedy="the raw file contradicts itself or the configuration: fetch it again",
+                remedy="fetch the raw file again, or correct shape in the configuration",
             )
         lost, bad = None, 0
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
@@ -330,9 +330,9 @@ class _Context:
             bad = int((~np.isfinite(frames) & ~(lost & allowed)).sum())
         if bad:
             raise StpError(
-                f"{piece.name}: {bad} values that are missing or not finite",
-                expected="numbers everywhere",
-                remedy="fetch the raw file again; what is known to be missing must be configured",
+                f"{piece.name}: {bad} values are missing or not finite",
+                expected="finite numbers",
+                remedy="fetch the raw file again",
             )
         if self.writer is None:
             array = zarr.open_group(self.folder, mode="r+", zarr_format=3)["frames"]
@@ -345,7 +345,7 @@ class _Context:
 def _described(
     number: int, frames: np.ndarray, note: Any, lost: np.ndarray | None = None
 ) -> StoredPiece:
-    """Statistics of the frames of a piece; ``lost`` says where they are NaN, if they are."""
+    """Statistics of the frames of a piece; ``lost`` masks NaN, if there are any."""
     channels = frames.shape[1]
     sums, squares = np.zeros(channels), np.zeros(channels)
     counts = np.full(channels, frames.size // max(channels, 1))
@@ -354,7 +354,7 @@ def _described(
         counts -= lost.sum(axis=(0, 2, 3))
         lows, highs = (np.where(lost, frames.dtype.type(x), frames) for x in (np.inf, -np.inf))
         frames = np.where(lost, frames.dtype.type(0), frames)
-    for frame in frames:  # one by one: float64 copies of all would be large
+    for frame in frames:  # one by one: a float64 copy of all would be large
         values = frame.reshape(channels, -1).astype(np.float64)
         sums += values.sum(axis=1)
         squares += np.einsum("cn,cn->c", values, values)
@@ -385,7 +385,7 @@ def _make(number: int, piece: Piece, start: int) -> StoredPiece:
 def _results(
     context: _Context, work: list[tuple[int, Piece, int]], workers: int
 ) -> Iterator[StoredPiece]:
-    """Make all pieces; a few are under way at a time, so memory does not grow with their number."""
+    """Make all pieces, a few at a time, so that memory does not grow with their number."""
     if workers <= 1:
         for args in work:
             yield context.make(*args)
@@ -410,9 +410,9 @@ def _results(
         except BrokenExecutor as error:
             raise StpError(
                 f"a process that prepared data was killed ({error})",
-                expected="enough memory for all of them",
-                remedy="set runtime.prepare_workers lower, or ask for more memory; it goes on "
-                "from where it stopped",
+                expected="enough memory for all processes",
+                remedy="lower runtime.prepare_workers, or request more memory; the next run "
+                "continues where this one stopped",
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Raw files wherever they lie: as files, or inside zip and tar archives, which stay packed.
+"""Find and read raw files, also inside zip and tar archives, which stay packed.
 
 Archives that cannot be entered in the middle (.tar.gz, .tgz) are unpacked when they are fetched.
 """
@@ -16,22 +16,21 @@ from stp.core.errors import RawFileError
 from stp.core.limits import require, require_zip
 from stp.data.raw_files import RawFiles
 
-REMEDY = "fetch it again"
 DAMAGE = (
     *(OSError, EOFError, KeyError, IndexError, ValueError, OverflowError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, tarfile.TarError),
 )
-"""What Python raises of an archive that is none."""
+"""Exceptions of Python for damaged archives."""
 
 
 class Member(NamedTuple):
     """One file, packed or not.
 
     Attributes:
-        file: the raw file (the archive, if it is in one).
-        inside: its name in the archive, or None.
-        offset: where its bytes begin in a tar archive.
-        bytes: how many they are.
+        file: the raw file, or the archive that holds it.
+        inside: name in the archive, or None.
+        offset: offset of the content in a tar archive.
+        bytes: size.
     """
 
     file: str
@@ -52,30 +51,31 @@ def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
             of its name in an archive: ``r"(train|val)/(\\w+)/(\\w+)\\.png"``.
 
     Returns:
-        by the texts of the groups, sorted; of equal ones the first is kept, in the order of the raw
-        files' names, files before archives.
+        members by the texts of the groups, sorted. Of several with the same texts, the first is
+        kept, in the order of the names of the raw files, files before archives.
 
     Raises:
         StpError: an archive is damaged.
     """
-    wanted = re.compile(r"(?:.*/)?" + pattern)
-    found: dict[tuple[str, ...], Member] = {}
+    expression = re.compile(r"(?:.*/)?" + pattern)
+    members: dict[tuple[str, ...], Member] = {}
     for name in sorted(raw.names, key=lambda name: (_is_archive(name), name)):
         for member in _members(raw, name):
-            if match := wanted.fullmatch(member.inside or member.file):
-                found.setdefault(match.groups(), member)
-    return dict(sorted(found.items()))
+            if match := expression.fullmatch(member.inside or member.file):
+                members.setdefault(match.groups(), member)
+    return dict(sorted(members.items()))
 
 
 def read(raw: RawFiles, member: Member) -> bytes:
-    """The bytes of a member.
+    """The content of a member.
 
     Raises:
         StpError: it is missing or damaged.
     """
     path = raw.find(member.file)
     try:
-        require(f"{path}: {member.inside or 'it'} is large", member.bytes / 1e9, "member_gb", "GB")
+        label = f"{path}: {member.inside or 'it'} is large"
+        require(label, member.bytes / 1e9, "member_gb", "GB")
         if member.inside is None:
             return path.read_bytes()
         if member.file.endswith(".zip"):
@@ -120,7 +120,7 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
             with tarfile.open(path, "r:") as archive:
                 end = 0
                 for entry in archive:
-                    if entry.issparse():  # its bytes do not lie there one after the other
+                    if entry.issparse():  # its content is not contiguous
                         raise tarfile.ReadError(f"{entry.name} was packed without its zeros")
                     blocks = -(-entry.size // tarfile.BLOCKSIZE)
                     end = entry.offset_data + blocks * tarfile.BLOCKSIZE
@@ -134,11 +134,11 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
 
 
 def _require_end(path: Path, position: int) -> None:
-    """Python takes a tar archive that was cut off for one that ends there."""
+    """Refuse a tar archive that was cut off, which Python does not notice."""
     with path.open("rb") as file:
         file.seek(position)
         if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-            raise tarfile.ReadError("it does not end as an archive ends")
+            raise tarfile.ReadError("the end of the archive is missing")
         if b"ustar" in file.read(1 << 20):
             raise tarfile.ReadError("another archive follows: unpack it with --ignore-zeros")
 

@@ -1,4 +1,4 @@
-"""Opening of NetCDF files, with errors that name the file."""
+"""Read NetCDF files; errors name the file."""
 
 import math
 import os
@@ -20,7 +20,7 @@ CLASSIC = {
     b"CDF\x02": (">i4", ">i8"),
     b"CDF\x05": (">i8", ">i8"),
 }
-"""How files of the classic formats begin, and of what type their lengths and offsets are."""
+"""First bytes of the classic formats, and the types of their lengths and offsets."""
 SIZES = {
     **dict.fromkeys((1, 2, 7), 1),
     **dict.fromkeys((3, 8), 2),
@@ -28,15 +28,15 @@ SIZES = {
     **dict.fromkeys((6, 10, 11), 8),
 }
 """Bytes of a value by the number of its type in a classic file."""
-NOBODY_WROTE = 9.969209968386869e36
-"""What the NetCDF library leaves where no number was written: NC_FILL_FLOAT, NC_FILL_DOUBLE."""
+NEVER_WRITTEN = 9.969209968386869e36
+"""Default fill value of the NetCDF library: NC_FILL_FLOAT, NC_FILL_DOUBLE."""
 
 
 def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray:
-    """One variable of a file, not yet read, with its axes in the order of `dims`.
+    """Open a variable of a file lazily, with its axes in the order of `dims`.
 
     Raises:
-        StpError: the file is damaged, or has no such variable, or it has other dimensions.
+        StpError: the file is damaged, or the variable is missing or has other dimensions.
     """
     try:
         require_whole(path)
@@ -46,17 +46,17 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
             path, f"cannot be read as NetCDF ({error})", expected="a complete NetCDF file"
         ) from error
     if variable not in dataset.data_vars:
-        raise StpError(
-            f"{path}: no variable {variable!r}; it has {', '.join(map(str, dataset.data_vars))}",
+        raise RawFileError(
+            path,
+            f"no variable {variable!r}; it has {', '.join(map(str, dataset.data_vars))}",
             expected=f"{variable}({', '.join(dims)})",
-            remedy="check that this is the file meant by the configuration of the dataset",
         )
     field = dataset[variable]
     if set(field.dims) != set(dims):
-        raise StpError(
-            f"{path}: {variable} has dimensions {', '.join(map(str, field.dims))}",
+        raise RawFileError(
+            path,
+            f"{variable} has dimensions {', '.join(map(str, field.dims))}",
             expected=", ".join(dims),
-            remedy="check that this is the file meant by the configuration of the dataset",
         )
     return field.transpose(*dims)
 
@@ -64,8 +64,8 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
 def require_whole(path: Path) -> None:
     """Refuse a file of a classic format (CDF-1, CDF-2, CDF-5) that was cut off.
 
-    The NetCDF library gives zeros for what lies beyond the end of such a file. Its header says
-    where each variable begins.
+    The NetCDF library reads zeros beyond the end of such a file. The expected size follows from
+    the header.
 
     Raises:
         OSError: it is cut off, or cannot be read.
@@ -80,11 +80,11 @@ def require_whole(path: Path) -> None:
             raise OSError(f"cut off or damaged: its header cannot be read ({error!r})") from error
         size = file.seek(0, os.SEEK_END)
     if size < end:
-        raise OSError(f"cut off or damaged: it has {size} bytes, and its header says {end}")
+        raise OSError(f"cut off or damaged: {size} bytes instead of the {end} of its header")
 
 
 def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
-    """Where the last value of a classic file ends, by its header behind the first 4 bytes."""
+    """End of the last value of a classic file, from its header behind the first 4 bytes."""
 
     def number(form: str = of_lengths) -> int:
         content = file.read(int(form[2:]))
@@ -132,14 +132,14 @@ def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
 
 
 def load(field: xr.DataArray, path: Path) -> xr.DataArray:
-    """Read what has been opened lazily.
+    """Read the values of a variable that was opened lazily.
 
     Raises:
-        StpError: the data in the file are damaged, or not in the range that it states.
+        StpError: the file is damaged, or values are outside of the range that it states.
     """
     try:
-        found = field.compute(scheduler="synchronous")
-        return found.copy(data=as_stated(found.to_numpy(), field, path))
+        loaded = field.compute(scheduler="synchronous")
+        return loaded.copy(data=as_stated(loaded.to_numpy(), field, path))
     except DAMAGE as error:
         raise RawFileError(
             path, f"{field.name} cannot be read ({error})", expected="a complete NetCDF file"
@@ -147,15 +147,15 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
-    """Values of a variable, NaN where nobody wrote any.
+    """Values of a variable, NaN where none were written.
 
-    xarray knows neither the fill values of the NetCDF library itself, nor the range that a variable
-    states. Integers have fill values as well, but those are values in files that are packed tight.
+    xarray ignores the default fill values of the NetCDF library and the range that a variable
+    states. The default fill values of integers are kept: packed files use them as values.
 
     Args:
-        values: as xarray unpacked them.
-        field: whose values they are.
-        path: of the file, for errors.
+        values: values that xarray unpacked.
+        field: the variable.
+        path: path of the file, for errors.
 
     Raises:
         StpError: a value is outside of the range.
@@ -170,7 +170,7 @@ def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray
         ) from error
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            wrote, low, high = (values.dtype.type(x) for x in (NOBODY_WROTE, low, high))
+            wrote, low, high = (values.dtype.type(x) for x in (NEVER_WRITTEN, low, high))
         if (lost := values == wrote).any():
             values = np.where(lost, values.dtype.type(np.nan), values)
     outside = (values < low) | (values > high)
@@ -179,14 +179,14 @@ def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray
             f"{path}: {field.name} has {int(outside.sum())} values outside of the range that it "
             f"states, {low:g} to {high:g}, such as {values[outside][0]:g}",
             expected="values in valid_range, or from valid_min to valid_max",
-            remedy="name what stands for missing values in the attribute missing_value; or correct "
-            f"the range, if it is wrong: ncatted -a valid_range,{field.name},d,, FILE removes it",
+            remedy="declare the code for missing values as missing_value; if the range "
+            f"is wrong, correct or remove it: ncatted -a valid_range,{field.name},d,, FILE",
         )
     return values
 
 
 def _range(field: xr.DataArray) -> tuple[float, float]:
-    """The smallest and largest value that a variable states; half a step more, if it is packed."""
+    """Smallest and largest stated value of a variable, widened by half a step if it is packed."""
     attrs, packing = field.attrs, field.encoding
     low, high = attrs.get("valid_range", (attrs.get("valid_min"), attrs.get("valid_max")))
     stored = np.dtype(packing.get("dtype", field.dtype))
@@ -200,7 +200,7 @@ def _range(field: xr.DataArray) -> tuple[float, float]:
         value = float(bound)
         if packing.get("_Unsigned") == "true" and value < 0:
             value += 2.0 ** (8 * stored.itemsize)
-        # Of the type that is stored, it means what is stored.
+        # A bound of the stored type is a packed value.
         is_packed = bound.dtype.kind in "iu" or bound.dtype == stored or np.isinf(value)
         bounds.append(value * scale + offset if is_packed else value)
     step = abs(scale) / 2 if stored.kind in "iu" else 0.0

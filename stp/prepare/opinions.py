@@ -1,7 +1,7 @@
-"""Opinions of videos, in the layout of the IISc PVQA database (Somraj et al. 2022).
+"""Read opinions of videos in the layout of the IISc PVQA database (Somraj et al. 2022).
 
-Below one folder: ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
-``TrainTestSplit.csv``. Where there are such, ``Ratings.csv`` (Rater, Session, Video Name, Rating),
+One folder holds ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
+``TrainTestSplit.csv``; optional are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
 ``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator where known) and
 ``True_Videos/<name>.mp4``. Videos keep their size.
 """
@@ -38,13 +38,13 @@ class OpinionsOptions:
     """Options of the reader.
 
     Attributes:
-        folder: below a raw folder.
-        mos: ``file``: opinion scores are those of MOS.csv; ``ratings``: they are made of
-            Ratings.csv.
-        rescaling: of Z-scores, where they are made; ``fixed`` or ``observed``.
-        splits: random splits, besides the published ones.
-        test: per cent of the videos in the test of each.
-        seed: of the random splits.
+        folder: folder of the database, below a raw folder.
+        mos: source of opinion scores: ``file`` (MOS.csv) or ``ratings`` (computed from
+            Ratings.csv).
+        rescaling: rescaling of Z-scores in computed scores, ``fixed`` or ``observed``.
+        splits: number of random splits, besides the published ones.
+        test: per cent of the videos in the test set of a random split.
+        seed: seed of the random splits.
     """
 
     folder: str = "opinions"
@@ -63,9 +63,9 @@ def run(job: Job) -> Extras:
     """Write the files of `stp.opinions.prepared`.
 
     Returns:
-        Numbers of videos, raters, rejected raters and splits, groups of raters with the same
-        ratings, and the split-half consistency: the
-        median correlation of the opinions of random halves of the raters; None without ratings.
+        numbers of videos, raters, rejected raters and splits; groups of raters with identical
+        ratings; and the split-half consistency, the median correlation of the opinions of random
+        halves of the raters, None without ratings.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -75,10 +75,10 @@ def run(job: Job) -> Extras:
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     source = Source(raw, options.folder)
     ratings = source.ratings()
-    made = (
+    computed = (
         None if ratings is None else opinions(ratings, options.rescaling, source.at("Ratings.csv"))
     )
-    scores = source.scores() if options.mos == "file" else _scores(made, source)
+    scores = source.scores() if options.mos == "file" else _scores(computed, source)
     names = sorted(scores)
     if ratings is not None:
         source.same("Ratings.csv", ratings.video.tolist(), names, all_of_them=False)
@@ -86,7 +86,9 @@ def run(job: Job) -> Extras:
         source.same(folder, source.in_folder(folder), names, all_of_them=False)
     tags = source.tags(names)
     sizes = _videos(job, raw, source, names)
-    rated = {} if made is None else dict(zip(made.video.tolist(), made.count.tolist(), strict=True))
+    rated = {}
+    if computed is not None:
+        rated = dict(zip(computed.video.tolist(), computed.count.tolist(), strict=True))
     rows: list[dict[str, object]] = [
         {
             "video": name,
@@ -98,8 +100,8 @@ def run(job: Job) -> Extras:
         for name in names
     ]
     prepared.write(job.out / prepared.OPINIONS, prepared.OPINION_COLUMNS, rows)
-    if ratings is not None and made is not None:
-        _write_ratings(job.out, ratings, made)
+    if ratings is not None and computed is not None:
+        _write_ratings(job.out, ratings, computed)
     families = {
         "published": source.published(names),
         "random": random_splits(
@@ -112,9 +114,9 @@ def run(job: Job) -> Extras:
     return {
         "videos": len(names),
         "raters": 0 if ratings is None else len(np.unique(ratings.rater)),
-        "rejected": [] if made is None else made.rejected.tolist(),
+        "rejected": [] if computed is None else computed.rejected.tolist(),
         "identical": [] if ratings is None else identical(ratings.by_rater()),
-        "split_half": None if made is None else float(np.median(split_half(made.scores))),
+        "split_half": None if computed is None else float(np.median(split_half(computed.scores))),
         "with_truth": sum(bool(size["has_truth"]) for size in sizes.values()),
         "splits": counts,
     }
@@ -133,8 +135,8 @@ class Source:
     """The raw files of a database.
 
     Args:
-        raw: all of them.
-        folder: below a raw folder.
+        raw: the raw files of the release.
+        folder: folder of the database, below a raw folder.
     """
 
     def __init__(self, raw: Files, folder: str) -> None:
@@ -145,7 +147,7 @@ class Source:
         return f"{self.folder}/{name}"
 
     def has(self, name: str) -> bool:
-        """Is there such a file?"""
+        """Whether the release has a file."""
         return self.at(name) in self.raw.names
 
     def in_folder(self, folder: str) -> list[str]:
@@ -165,7 +167,7 @@ class Source:
         try:
             with path.open(newline="", encoding="utf-8-sig") as file:
                 reader = csv.DictReader(file, strict=True)
-                found = list(reader)
+                rows = list(reader)
                 header = reader.fieldnames or []
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise StpError(
@@ -173,25 +175,26 @@ class Source:
             ) from None
         lacking = [column for column in needed if column not in header]
         twice = [column for column in header if header.count(column) > 1]
-        if lacking or twice or not found:
-            what = "no rows"
+        if lacking or twice or not rows:
+            problem = "no rows"
             if lacking or twice:
-                what = f"no column {', '.join(lacking)}" if lacking else f"two columns {twice[0]!r}"
-            raise StpError(f"{path}: {what}", expected=expected, remedy=REMEDY)
-        for number, row in enumerate(found, start=2):
+                missing = f"no column {', '.join(lacking)}"
+                problem = missing if lacking else f"two columns {twice[0]!r}"
+            raise StpError(f"{path}: {problem}", expected=expected, remedy=REMEDY)
+        for number, row in enumerate(rows, start=2):
             if None in row or any(value is None for value in row.values()):
                 raise StpError(
-                    f"{path}, line {number}: {len(header)} columns and another number of fields",
+                    f"{path}, line {number}: not {len(header)} fields, the number of columns",
                     expected=expected,
                     remedy=REMEDY,
                 )
-        return found
+        return rows
 
     def number(self, name: str, row: dict[str, str], column: str) -> float:
         """A field as a finite number.
 
         Raises:
-            StpError: it is none.
+            StpError: it is not one.
         """
         try:
             value = float(row[column])
@@ -211,16 +214,16 @@ class Source:
         Raises:
             StpError: a video has two.
         """
-        found: dict[str, dict[str, str]] = {}
+        rows: dict[str, dict[str, str]] = {}
         for row in self.rows(name, [NAME, *needed]):
-            if row[NAME] in found:
+            if row[NAME] in rows:
                 raise StpError(
                     f"{self.at(name)}: {row[NAME]} has two rows",
-                    expected="one row of each video",
+                    expected="one row for each video",
                     remedy=REMEDY,
                 )
-            found[row[NAME]] = row
-        return found
+            rows[row[NAME]] = row
+        return rows
 
     def scores(self) -> dict[str, float]:
         """Opinion scores of MOS.csv, by video.
@@ -229,18 +232,18 @@ class Source:
             StpError: one is not within 0 to 100.
         """
         rows = self.by_video("MOS.csv", [MOS])
-        found = {name: self.number("MOS.csv", row, MOS) for name, row in rows.items()}
-        for name, value in found.items():
+        scores = {name: self.number("MOS.csv", row, MOS) for name, row in rows.items()}
+        for name, value in scores.items():
             if not 0 <= value <= 100:
                 raise StpError(
                     f"{self.at('MOS.csv')}: the MOS of {name} is {value:g}",
                     expected="opinion scores from 0 to 100",
                     remedy=REMEDY,
                 )
-        return found
+        return scores
 
     def ratings(self) -> Ratings | None:
-        """The single ratings; None where there are none."""
+        """The ratings of single raters; None without Ratings.csv."""
         if not self.has("Ratings.csv"):
             return None
         rows = self.rows("Ratings.csv", RATING_COLUMNS)
@@ -249,7 +252,7 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """What is known of each video; its dataset is the first part of its name unless stated."""
+        """Tags of each video; unless stated, its dataset is its name without the last part."""
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {
@@ -267,7 +270,7 @@ class Source:
         }
 
     def published(self, names: list[str]) -> np.ndarray:
-        """The splits of TrainTestSplit.csv, bool (S, V); none where there is no such file.
+        """The splits of TrainTestSplit.csv, bool (S, V); S = 0 without the file.
 
         Raises:
             StpError: its videos are not those with opinions, or a field is neither Train nor Test.
@@ -290,25 +293,27 @@ class Source:
             )
         return np.asarray(fields.T == "Test")
 
-    def same(self, file: str, found: Iterable[str], names: list[str], *, all_of_them: bool) -> None:
-        """Refuse a file, or a folder, of other videos.
+    def same(
+        self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
+    ) -> None:
+        """Require the videos of a file or folder to be among those with opinions.
 
         Raises:
-            StpError: it has an unknown video, or lacks one.
+            StpError: a video is unknown, or, with `all_of_them`, missing.
         """
-        given = set(found)
-        unknown, lacking = sorted(given - set(names)), sorted(set(names) - given)
+        videos = set(videos)
+        unknown, lacking = sorted(videos - set(names)), sorted(set(names) - videos)
         if unknown or (lacking and all_of_them):
-            one = unknown[0] if unknown else lacking[0]
-            what = f"{one} has no opinion score" if unknown else f"no row of {one}"
+            name = unknown[0] if unknown else lacking[0]
+            problem = f"{name} has no opinion score" if unknown else f"no row of {name}"
             raise StpError(
-                f"{self.at(file)}: {what}",
+                f"{self.at(file)}: {problem}",
                 expected=f"the {len(names)} videos with opinion scores",
-                remedy=nearest(one, names) if unknown else REMEDY,
+                remedy=nearest(name, names) if unknown else REMEDY,
             )
 
     def video(self, folder: str, name: str) -> np.ndarray | None:
-        """The frames of a video, uint8 (T, H, W, 3); None where there is none.
+        """The frames of a video, uint8 (T, H, W, 3); None without the file.
 
         Raises:
             StpError: it cannot be decoded.
@@ -319,20 +324,20 @@ class Source:
         return np.stack(list(decode_film(self.raw.find(self.at(file)))))
 
 
-def _scores(made: Opinions | None, source: Source) -> dict[str, float]:
-    if made is None:
+def _scores(computed: Opinions | None, source: Source) -> dict[str, float]:
+    if computed is None:
         raise StpError(
             f"{source.at('Ratings.csv')}: missing",
-            expected="ratings, of which opinion scores are made (mos: ratings)",
+            expected="ratings, from which opinion scores are computed (mos: ratings)",
             remedy="set mos: file, or add the file to the release",
         )
-    return dict(zip(made.video.tolist(), made.mos.tolist(), strict=True))
+    return dict(zip(computed.video.tolist(), computed.mos.tolist(), strict=True))
 
 
 def _videos(
     job: Job, raw: RawFiles, source: Source, names: list[str]
 ) -> dict[str, dict[str, object]]:
-    """Write the arrays of all sizes; say of each video where it is."""
+    """Write an array for each size of videos, and locate each video in them."""
     recipe = job.recipe
     length = recipe["context"] + recipe["horizon"]
     shapes = {}
@@ -341,8 +346,8 @@ def _videos(
         if frames is None:
             raise StpError(
                 f"{source.at(PREDICTED)}/{name}.mp4: missing",
-                expected="a video of each opinion score",
-                remedy="fetch it, or take the row out of MOS.csv",
+                expected="a video for each opinion score",
+                remedy="fetch it, or remove the row from MOS.csv",
             )
         _check(frames, length, f"{PREDICTED}/{name}.mp4")
         shapes[name] = frames.shape
@@ -396,12 +401,12 @@ def _check(
         raise StpError(
             f"{name}: {many} frames of {height} x {width} pixels",
             expected=f"{length} frames{size}",
-            remedy="leave the video out, with its row of MOS.csv",
+            remedy="remove the video, and its row of MOS.csv",
         )
 
 
-def _write_ratings(out: Path, ratings: Ratings, made: Opinions) -> None:
-    rejected = set(made.rejected.tolist())
+def _write_ratings(out: Path, ratings: Ratings, computed: Opinions) -> None:
+    rejected = set(computed.rejected.tolist())
     columns = (ratings.rater, ratings.session, ratings.video, ratings.score)
     rows: list[dict[str, object]] = [
         {

@@ -1,4 +1,4 @@
-"""What every reader writes besides frames: group attributes, coordinates, the index of clips."""
+"""Group attributes, coordinates and the index of clips, which every reader writes."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ PIXELS: dict[str, Any] = {
     "phases": 1,
     "variables": None,
 }
-"""Attributes of video that is stored as bytes: brightness 0..1, used as it is."""
+"""Attributes of video that is stored as uint8: brightness 0..1, not normalised."""
 
 
 class Clip(NamedTuple):
@@ -32,12 +32,12 @@ class Clip(NamedTuple):
 
     Attributes:
         split: train, val, test, or the name of a subset. A clip in several has several rows.
-        clip: readable and unique within the split.
-        start: first frame, counted through all frames in the store.
+        clip: name, readable and unique within the split.
+        start: number of its first frame in the store.
         stride: frames from one frame of the clip to the next.
-        length: frames that the clip has.
-        cluster: what is statistically dependent carries the same name.
-        phase: of the first frame (calendar month from 0), or 0.
+        length: number of frames.
+        cluster: name that statistically dependent clips share.
+        phase: phase of the first frame (such as the calendar month, from 0), or 0.
     """
 
     split: str
@@ -50,9 +50,10 @@ class Clip(NamedTuple):
 
 
 def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
-    """Attributes of the Zarr group: what the recipe says, the raw checksums, `of_the_data`.
+    """Attributes of the Zarr group: those of the recipe, raw checksums, and `of_the_data`.
 
-    Of many raw files only the checksum of their checksums: attributes are read with every opening.
+    Of many raw files, only the checksum of their checksums is kept: attributes are read whenever
+    the group is opened.
     """
     named = ("dataset", "source", "release", "shape", "context", "horizon")
     checksums: dict[str, Any] = dict(raw.checksums())
@@ -66,16 +67,16 @@ def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> 
 def write_coordinate(
     group: zarr.Group, name: str, dim: str, values: np.ndarray, **attrs: Any
 ) -> None:
-    """Write a coordinate, such as ``lat`` along y, as the CF conventions describe it.
+    """Write a CF coordinate, such as ``lat`` along y.
 
-    Name it in the attribute ``coordinates`` of the array that it belongs to
-    (``frames.attrs["coordinates"] = "lat lon"``) and xarray opens it as a coordinate.
+    xarray opens it as a coordinate if the attribute ``coordinates`` of the array names it:
+    ``frames.attrs["coordinates"] = "lat lon"``.
 
     Args:
-        group: of the prepared data.
+        group: Zarr group of the prepared data.
         name: lat, lon, time, level, variable, ...
         dim: the axis that it runs along: frame, channel, y or x.
-        values: one for each place of that axis; numbers or text.
+        values: one number or text per index of the axis.
         attrs: units, standard_name, calendar, ...
     """
     if values.dtype.kind in "OU":
@@ -101,10 +102,10 @@ def write_index(
     Args:
         out: folder of the prepared data.
         clips: all clips.
-        virtual: splits whose clips are rendered on demand and so have no rows.
+        virtual: splits without rows, whose clips are rendered on demand.
         required: splits that must have clips.
-        blocks: of clusters that are blocks of time: cluster -> its first frame, and how many frames
-            it is long; see `stp.score.blocks`.
+        blocks: first frame and length in frames of each cluster, where clusters are blocks of time;
+            see `stp.score.blocks`.
 
     Returns:
         Number of clips and of clusters in each split that has rows.
@@ -119,10 +120,9 @@ def write_index(
     types = {"start": np.int64, "stride": np.int32, "length": np.int32, "phase": np.int32}
     table = table.astype({"split": "str", "clip": "str", "cluster": "str", **types})
     if blocks is not None:
-        places = np.array([blocks[cluster] for cluster in table["cluster"]], np.int64).reshape(
-            -1, 2
-        )
-        table = table.assign(cluster_start=places[:, 0], cluster_length=places[:, 1])
+        bounds = np.array([blocks[cluster] for cluster in table["cluster"]], np.int64)
+        bounds = bounds.reshape(-1, 2)
+        table = table.assign(cluster_start=bounds[:, 0], cluster_length=bounds[:, 1])
     counts: dict[str, Any] = {"clips": {}, "clusters": {}}
     for split in order:
         rows = table[table["split"] == split]
@@ -130,7 +130,7 @@ def write_index(
             if split in required and split not in virtual:
                 raise StpError(
                     f"the {split} split has no clips",
-                    expected="at least one window of the required length in every split",
+                    expected="at least one window in every split",
                     remedy="change the splits, the window length (span) or the raw files",
                 )
             continue

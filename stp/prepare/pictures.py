@@ -1,4 +1,4 @@
-"""Decoding of picture files (PNG, JPEG), resizing and crops."""
+"""Decode, resize and crop pictures (PNG, JPEG)."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -15,17 +15,17 @@ from stp.prepare.resize import bilinear
 
 FORMATS = ("PNG", "JPEG")
 MODES = ("1", "L", "LA", "RGB", "P", "RGBA")
-"""Eight bits a channel. Others, such as 16-bit grey, would lose what they hold without a word."""
+"""Modes with eight bits per channel. Others, such as 16-bit grey, would lose precision."""
 PNG_BITS = 24
-"""Where a PNG file says how many bits a channel has."""
+"""Offset of the number of bits per channel in a PNG file."""
 
 
 def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
-    """Decode one picture, turned as its EXIF data say.
+    """Decode one picture, and turn it as its EXIF data state.
 
     Args:
-        content: of a PNG or JPEG file.
-        name: what to call it in an error.
+        content: content of a PNG or JPEG file.
+        name: name of the file, for errors.
         mode: RGB (a grey picture gives three equal channels) or L (grey; a coloured picture gives
             its luma, ITU-R 601).
 
@@ -67,14 +67,14 @@ def read_pictures(
 
     Args:
         raw: the raw files.
-        members: of them, in the order of the frames.
-        convert: makes a frame, uint8 (C, H, W), of a picture, uint8 (H, W, 3).
+        members: its files, in the order of the frames.
+        convert: converts a picture, uint8 (H, W, 3), to a frame, uint8 (C, H, W).
 
     Returns:
         uint8 (T, C, H, W).
 
     Raises:
-        StpError: a picture is missing or damaged, or not as large as the first.
+        StpError: a picture is missing or damaged, or differs in size from the first.
     """
     frames: list[np.ndarray] = []
     size: tuple[int, ...] = ()
@@ -112,7 +112,7 @@ def resize_and_crop(
 
 
 def centre_crop(frames: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The middle of frames; where the middle falls between two pixels, the even one is the first.
+    """Crop the middle of frames; between two pixels, the crop begins at the even one.
 
     This is the rounding of mmcv's ``CenterCrop``.
 
@@ -139,7 +139,7 @@ def centre_crop(frames: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def lanczos(frame: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Resize a frame by Pillow's Lanczos filter, which smooths when it makes it smaller.
+    """Resize a frame by Pillow's Lanczos filter, which smooths when it shrinks.
 
     Args:
         frame: uint8 (C, H, W), C = 3 or 1.

@@ -1,7 +1,7 @@
-"""What a dataset will hold, worked out from split lists and rules, before any video is there.
+"""Numbers of clips that follow from split lists and rules, before data are downloaded.
 
-A reader that knows offers ``count(recipe, raw) -> Planned``, with the same functions that cut the
-clips of real data. `stp list datasets` compares its numbers with the published ones.
+A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the functions that cut
+those of real data. `stp list datasets` compares the numbers with the published ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,39 +14,39 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Raw files that need not be locked: split lists, annotations, catalogues.
+    """Raw files that are read without a lock: split lists, annotations, catalogues.
 
     Attributes:
-        roots: folders, in order of preference.
+        roots: raw folders, in order of preference.
     """
 
     roots: Sequence[Path]
 
     def find(self, name: str) -> Path:
-        """Where a file lies.
+        """The path of a file.
 
         Raises:
-            StpError: it is in no folder.
+            StpError: it is in none of the folders.
         """
         for root in self.roots:
             if (Path(root) / name).is_file():
                 return Path(root) / name
         raise StpError(
-            f"{name} is not here",
-            expected="it below " + " or ".join(str(root) for root in self.roots),
+            f"{name} is missing",
+            expected="the file below " + " or ".join(str(root) for root in self.roots),
             remedy="run `stp fetch`, or set STP_RAW_MIRROR to a folder that has it",
         )
 
 
 @dataclass(frozen=True)
 class Planned:
-    """Clips that are to be expected.
+    """Expected clips.
 
     Attributes:
-        clips: as the index will hold them, where lists or rules say so. ``start`` counts through
-            the frames of a store that holds everything, so that clips that share frames are found.
-        numbers: clips of splits of which only the number is known.
-        unknown: splits of which not even that is known, with the reason.
+        clips: rows of the index, where lists or rules determine them. ``start`` is a frame of a
+            store that holds all frames, so that clips that share frames can be found.
+        numbers: numbers of clips of splits of which only the number is known.
+        unknown: reasons by split, where not even the number is known.
     """
 
     clips: Iterable[Clip] = ()

@@ -1,4 +1,4 @@
-"""Terciles of each calendar day over many years: what is below, near and above normal."""
+"""Terciles of each calendar day over many years: the bounds of below, near and above normal."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ SHARES = {LOWER: 1 / 3, UPPER: 2 / 3}
 
 
 def quantile(values: np.ndarray, share: float) -> np.ndarray:
-    """Quantile over sorted years, (years, ...) to (...), interpolated between two of them."""
-    place = share * (len(values) - 1)
-    below = int(place)
-    rest = np.float32(place - below)
+    """Quantile over sorted years, (years, ...) to (...), interpolated between two years."""
+    position = share * (len(values) - 1)
+    below = int(position)
+    rest = np.float32(position - below)
     above = values[min(below + 1, len(values) - 1)]
     return np.asarray(values[below] + rest * (above - values[below]))
 
@@ -32,28 +32,28 @@ def write_terciles(
     report: Report,
     workers: int = 1,
 ) -> list[str]:
-    """Write the terciles of daily frames, and of means over the days before a day and itself.
+    """Write the terciles of daily frames, and of means over the days that end with each day.
 
-    On 29 February, years that have none take 28 February. A mean that begins before the first of
-    the years has no part.
+    On 29 February, common years count with 28 February. Means that begin before the first of the
+    years are left out.
 
     Args:
         group: a climatology that `stp.prepare.climatology.write_climatology` has written.
-        frames: of daily data, (T, C, H, W).
-        days: of each frame, datetime64[D], ascending.
-        years: that count.
-        spans: how many days are averaged: 1, 7.
-        report: progress.
-        workers: days of the year that are looked at at the same time; of each all years are in
-            memory.
+        frames: daily frames, (T, C, H, W).
+        days: day of each frame, datetime64[D], ascending.
+        years: years that count.
+        spans: numbers of days that are averaged, such as 1 and 7.
+        report: progress callback.
+        workers: number of calendar days that are processed at the same time, each with all years
+            in memory.
 
     Returns:
-        The names of the arrays, float32 (days, C, H, W). A day without any year is NaN.
+        names of the arrays, float32 (days, C, H, W). A day without any year is NaN.
     """
-    found = group["day"]
-    assert isinstance(found, zarr.Array)
-    calendar = [str(day) for day in np.asarray(found[:]).tolist()]
-    place = {str(day): i for i, day in enumerate(days)}
+    array = group["day"]
+    assert isinstance(array, zarr.Array)
+    calendar = [str(day) for day in np.asarray(array[:]).tolist()]
+    row_of = {str(day): i for i, day in enumerate(days)}
     shape = frames.shape[1:]
     dims = ("day", "channel", "y", "x")
     writers: dict[str, RowWriter] = {}
@@ -68,12 +68,12 @@ def write_terciles(
             writers[name] = RowWriter(array)
 
     def means(day: str, span: int) -> np.ndarray:
-        """Of each year with these days, float32 (years, C, H, W)."""
+        """Means over the days of each year that has all of them, float32 (years, C, H, W)."""
         of_years = []
         for year in years:
-            last = place.get(f"{year}-{day}")
+            last = row_of.get(f"{year}-{day}")
             if last is None and day == "02-29":
-                last = place.get(f"{year}-02-28")
+                last = row_of.get(f"{year}-02-28")
             if last is None or last + 1 < span:
                 continue
             first = last + 1 - span

@@ -19,8 +19,6 @@ from google.protobuf.message import DecodeError
 from stp.core.errors import RawFileError, StpError
 from stp.data.crc32c import masked_crc32c
 
-REMEDY = "fetch it again"
-
 SCHEMA = """
 name: "tensorflow/example.proto" package: "tensorflow" syntax: "proto3"
 message_type { name: "BytesList"
@@ -59,11 +57,11 @@ message_type { name: "SequenceExample"
 
 
 class Record(NamedTuple):
-    """Where a record lies.
+    """Location of a record.
 
     Attributes:
-        offset: of its first byte (that of the length) in the file or archive.
-        bytes: of its data.
+        offset: offset of its length field in the file or archive.
+        bytes: size of its data.
     """
 
     offset: int
@@ -76,10 +74,10 @@ def records(
     """Find all records; only their lengths are read (and checked).
 
     Args:
-        path: of the file, or of an archive that holds it uncompressed.
-        name: what to call it in an error; its path unless given.
-        start: where it begins in the archive.
-        size: of the file in bytes; to the end of `path` unless given.
+        path: path of the file, or of an archive that holds it uncompressed.
+        name: name of the file, for errors; `path` by default.
+        start: offset of the file in the archive.
+        size: size of the file, bytes; by default, to the end of `path`.
 
     Raises:
         StpError: it is cut off, or a length is damaged.
@@ -103,7 +101,7 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
     """The data of one record.
 
     Raises:
-        StpError: it is cut off, or its checksum is not that of its bytes.
+        StpError: it is cut off, or its checksum does not match.
     """
     name = name or str(path)
     with _open(path, name) as file:
@@ -115,7 +113,7 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
         raise _damaged(name, record.offset, "it ends too early")
     data = content[12:-4]
     if masked_crc32c(data) != struct.unpack("<I", content[-4:])[0]:
-        raise _damaged(name, record.offset, "its checksum is not that of its bytes")
+        raise _damaged(name, record.offset, "its checksum does not match")
     return data
 
 
@@ -124,7 +122,7 @@ class Feature:
 
     Args:
         message: ``tf.train.Feature``.
-        name: what to call it in an error.
+        name: name of the feature, for errors.
     """
 
     def __init__(self, message: Any, name: str) -> None:
@@ -168,8 +166,8 @@ def example(data: bytes, name: str) -> Features:
     """The features of a ``tf.train.Example`` by name.
 
     Args:
-        data: of a record.
-        name: what to call it in an error.
+        data: data of a record.
+        name: name of the record, for errors.
 
     Raises:
         StpError: it is no such message.
@@ -181,25 +179,25 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
     """The context and the feature lists of a ``tf.train.SequenceExample`` by name.
 
     Args:
-        data: of a record.
-        name: what to call it in an error.
+        data: data of a record.
+        name: name of the record, for errors.
 
     Raises:
         StpError: it is no such message.
     """
     message = _parsed("SequenceExample", data, name)
     lists = {
-        key: [Feature(one, f"{name}: {key}[{i}]") for i, one in enumerate(found.feature)]
-        for key, found in message.feature_lists.feature_list.items()
+        key: [Feature(each, f"{name}: {key}[{i}]") for i, each in enumerate(values.feature)]
+        for key, values in message.feature_lists.feature_list.items()
     }
     return _features(message.context, name), lists
 
 
 def want(features: Features, key: str, name: str) -> Feature:
-    """A feature that must be there.
+    """A required feature.
 
     Raises:
-        StpError: it is not.
+        StpError: it is missing.
     """
     if key not in features:
         raise RawFileError(
@@ -211,7 +209,7 @@ def want(features: Features, key: str, name: str) -> Feature:
 
 
 def _features(features: Any, name: str) -> Features:
-    return {key: Feature(one, f"{name}: {key}") for key, one in features.feature.items()}
+    return {key: Feature(value, f"{name}: {key}") for key, value in features.feature.items()}
 
 
 def _parsed(kind: str, data: bytes, name: str) -> Any:

@@ -1,6 +1,4 @@
-"""Read what people walk around, and where they go: pictures with a homography, semantic grids,
-lists of discs, and goals.
-"""
+"""Read maps of obstacles (pictures with a homography, semantic grids, lists of discs) and goals."""
 
 import json
 import struct
@@ -21,7 +19,7 @@ DAMAGED = (
     *(OSError, ValueError, SyntaxError, struct.error, zlib.error, MemoryError),
     Image.DecompressionBombError,
 )
-"""What Pillow raises of a picture that is none."""
+"""Exceptions of Pillow for damaged pictures."""
 
 
 def read_picture(picture: Path, homography: Path) -> Obstacles:
@@ -30,16 +28,16 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
     Rows come before columns in the homography, as in the released code of Atlas.
 
     Args:
-        picture: of the map, grey; 255 is an obstacle.
-        homography: text file of 3 x 3 numbers, from (row, column, 1) to metres.
+        picture: grey picture; 255 is an obstacle.
+        homography: text file with the 3 x 3 matrix from (row, column, 1) to metres.
 
     Raises:
-        StpError: a file cannot be read, no pixel is white, or the homography is none.
+        StpError: a file cannot be read, no pixel is white, or the matrix is singular.
     """
     try:
         with Image.open(picture) as opened:
             require_pixels(picture, *opened.size)
-            if opened.mode.startswith(("I", "F")):  # Pillow makes 255 of all that is above
+            if opened.mode.startswith(("I", "F")):  # Pillow clips larger values to 255
                 raise ValueError(f"pixels of kind {opened.mode}")
             grey = np.asarray(opened.convert("L"))
     except DAMAGED as error:
@@ -59,16 +57,14 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
         raise StpError(
             f"{picture}: no pixel is 255",
             expected="obstacles in white",
-            remedy="paint them white, or leave the map out",
+            remedy="paint them white, or remove the map",
         )
     world = np.column_stack([pixels, np.ones(len(pixels))]) @ matrix.T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         position = world[:, :2] / world[:, 2:]
     flat = abs(np.linalg.det(matrix / np.abs(matrix).max(initial=1e-300))) < 1e-14
     if flat or not np.isfinite(position).all():
-        raise RawFileError(
-            homography, "pixels have no place in the world: its determinant is 0", expected=expected
-        )
+        raise RawFileError(homography, "a singular matrix", expected=expected)
     return cells(position)
 
 
@@ -79,11 +75,11 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
     refused.
 
     Args:
-        path: of the file.
+        path: path of the file.
         classes: ndjson with a ``surf_class`` for each class: its id and name.
 
     Raises:
-        StpError: a file cannot be read, has no map, is turned, or lacks cells.
+        StpError: a file cannot be read, has no map or lacks cells, or the map is rotated.
     """
     about: dict[str, Any] | None = None
     rows = []
@@ -97,7 +93,7 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
             raise StpError(
                 f"{path}: line {line} cannot be read ({error!r})",
                 expected='{"surface": {"x": row, "y": column, "surf_class": class}}',
-                remedy="fetch the file again, or mend the line",
+                remedy="fetch the file again, or fix the line",
             ) from None
     try:
         origin = (float(about["origin_x"]), float(about["origin_y"]))  # type: ignore[index]
@@ -114,15 +110,15 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
             f"{path}: the map is turned by {turned:g}, has its origin at {origin} and cells of "
             f"{size:g} m",
             expected="theta 0, and sizes in metres",
-            remedy="write the map in the directions of the tracks",
+            remedy="write the map along the axes of the tracks",
         )
     grid = np.array(rows, np.int64).reshape(-1, 3)
     inside = (grid[:, :2] >= 0).all(axis=1) & (grid[:, 0] < height) & (grid[:, 1] < width)
-    different = len(np.unique(grid[inside, 0] * width + grid[inside, 1]))
-    if len(grid) != height * width or different != len(grid):
+    distinct = len(np.unique(grid[inside, 0] * width + grid[inside, 1]))
+    if len(grid) != height * width or distinct != len(grid):
         raise StpError(
-            f"{path}: {len(grid)} cells, {different} different ones of them within the map",
-            expected=f"{height * width} of them, height times width",
+            f"{path}: {len(grid)} cells, {distinct} distinct ones within the map",
+            expected=f"{height * width}, height times width",
             remedy="fetch the file again: it may have been cut off",
         )
     names = {} if classes is None else _class_names(classes)
@@ -131,44 +127,46 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
 
 def _class_names(path: Path) -> dict[int, str]:
     expected = '{"surf_class": {"id": number, "name": name}}'
-    found = {}
+    names = {}
     for line, entry in _entries(path, f"a line for each class: {expected}"):
         try:
-            found[int(entry["surf_class"]["id"])] = str(entry["surf_class"]["name"])
+            names[int(entry["surf_class"]["id"])] = str(entry["surf_class"]["name"])
         except (ValueError, KeyError, TypeError) as error:
             raise StpError(
                 f"{path}: line {line} cannot be read ({error!r})",
                 expected=expected,
-                remedy="fetch the file again, or mend the line",
+                remedy="fetch the file again, or fix the line",
             ) from None
-    return found
+    return names
 
 
 def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
     """The JSON objects of a file, with the numbers of their lines."""
-    found = []
+    entries = []
     try:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if line.strip():
-                found.append((number, json.loads(line)))
+                entries.append((number, json.loads(line)))
     except ValueError as error:
-        line_number = f"line {len(found) + 1} " if not isinstance(error, UnicodeDecodeError) else ""
+        line_number = (
+            f"line {len(entries) + 1} " if not isinstance(error, UnicodeDecodeError) else ""
+        )
         raise StpError(
             f"{path}: {line_number}cannot be read ({error})",
             expected=expected,
-            remedy="fetch the file again, or mend the line",
+            remedy="fetch the file again, or fix the line",
         ) from None
     except OSError as error:
         raise RawFileError(path, f"cannot be read ({error})", expected=expected) from None
-    return found
+    return entries
 
 
 def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
-    """The cells that people cannot walk on; those beyond the walls as well (THÖR).
+    """The cells that people cannot walk on, also those beyond the walls (THÖR).
 
     Args:
-        surface: what was read.
-        path: from where, for people.
+        surface: the semantic grid.
+        path: path of its file, for the error.
         kind: class of obstacles.
 
     Raises:
@@ -179,7 +177,7 @@ def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
         raise StpError(
             f"{path}: no cell is of class {kind}",
             expected="obstacles",
-            remedy="leave the map out",
+            remedy="remove the map",
         )
     return cells(blocked)
 
@@ -195,17 +193,17 @@ def read_discs(path: Path) -> Obstacles:
         raise StpError(
             f"{path}: a radius of {table[:, 2].min():g} m",
             expected="radii from 0",
-            remedy="mend the file",
+            remedy="fix the file",
         )
     return discs(table[:, :2], table[:, 2])
 
 
 FAR = 1000.0
-"""Metres from everybody beyond which nobody walks: such a goal is a slip of the file."""
+"""Distance in metres from all detections beyond which a goal is an error of the file."""
 
 
 def read_goals(path: Path) -> np.ndarray:
-    """Read where people go: rows of x and y in metres.
+    """Read goals: rows of x and y in metres.
 
     Returns:
         float64 (G, 2).
@@ -217,7 +215,7 @@ def read_goals(path: Path) -> np.ndarray:
 
 
 def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Which goals are more than `FAR` away from all detections, (G,); HOTEL has two.
+    """Mask of the goals that are more than `FAR` away from all detections, (G,); HOTEL has two.
 
     Args:
         goals: (G, 2).
@@ -229,10 +227,10 @@ def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
 
 
 def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
-    """Which detections are on an obstacle, (R,).
+    """Mask of the detections that are on an obstacle, (R,).
 
     Args:
-        obstacles: discs; or cells, which reach half way to the next one.
+        obstacles: discs, or cells, which reach halfway to the next one.
         position: (R, 2).
     """
     nearest, radius = obstacles.nearest(position)
@@ -248,10 +246,10 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
     """Refuse obstacles that most detections are on.
 
     Args:
-        name: of the map, for people.
+        name: name of the map, for the error.
 
     Returns:
-        detections that are on an obstacle.
+        number of detections that are on an obstacle.
 
     Raises:
         StpError: more than half of them are.
@@ -261,7 +259,7 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
         raise StpError(
             f"{name}: obstacles cover {count} of {len(position)} detections",
             expected="free ground where people walk",
-            remedy="see whether white is what is free, whether rows come before columns in the "
-            "homography, and whether map and tracks have the same units and origin",
+            remedy="check that white means obstacle, that rows come before columns in the "
+            "homography, and that map and tracks have the same units and origin",
         )
     return count

@@ -1,4 +1,4 @@
-"""What a dataset gives: its scenarios by each protocol, and why other moments are none."""
+"""Count the scenarios of a dataset by each protocol, and the reasons why moments are left out."""
 
 from typing import Any
 
@@ -26,9 +26,9 @@ def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
         observe, predict: numbers of positions.
 
     Returns:
-        protocol -> ``calibration`` or ``test`` -> moments, scenarios, episodes, people (who appear
-        in a scenario, each time), and left_out: reason -> moments. A moment has the first reason
-        of `REASONS` that holds.
+        protocol -> ``calibration`` or ``test`` -> moments, scenarios, episodes, people (summed over
+        scenarios), and left_out: reason -> moments. The reason of a moment is the first one of
+        `REASONS` that applies.
     """
     return {
         protocol: {
@@ -41,20 +41,20 @@ def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
 
 def _part(place: Place, part: str, protocol: str, observe: int, predict: int) -> dict[str, Any]:
     tracks, rules = place.part(part, protocol), place.rules(protocol)
-    found = extract(tracks, observe=observe, predict=predict, **rules)
+    scenarios = extract(tracks, observe=observe, predict=predict, **rules)
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
     kept = tracks.decimated(rules["decimate"])
     starts = np.arange(first, last, kept.step)
     why = _reasons(kept, starts, observe, predict, rules["fewest"])
     if PROTOCOLS[protocol].may_come_and_go:
         why = np.where(why == REASONS.index(NOBODY), why, REASONS.index(FEW))
-    why = why[~np.isin(starts, found.start)]
+    why = why[~np.isin(starts, scenarios.start)]
     counts = {reason: int((why == number).sum()) for number, reason in enumerate(REASONS)}
     return {
-        "moments": found.looked_at,
-        "scenarios": len(found),
-        "episodes": len(np.unique(found.episode)),
-        "people": int(found.followed.sum()),
+        "moments": scenarios.looked_at,
+        "scenarios": len(scenarios),
+        "episodes": len(np.unique(scenarios.episode)),
+        "people": int(scenarios.followed.sum()),
         "left_out": {reason: count for reason, count in counts.items() if count},
     }
 
@@ -62,21 +62,22 @@ def _part(place: Place, part: str, protocol: str, observe: int, predict: int) ->
 def _reasons(
     tracks: Tracks, starts: np.ndarray, observe: int, predict: int, fewest: int
 ) -> np.ndarray:
-    """The number of the reason for each moment, if it is no scenario, (starts,)."""
+    """Number of the reason for each moment that is not a scenario, (starts,)."""
     step = tracks.step
     whole = filled(tracks)
-    there, comes, leaves = (np.zeros(len(starts), np.int64) for _ in range(3))
+    present, comes, leaves = (np.zeros(len(starts), np.int64) for _ in range(3))
     for rows in whole.people().values():
         frame = whole.frame[rows]
-        # the moments whose observation can hold any of this person
+        # moments whose observation may include this person
         begin, end = np.searchsorted(starts, [frame[0] - observe * step, frame[-1] + 1])
-        own = starts[begin:end]
+        moments = starts[begin:end]
         first, middle, last = (
-            np.searchsorted(frame, own + steps * step) for steps in (0, observe, observe + predict)
+            np.searchsorted(frame, moments + steps * step)
+            for steps in (0, observe, observe + predict)
         )
-        seen, follow = middle - first, last - middle
-        there[begin:end] += seen > 0
-        comes[begin:end] += (seen > 0) & (seen < observe)
-        leaves[begin:end] += (seen >= observe) & (follow < predict)
-    holds = [there == 0, comes > 0, leaves > 0, there >= fewest, there < fewest]
-    return np.argmax(np.stack(holds), axis=0)
+        observed, followed = middle - first, last - middle
+        present[begin:end] += observed > 0
+        comes[begin:end] += (observed > 0) & (observed < observe)
+        leaves[begin:end] += (observed >= observe) & (followed < predict)
+    applies = [present == 0, comes > 0, leaves > 0, present >= fewest, present < fewest]
+    return np.argmax(np.stack(applies), axis=0)

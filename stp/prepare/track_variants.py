@@ -1,8 +1,7 @@
-"""Which of the files that are all called "ETH" is this one?
+"""Distinguish the incompatible versions of ETH, HOTEL and UCY that circulate.
 
-Several incompatible versions of the same recordings circulate; one of them has another clock, and
-people who seem to walk 1.67 times as fast. A dataset says what its file is like, and another file
-is refused: nobody guesses.
+One of them has another clock, so that people seem to walk 1.67 times as fast. A dataset declares
+the version of its file, and any other file is refused.
 """
 
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Variant:
-    """What tells a file from others of its name.
+    """Numbers that distinguish a file from others of its name.
 
     Attributes:
-        rows: detections.
-        people: who is in them.
+        rows: number of detections.
+        people: number of people.
         step: frames between two annotations.
     """
 
@@ -36,8 +35,8 @@ class CirculatingFile:
     """A file that circulates.
 
     Attributes:
-        variant: what it is like.
-        sha256: of the files that were seen.
+        variant: its numbers.
+        sha256: checksums of known copies.
     """
 
     variant: Variant
@@ -89,11 +88,11 @@ KNOWN = {
         ("e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",),
     ),
 }
-"""By what they are called here; those with four columns have a clock of their own."""
+"""Known files by title; those with four columns have a clock of their own."""
 
 
 def of(tracks: Tracks) -> Variant:
-    """What a file is like; its step is the most frequent one."""
+    """The numbers of a file; its step is the most frequent one."""
     order = np.lexsort((tracks.frame, tracks.person))
     passed = np.diff(tracks.frame[order])[np.diff(tracks.person[order]) == 0]
     every, counts = np.unique(passed, return_counts=True)
@@ -101,37 +100,35 @@ def of(tracks: Tracks) -> Variant:
     return Variant(len(tracks), len(np.unique(tracks.person)), step)
 
 
-def named(found: Variant, sha256: str = "") -> str:
-    """Which of the known files it is: by its bytes, else by what it is like; "" if none."""
-    for title, known in KNOWN.items():
-        if sha256 in known.sha256:
+def named(variant: Variant, sha256: str = "") -> str:
+    """Title of a known file: by its checksum, else by its numbers; "" for others."""
+    for title, file in KNOWN.items():
+        if sha256 in file.sha256:
             return title
-    for title, known in KNOWN.items():
-        if known.variant == found:
-            return f"{title} (by its sizes; its bytes are others)" if sha256 else title
+    for title, file in KNOWN.items():
+        if file.variant == variant:
+            return f"{title} (by its numbers; its checksum differs)" if sha256 else title
     return ""
 
 
 def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> None:
-    """Refuse a file that is not what a dataset says.
+    """Refuse a file that is not the version that a dataset declares.
 
     Args:
-        tracks: read from it.
-        expected: what the dataset says.
-        name: of the file, for people.
-        sha256: of the file, where it is one.
+        tracks: detections of the file.
+        expected: numbers that the dataset declares.
+        name: name of the file, for the error.
+        sha256: checksum of the file; empty for several files.
 
     Raises:
-        StpError: it is another one; says which, where it is known.
+        StpError: it is another version, which the error names if it is known.
     """
-    found = of(tracks)
-    if found == expected:
+    variant = of(tracks)
+    if variant == expected:
         return
-    title = named(found, sha256)
-    wanted = named(expected)
+    title = named(expected)
     raise StpError(
-        f"{name}: {found}, which is "
-        + (title or "no version that is known here, and nobody guesses which it may be"),
-        expected=f"{expected}" + (f", which is {wanted}" if wanted else ""),
+        f"{name}: {variant}, which is {named(variant, sha256) or 'no known version'}",
+        expected=f"{expected}" + (f", which is {title}" if title else ""),
         remedy="declare it as a dataset of its own, with its own step and dt",
     )

@@ -21,17 +21,31 @@ def clip_of(split: str, name: str, first: int, frames: int, span: int, cluster: 
     """The one clip of a trajectory.
 
     Args:
-        split: train, for a row as long as the trajectory, in which each epoch chooses another
-            window; all others get the central window.
-        name: of the clip.
-        first: its first frame in the store.
-        frames: how many it has, at least `span`.
+        split: for train, the clip is the whole trajectory, in which each epoch draws a window; for
+            all others, the central window.
+        name: name of the clip.
+        first: number of the first frame of the trajectory in the store.
+        frames: length of the trajectory, at least `span`.
         span: frames in a window.
-        cluster: what is statistically dependent.
+        cluster: name that statistically dependent clips share.
     """
     if split == "train":
         return Clip(split, name, first, 1, frames, cluster)
     return Clip(split, name, first + centre(frames, span), 1, span, cluster)
+
+
+def clips_of(trajectories: Iterable[tuple[str, str, int, str]], span: int) -> list[Clip]:
+    """The clips of trajectories whose frames lie one after the other.
+
+    Args:
+        trajectories: split, name, number of frames and cluster of each; see `clip_of`.
+        span: frames in a window.
+    """
+    clips, first = [], 0
+    for split, name, frames, cluster in trajectories:
+        clips.append(clip_of(split, name, first, frames, span, cluster))
+        first += frames
+    return clips
 
 
 def number_by_name(name: str, seed: int) -> int:
@@ -40,20 +54,20 @@ def number_by_name(name: str, seed: int) -> int:
 
 
 def deal_by_name(
-    names: Iterable[str], wanted: Sequence[tuple[str, int]], seed: int
+    names: Iterable[str], counts: Sequence[tuple[str, int]], seed: int
 ) -> dict[str, str]:
-    """Deal names to splits at random: {name: split}.
+    """Assign names to splits at random: {name: split}.
 
     Args:
         names: all of them, in any order.
-        wanted: (split, how many) in the order in which they take theirs; those left over are not
-            in the result.
-        seed: chooses the order.
+        counts: (split, number of names), in the order in which splits take names. Names that are
+            left over are not in the result.
+        seed: seed of the order.
     """
     order = sorted(names, key=lambda name: (number_by_name(name, seed), name))
-    dealt: dict[str, str] = {}
-    at = 0
-    for split, count in wanted:
-        dealt |= dict.fromkeys(order[at : at + count], split)
-        at += count
-    return dealt
+    split_of: dict[str, str] = {}
+    first = 0
+    for split, count in counts:
+        split_of |= dict.fromkeys(order[first : first + count], split)
+        first += count
+    return split_of

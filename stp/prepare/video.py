@@ -1,7 +1,7 @@
-"""Decoding of video files: every reader of films sees the same frames, turned as they are shown.
+"""Decode video files, for all readers alike; frames are turned as they are shown.
 
-The frames of a video are counted by its packets, without decoding, and a file that is cut off is
-noticed on the way wherever its format tells.
+Frames are counted by packets, without decoding. A file that is cut off is refused wherever its
+format reveals it.
 """
 
 from collections.abc import Iterator
@@ -22,25 +22,25 @@ SUFFIXES = (
     *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
 )
 DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
-"""Names of FFmpeg. Others open whatever further files or addresses a file names: concat, sdp."""
+"""FFmpeg's names of formats. Others, such as concat and sdp, open further files or addresses."""
 TRANSPORT = (188, 192, 204)
-"""Bytes of the packets of MPEG-TS: plain, with times, with checksums."""
+"""Sizes of MPEG-TS packets: plain, with times, with checksums."""
 EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
-"""What the two parts of a Matroska file begin with."""
+"""First bytes of the two parts of a Matroska file."""
 GIF_END = b";"
 DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
-"""What PyAV raises of a damaged video."""
+"""Exceptions of PyAV for damaged videos."""
 
 
 def open_film(file: Path | BinaryIO) -> InputContainer:
-    """Open a video file, in whatever format that holds the frames itself.
+    """Open a video file of a format that holds the frames itself.
 
     Args:
         file: a path, or an open file that can seek.
 
     Raises:
-        av.FFmpegError: it is damaged, or something else.
-        StpError: the path is that of a pipe, a socket or a device.
+        av.FFmpegError: it is damaged, or not a video.
+        StpError: it is a pipe, a socket or a device.
     """
     if isinstance(file, Path):
         require_regular(file)
@@ -50,14 +50,14 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
 
 
 def video_stream(container: InputContainer, name: object) -> av.VideoStream:
-    """The first video of a file; one thread, because a job has a process for each processor.
+    """The first video stream of a file, decoded by one thread: jobs run one process per core.
 
     Args:
-        name: what to call the file in an error.
+        name: name of the file, for errors.
 
     Raises:
         IndexError: there is none.
-        ValueError: no decoder is known for it.
+        ValueError: no decoder is available.
         StpError: its frames are too large.
     """
     stream = container.streams.video[0]
@@ -72,7 +72,7 @@ def packets(path: Path, container: InputContainer, stream: av.VideoStream) -> It
     """All packets of a video, in the order of the file; the last one is empty.
 
     Raises:
-        ValueError: after the packets that are there: the file is cut off, or has none.
+        ValueError: after the last packet: the file is cut off, or has no frames.
     """
     count = 0
     for packet in container.demux(stream):
@@ -92,18 +92,18 @@ def packets(path: Path, container: InputContainer, stream: av.VideoStream) -> It
 def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[np.ndarray]:
     """Decode a video in colour, frame by frame, turned as it is shown.
 
-    The rest of the file is looked at without decoding, and all of it in one pass.
+    The rest of the file is checked without decoding, in the same pass.
 
     Args:
-        path: of the file.
-        stop: number of the frame before which it ends; all frames unless given.
-        step: every which frame.
+        path: path of the file.
+        stop: number of the frame after the last one; by default, all frames are decoded.
+        step: frames from one decoded frame to the next.
 
     Yields:
         uint8 (H, W, 3), all of one size.
 
     Raises:
-        StpError: the file is damaged, cut off, or no video, or its frames differ in size.
+        StpError: the file is damaged, cut off, or not a video, or its frames differ in size.
     """
     number, first = 0, None
     try:
@@ -127,19 +127,19 @@ def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[
 def check_frame(
     path: Path, frame: av.VideoFrame, number: int, first: av.VideoFrame | None = None
 ) -> None:
-    """Refuse a frame that was not stored whole, or is too large.
+    """Refuse a frame that is incomplete or too large.
 
     Args:
-        number: of the frame in the video.
+        number: number of the frame in the video.
         first: an earlier frame, whose size it must have.
 
     Raises:
         ValueError: a part of it is lost, or it has another size.
         StpError: it is too large.
     """
-    if frame.is_corrupt:  # FFmpeg painted over what it lost
+    if frame.is_corrupt:  # FFmpeg fills lost parts
         raise ValueError(f"a part of frame {number} is lost")
-    require_pixels(path, frame.width, frame.height)  # the file itself may promise fewer
+    require_pixels(path, frame.width, frame.height)  # the header may state fewer
     if first is not None and size_of(frame) != size_of(first):
         (height, width), (first_height, first_width) = size_of(frame), size_of(first)
         raise ValueError(
@@ -149,10 +149,10 @@ def check_frame(
 
 
 def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
-    """Turn and mirror a decoded frame as the file asks for: telephones store what they see.
+    """Turn and mirror a decoded frame as the file states: telephones store frames unturned.
 
     Args:
-        frame: as it was decoded.
+        frame: the decoded frame.
         picture: its pixels, (H, W, ...).
 
     Returns:
@@ -164,18 +164,18 @@ def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
 
 
 def size_of(frame: av.VideoFrame) -> tuple[int, int]:
-    """Height and width of a frame, as it is shown."""
+    """Height and width of a frame as it is shown."""
     is_turned = _orientation(frame)[2]
     return (frame.width, frame.height) if is_turned else (frame.height, frame.width)
 
 
 def _orientation(frame: av.VideoFrame) -> tuple[bool, bool, bool]:
-    """Whether a frame is mirrored across and down, after rows and columns were exchanged or not.
+    """Whether a frame is mirrored across, mirrored down, and (before that) transposed.
 
-    The display matrix takes (x, y) of what is stored to (a x + c y, b x + d y) of what is shown;
-    it is stored as the 32-bit integers a, b, u, c, d, v, ...
+    The display matrix maps the stored (x, y) to the shown (a x + c y, b x + d y); it is stored as
+    the 32-bit integers a, b, u, c, d, v, ...
     """
-    # Its stub knows names alone.
+    # The type stub of PyAV allows only names.
     stored: Any = frame.side_data.get(Type.DISPLAYMATRIX)  # type: ignore[call-overload]
     if stored is None:
         return False, False, False
@@ -191,7 +191,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
 
     Args:
         file: a path, or an open file that can seek.
-        name: what to call it in an error.
+        name: name of the file, for errors.
 
     Returns:
         uint8 (T, H, W).
@@ -224,7 +224,7 @@ def _grey(frame: av.VideoFrame) -> np.ndarray:
 
 
 def _is_cut_off(path: Path, container: InputContainer) -> bool:
-    """Whether a file ends early, where FFmpeg says nothing and the format does."""
+    """Whether a file ends early, for formats in which FFmpeg does not notice it."""
     size, name = path.stat().st_size, container.format.name
     if name == "mpegts":  # packets of one size
         return all(size % packet for packet in TRANSPORT)
@@ -238,7 +238,7 @@ def _is_cut_off(path: Path, container: InputContainer) -> bool:
 
 
 def _matroska_bytes(path: Path) -> int:
-    """How large a Matroska file says that it is; 0 where it does not, as in live recordings."""
+    """Size that a Matroska file states; 0 if it states none, as in live recordings."""
     with path.open("rb") as file:
         while (kind := file.read(4)) in (EBML, SEGMENT):
             first = file.read(1)
@@ -258,5 +258,5 @@ def damaged(name: object, error: BaseException) -> StpError:
     return StpError(
         f"{name}: cannot be decoded ({error})",
         expected="a complete video",
-        remedy="replace it, leave it out, or write it anew: ffmpeg -i OLD NEW.mp4",
+        remedy="replace it, leave it out, or convert it: ffmpeg -i OLD NEW.mp4",
     )

@@ -1,4 +1,4 @@
-"""Count what Table 19 counts: parameters and multiply-adds, without measuring anything."""
+"""Parameters and multiply-adds of the networks of Table 19, without measurements."""
 
 from typing import Any
 
@@ -16,23 +16,23 @@ def count(config: Config, report: Report = silent) -> dict[str, Any]:
     """Count the networks of the table, in its order.
 
     Args:
-        config: of the scale whose options they have.
+        config: configuration of the scale with their options.
         report: progress callback.
 
     Returns:
-        ``size`` and ``as_published`` of each, as in a measurement.
+        ``size`` and ``as_published`` of each network, as in a measurement.
 
     Raises:
         StpError: the published values are damaged.
     """
     names = list(published(config))
-    found = {}
+    counts = {}
     for number, name in enumerate(names):
         report(name, number, len(names))
         recipe = network(config, name, DATASET)
         counted = size(recipe)
-        found[name] = {
+        counts[name] = {
             "size": describe_size(counted),
             "as_published": vars(as_published(recipe, counted)),
         }
-    return found
+    return counts

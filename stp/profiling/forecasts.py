@@ -1,4 +1,4 @@
-"""How a forecast is made of evaluations of a network."""
+"""The evaluations of a network that make up a forecast."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ from stp.models.simvp import SimVP
 
 @dataclass(frozen=True)
 class Parts:
-    """One forecast of as many lead times as in training, in parts.
+    """A forecast of as many lead times as in training, in parts.
 
     Attributes:
-        evaluations: of the network in a forecast. A recurrent network that reads and predicts a
-            clip once is evaluated once, a SimVP once for every T_in lead times, MCVD once for every
-            step of its sampler.
-        frames: forecast frames that one evaluation is about.
-        together: evaluations in one call of `evaluate`.
-        context: what is computed once for each forecast, from the context (B, T_in, C, H, W);
-            None: nothing is.
-        evaluate: called with the context and with what `context` gave.
-        sampler: None: the network is not evaluated step by step.
+        evaluations: number of evaluations of the network in a forecast: 1 for a recurrent network,
+            which reads and predicts a clip at once; for SimVP, one for every T_in lead times; for
+            MCVD, one for every step of its sampler.
+        frames: number of forecast frames per evaluation.
+        together: number of evaluations in one call of `evaluate`.
+        context: computes a value once for each forecast, from the context (B, T_in, C, H, W); None
+            if there is none.
+        evaluate: evaluates the network, from the context and the result of `context`.
+        sampler: steps of the sampler; None if the network is not evaluated step by step.
     """
 
     evaluations: int
@@ -37,10 +37,10 @@ class Parts:
 
 
 def parts(model: nn.Module, context: int, horizon: int) -> Parts:
-    """Take the forecasts of a model apart.
+    """The parts of the forecasts of a model.
 
     Args:
-        model: made by stp.models.create.
+        model: a model of stp.models.create.
         context: number of context frames T_in.
         horizon: number of lead times T_out.
     """
@@ -56,10 +56,10 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 
 
 class Sampled:
-    """Steps of a sampler: each evaluates the network once, and all take the same.
+    """The steps of a sampler; each evaluates the network once and takes the same time.
 
     Args:
-        model: whose forecasts are sampled.
+        model: the model with the sampler.
     """
 
     def __init__(self, model: mcvd.Model) -> None:
@@ -67,22 +67,22 @@ class Sampled:
 
     @property
     def network(self) -> nn.Module:
-        """What a step evaluates."""
+        """The network that each step evaluates."""
         return self.model.network
 
     @property
     def evaluations(self) -> int:
-        """Of the network, in a forecast of the model as it is now."""
+        """The current number of evaluations of the network in a forecast."""
         sampler = self.model.sampler
         return min(sampler.steps, len(self.model.signal_shares)) + sampler.denoise
 
     def shorten(self, steps: int) -> int:
-        """Make forecasts of the model take a few steps; returns how many evaluations."""
+        """Limit forecasts of the model to a few steps; return the number of evaluations."""
         self.model.sampler = replace(self._whole, steps=min(steps, self._whole.steps))
         return self.evaluations
 
     def restore(self) -> int:
-        """Undo `shorten`; returns how many evaluations."""
+        """Undo `shorten`; return the number of evaluations."""
         self.model.sampler = self._whole
         return self.evaluations
 

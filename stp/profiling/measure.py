@@ -1,4 +1,4 @@
-"""Measure a network: size, speed of evaluations and forecasts, memory."""
+"""Measurement of a network: size, speed of evaluations and forecasts, memory."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -39,17 +39,17 @@ def measure(
 ) -> Json:
     """Measure a network with fresh weights on random frames.
 
-    As in `stp predict` and `stp train`: deterministic algorithms, and the precision that the
-    device gets of the one that the recipe asks for.
+    As in `stp predict` and `stp train`, algorithms are deterministic, and the device may replace
+    the requested precision.
 
     Args:
-        recipe: as for stp.models.create.
+        recipe: recipe of the network, as for stp.models.create.
         precision: bf16 or float32.
         device: auto, cpu or cuda.
-        threads: CPU threads of one operation.
-        batch: clips at once.
-        seconds: to spend on each duration; large networks take longer, as each is repeated
-            three times at least.
+        threads: number of CPU threads of an operation.
+        batch: number of clips in a batch.
+        seconds: time for each measurement, in seconds; large networks take longer, for at least
+            three repetitions.
         training: whether to measure the memory of a training step.
         report: progress callback.
 
@@ -114,9 +114,7 @@ def measure(
 
 def _check(device: str) -> None:
     if device not in DEVICES:
-        raise StpError(
-            f"--device is {device!r}", expected="auto, cpu or cuda", remedy="use one of these"
-        )
+        raise StpError(f"--device is {device!r}", expected="auto, cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
         raise StpError(
             "--device is cuda, but torch finds no GPU",
@@ -136,7 +134,7 @@ def _waiter(device: torch.device) -> Callable[[], None]:
 
 
 def describe_size(counted: Size) -> Json:
-    """What was counted, as it stands in a measurement."""
+    """The size of a network as in a measurement."""
     amounts = {
         "context": counted.context,
         "evaluation": counted.evaluation,
@@ -152,7 +150,7 @@ def describe_size(counted: Size) -> Json:
 
 @dataclass(frozen=True)
 class _Forecasts:
-    """Forecasts of one batch, whose durations are measured."""
+    """Forecasts of a batch whose durations are measured."""
 
     model: ForecastModel
     parts: Parts
@@ -166,34 +164,34 @@ class _Forecasts:
         self.model(self.frames, self.lead)
 
     def speed(self) -> Json:
-        """Time evaluations and forecasts; see `measure`."""
-        found: Json = {}
+        """Durations of evaluations and forecasts; see `measure`."""
+        durations: Json = {}
         if self.parts.sampler is None:  # one call is the forecast
             forecast, basis = self._timed("forecast"), "measured"
             evaluation = forecast.times(1 / self.parts.together)
         else:
             context, evaluation, forecast, basis = self._sampled(self.parts.sampler)
-            found["context"] = asdict(context)
+            durations["context"] = asdict(context)
         batch = len(self.frames)
-        found["evaluation"] = {
+        durations["evaluation"] = {
             **asdict(evaluation),
             "evaluations_per_s": batch / evaluation.median,
             "frames_per_s": batch * self.parts.frames / evaluation.median,
         }
-        found["forecast"] = {
+        durations["forecast"] = {
             **asdict(forecast),
             "forecasts_per_s": batch / forecast.median,
             "frames_per_s": batch * self.lead / forecast.median,
             "basis": basis,
         }
-        return found
+        return durations
 
     def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
-        """Time short forecasts from evaluation to evaluation, and whole ones where that is quick.
+        """Time short forecasts evaluation by evaluation, and whole ones if these are quick.
 
         Returns:
-            timings of what is computed once, of an evaluation and of a whole forecast; and where
-            the last one comes from.
+            timings of the part computed once, of an evaluation and of a whole forecast; and the
+            basis of the last one.
         """
         few = sampler.shorten(SHORT)
         laps = Laps(sampler.network, self.wait)
@@ -225,14 +223,14 @@ class _Forecasts:
 
 
 def _least(recipe: Json, batch: int, counted: Size) -> int:
-    """Bytes below which no training step can go: weights, gradients, moments, activations."""
+    """Least bytes of a training step: weights, gradients, moments, activations."""
     with torch.device("meta"):
         model = create(recipe).train()
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
     model.begin_epoch(0)
     try:
         kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
-    except RuntimeError:  # a loss that looks at the values of tensors, which meta tensors lack
+    except RuntimeError:  # the loss reads values of tensors, which meta tensors lack
         kept = 0
     return 4 * 4 * counted.parameters + kept
 
@@ -244,7 +242,7 @@ def _training_peak(
     autocast: Callable[[], AbstractContextManager[Any]],
     device: torch.device,
 ) -> int:
-    """Peak of a step that is not the first: Adam has its moments."""
+    """Peak memory in bytes of a later training step, when Adam has its moments."""
     model.train()
     model.begin_epoch(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)

@@ -1,4 +1,4 @@
-"""Memory: the peak of a piece of work, what a training step keeps at least, what there is."""
+"""Memory: its peak during work, the least that a training step keeps, and the free amount."""
 
 import os
 import resource
@@ -25,12 +25,12 @@ CPU_METHOD = (
 
 
 def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]) -> int:
-    """Highest number of bytes that tensors and workspaces took while something ran.
+    """Peak memory of tensors and workspaces during some work, in bytes.
 
     Args:
         run: the work.
-        device: where it is done.
-        held: tensors that are there before, on a CPU: the profiler sees only what is new.
+        device: the device of the work.
+        held: tensors that exist before, which the profiler of a CPU does not see.
     """
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -38,7 +38,7 @@ def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]
         run()
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
-    there = sum(storage.nbytes() for storage in _storages(held).values())
+    before = sum(storage.nbytes() for storage in _storages(held).values())
     profiler = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
     with _quiet():
         profiler.start()
@@ -48,27 +48,27 @@ def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]
     results: Any = profiler.profiler.kineto_results  # type: ignore[union-attr]
     changes = [(e.start_ns(), e.nbytes()) for e in results.events() if e.name() == "[memory]"]
     changes.sort(key=lambda change: change[0])
-    return there + max(accumulate((nbytes for _, nbytes in changes), initial=0))
+    return before + max(accumulate((nbytes for _, nbytes in changes), initial=0))
 
 
 def process_peak() -> int:
-    """Most main memory in bytes that this process had since it began, libraries and all."""
+    """Peak main memory of this process since its start, with libraries, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Bytes that a loss keeps until its backward pass; works on tensors without memory.
+    """Bytes that a loss keeps until its backward pass; also for meta tensors.
 
     Args:
-        model: its weights are not counted.
+        model: the model, whose weights do not count.
         loss: computes the loss.
     """
     own = set(_storages([*model.parameters(), *model.buffers()]))
     kept: dict[int, Any] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        # Held on to, so that no other storage gets the same address.
+        # Kept alive, so that no other storage gets the same address.
         kept.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage())
         return tensor
 
@@ -78,9 +78,9 @@ def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
 
 
 class _FusedAttention(TorchFunctionMode):
-    """Attention of tensors without memory keeps what a fused kernel does, as on real devices.
+    """Makes attention of meta tensors keep what a fused kernel keeps on real devices.
 
-    Torch itself has a matrix of all pairs there. Fused kernels take four dimensions, and no mask.
+    Torch itself keeps a matrix of all pairs there. Fused kernels take four dimensions and no mask.
     """
 
     def __torch_function__(
@@ -98,7 +98,7 @@ def _fused_attention(*given: Tensor, scale: float | None = None) -> Tensor:
 
 
 def available(device: torch.device) -> int | None:
-    """Bytes that are free on a device, or None where the system does not tell."""
+    """Free bytes of a device; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info()[0]
     try:
@@ -112,10 +112,10 @@ def available(device: torch.device) -> int | None:
 
 
 def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
-    """Refuse work that cannot fit.
+    """Refuse work that needs more memory than is free.
 
     Raises:
-        StpError: it says what is needed and what there is.
+        StpError: not enough memory.
     """
     free = available(device)
     if free is not None and needed > free:
@@ -128,15 +128,15 @@ def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
 
 @contextmanager
 def out_of_memory(what: str, remedy: str) -> Iterator[None]:
-    """Turn running out of memory into advice.
+    """Turn a lack of memory into an error with advice.
 
     Raises:
-        StpError: what did not fit.
+        StpError: the work did not fit into memory.
     """
     try:
         yield
     except RuntimeError as error:
-        # On a CPU, running out of memory is only known by its text.
+        # On a CPU, only the text tells a lack of memory.
         if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
         raise StpError(
@@ -153,7 +153,7 @@ def _storages(tensors: Iterable[Tensor]) -> dict[int, Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Hide what the profiler's library writes to the terminal when it starts and stops."""
+    """Hide messages of the profiler's library about its start and end."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

@@ -1,4 +1,4 @@
-"""Units of the data that a value is about, where prepared data or the configuration say them."""
+"""Units of values from prepared data or from the configuration."""
 
 from functools import cache
 from pathlib import Path
@@ -10,12 +10,12 @@ from stp.render.pictures.prepared import shows_pictures, units_of, variables_of
 
 @cache
 def units_by_variable(folder: Path) -> dict[str, str]:
-    """Units of prepared data by variable (letters and digits alone: z500), "" of all together.
+    """Variable (letters and digits alone: z500) -> units of prepared data; "" for all together.
 
-    Empty where the data are no longer in the store, and for video, whose values have none.
+    Empty if the data are no longer in the store, and for video, which has no units.
 
     Args:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
 
     Raises:
         StpError: the data are damaged.
@@ -26,10 +26,10 @@ def units_by_variable(folder: Path) -> dict[str, str]:
     if shows_pictures(prepared):
         return {}
     names, units = variables_of(prepared), units_of(prepared)
-    found = {_plain(name): unit for name, unit in zip(names, units, strict=True)}
+    units_of_variable = {_plain(name): unit for name, unit in zip(names, units, strict=True)}
     if len(set(units)) == 1:
-        found[""] = units[0]
-    return found
+        units_of_variable[""] = units[0]
+    return units_of_variable
 
 
 def unit_of_value(
@@ -40,21 +40,21 @@ def unit_of_value(
     level: float | str | None = None,
     stated: str = "",
 ) -> str:
-    """The unit of a value of a convention, as people read it; empty where there is none.
+    """The unit of a value, readable; empty where there is none.
 
     Args:
-        folder: of the prepared data that were predicted.
-        unit: of the convention, as its metric declares it.
-        convention: its name.
-        variable, level: that the value is of; None for all of the data.
-        stated: unit that the configuration states, for data that are no longer in the store.
+        folder: folder of the prepared data that were predicted.
+        unit: unit of the convention, as its metric declares it.
+        convention: name of the convention.
+        variable, level: variable and level of the value; None for all of the data.
+        stated: unit stated in the configuration, for data that are no longer in the store.
 
     Raises:
         StpError: the data are damaged.
     """
-    known = units_by_variable(folder)
+    units = units_by_variable(folder)
     names = [f"{variable or ''}{level or ''}", variable or ""]
-    of_data = next((known[_plain(name)] for name in names if _plain(name) in known), None)
+    of_data = next((units[_plain(name)] for name in names if _plain(name) in units), None)
     return of_convention(unit, convention, stated if of_data is None else of_data)
 
 

@@ -1,4 +1,4 @@
-"""Which values are better, as a table's headings say it."""
+"""The direction of a column in the headings of tables."""
 
 from stp.collect.direction import Direction
 

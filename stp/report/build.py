@@ -1,8 +1,7 @@
-"""Write the report: one page that holds its data, its charts and all that draws them.
+"""The report: one HTML page with its data and the scripts that draw it.
 
-It opens from a disk, without a network or a server. Everything in it is read from the results
-store (and, for pictures, from predictions that the store names), so the same store gives the same
-page.
+It opens from a disk, without a network or a server. Its content is read from the results store (and
+pictures from predictions that the store names), so the same store gives the same page.
 """
 
 import base64
@@ -54,7 +53,7 @@ DATA: tuple[ModuleType, ...] = (
     significance,
     cost,
 )
-"""Each has ``data(database, results)``; the page knows what it returns by the module's name."""
+"""Each has ``data(database, results)``; the page finds the result by the module's name."""
 
 SCRIPTS = (
     "base.js",
@@ -76,7 +75,7 @@ SCRIPTS = (
     "trajectories.js",
     "cost.js",
 )
-"""In this order; sections stand in the page in the order of their scripts."""
+"""In the order of their sections in the page."""
 
 
 def write_report(
@@ -87,8 +86,8 @@ def write_report(
     Args:
         database: the results store.
         out: path of the page (.html).
-        pictures: how many samples are shown, and how large they may be together.
-        report: is told the progress.
+        pictures: number of samples, and their largest total size.
+        report: callback for the progress.
 
     Raises:
         StpError: there is no store, it holds no cells, or it is damaged.
@@ -107,10 +106,10 @@ def write_report(
 
 
 def page(pieces: Mapping[str, object]) -> str:
-    """Put the page together.
+    """Assemble the page.
 
     Args:
-        pieces: what the page's scripts read, by name.
+        pieces: data that the scripts read, by name.
     """
     return (
         (PARTS / "page.html")
@@ -123,7 +122,7 @@ def page(pieces: Mapping[str, object]) -> str:
 
 
 def _charts() -> str:
-    """Plotly, compressed to a third: base.js unpacks it."""
+    """Plotly, compressed to a third of its size: base.js unpacks it."""
     packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()
     return f'<script type="text/plain" id="charts">{packed}</script>'
 
@@ -133,6 +132,6 @@ def _part(name: str) -> str:
 
 
 def _data(name: str, piece: object) -> str:
-    """A block of data; it must not look like the end of its own element."""
+    """A block of data, escaped so that it cannot end its own element."""
     safe = as_json(piece).replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return f'<script type="application/json" id="data-{name}">{safe}</script>'

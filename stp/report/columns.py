@@ -1,4 +1,4 @@
-"""Answers of the results store as JSON that is small: by columns, words written once."""
+"""Answers of the results store as compact JSON: by columns, each word once."""
 
 import json
 import math
@@ -24,8 +24,8 @@ class Words:
     """A column of texts.
 
     Attributes:
-        words: each once.
-        codes: the numbers of the words, row by row; -1 for NULL.
+        words: distinct texts.
+        codes: number of the word of each row; -1 for NULL.
     """
 
     words: list[str]
@@ -38,7 +38,7 @@ class Columnar:
 
     Attributes:
         count: number of rows.
-        columns: values by name; numbers that JSON does not know are texts: ``"Infinity"``.
+        columns: values by name; numbers that JSON lacks are texts: ``"Infinity"``.
     """
 
     count: int
@@ -62,18 +62,18 @@ def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
 
 
 def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
-    """Ask the store; names of the columns, and rows.
+    """Ask the store for the names of columns, and rows.
 
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
     """
     try:
-        found = database.execute(sql)
-        return [column[0] for column in found.description], found.fetchall()
+        answer = database.execute(sql)
+        return [column[0] for column in answer.description], answer.fetchall()
     except duckdb.Error as error:
         raise StpError(
             f"DuckDB: {error}",
-            expected="a results store that this version has made",
+            expected="a results store of this version",
             remedy="delete results/results.duckdb and make the report again",
         ) from None
 
@@ -107,5 +107,5 @@ def plain(value: object, exact: bool = False) -> Any:
             return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
         return value if exact else float(f"{value:.{DIGITS}g}")
     if isinstance(value, list | tuple):
-        return [plain(one, exact) for one in value]
+        return [plain(item, exact) for item in value]
     return value if isinstance(value, int | str | None) else str(value)

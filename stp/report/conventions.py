@@ -1,4 +1,4 @@
-"""Conventions: how far the choice of a definition moves values and ranks."""
+"""Conventions: effect of the choice of a definition on values and ranks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What all sections of the report share: cells, dimensions, names, conventions, origin."""
+"""Data that all sections share: cells, dimensions, names, conventions, origin of data."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ SELECT
     string_agg(distortion, ', ' ORDER BY distortion) FILTER (is_constant) AS blind,
     min(bytes) AS bytes
 FROM noise_correlations GROUP BY convention, tested_on ORDER BY convention, tested_on"""
-"""What a study of distortions says of each convention, in short; stores without one lack it."""
+"""Summary of a study of distortions by convention; stores without such a study lack the view."""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
@@ -33,11 +33,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
     Args:
         database: the results store.
-        results: the folder it lies in.
+        results: folder of the store.
     """
     named = database.execute(
-        # Neither calibrated models, nor those that others trained or ran, have a seed; they are
-        # no baselines.
+        # Models without a seed are baselines, except those that are calibrated, or were trained or
+        # run by others.
         "SELECT model, bool_and(seed IS NULL) AND model NOT IN (SELECT model FROM models WHERE "
         "fit = 'calibrate' OR training IS NOT NULL OR is_archived) "
         "FROM cells GROUP BY model ORDER BY min(rowid)"

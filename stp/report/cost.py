@@ -53,8 +53,7 @@ FROM artefacts a LEFT JOIN made m USING (path)
 GROUP BY ALL
 ORDER BY min(array_position(['prepare', 'train', 'predict', 'features', 'score'], stage)), device"""
 
-# What is behind several cells, such as a training, is one artefact. Network features are part of
-# the work of scoring.
+# A training behind several cells is one artefact. Network features are part of scoring.
 MODELS = """
 WITH behind AS (
     SELECT DISTINCT
@@ -90,11 +89,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Costs.
 
     Returns:
-        ``cells``: one row per cell, seconds of its stages, the most memory in MB, bytes and
-        parameters of its trained models together, test clips; a training that serves several cells
-        stands beside each. ``models``: by model and dataset of the training, over all its
-        tests, each artefact once; without the data. ``totals``: by stage and device, each artefact
-        once. ``lost``: attempts that made nothing, by stage and end.
+        ``cells``: one row per cell with seconds of its stages, peak memory in MB, total bytes and
+        parameters of its trained models, number of test clips; a training of several cells is in
+        the row of each. ``models``: by model and training dataset, over all tests, each artefact
+        once, without preparation. ``totals``: by stage and device, each artefact once. ``lost``:
+        failed attempts, by stage and end.
 
     Raises:
         StpError: the store is older than the code.
@@ -111,15 +110,15 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 
 def _sum(counts: list[int | None]) -> int | None:
-    """The sum of some counts; None if there are none, or one is not known."""
+    """The sum of counts; None if there are none, or one is unknown."""
     known = [count for count in counts if count is not None]
     return sum(known) if counts and len(known) == len(counts) else None
 
 
 def _parameters(folder: str) -> int | None:
-    """Parameters of a trained model, from its receipt; None if it is gone or does not say."""
+    """Number of parameters of a trained model, from its receipt; None where it is missing."""
     try:
-        found: int | None = require_receipt(Path(folder)).extras.get("parameters")
+        count: int | None = require_receipt(Path(folder)).extras.get("parameters")
     except StpError:
         return None
-    return found
+    return count

@@ -1,4 +1,4 @@
-"""Questions: everyday ones, each with its query and what this store answers."""
+"""Questions: common ones, with their queries and the answers of the results store."""
 
 import re
 from pathlib import Path
@@ -8,40 +8,40 @@ import duckdb
 from stp.collect.questions import QUESTIONS
 from stp.report.columns import Rows, asked, by_columns, plain
 
-MOST = 10
-"""Rows of an answer that are shown."""
+MOST_ROWS = 10
+"""Of an answer, in the page."""
 MANY = 4
-"""Of so many rows, what is the same in all is said once."""
+"""Number of rows from which on a value that is equal in all rows is given once."""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
-    """Ask all of them."""
+    """Ask all questions."""
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = asked(database, sql)
         same = _same(names, rows)
-        kept = [i for i, name in enumerate(names) if name not in same]
-        shown = [tuple(row[i] for i in kept) for row in rows[:MOST]]
+        columns = [i for i, name in enumerate(names) if name not in same]
+        first = [tuple(row[i] for i in columns) for row in rows[:MOST_ROWS]]
         answered.append(
             {
                 "question": question,
                 "more": re.sub(r"`|\[(.*?)\]\(.*?\)", r"\1", about),
                 "sql": sql,
                 "count": len(rows),
-                "same": {name: plain(value) for name, value in same.items() if value is not None},
-                "answer": by_columns([names[i] for i in kept], shown),
+                "same": {n: plain(value) for n, value in same.items() if value not in (None, "")},
+                "answer": by_columns([names[i] for i in columns], first),
             }
         )
     return answered
 
 
 def _same(names: list[str], rows: Rows) -> dict[str, object]:
-    """Columns that have one value in all of many rows; a column is left to tell them apart."""
+    """Columns with one value in all of many rows; {} if that would leave no column."""
     if len(rows) < MANY:
         return {}
-    found = {
+    same = {
         name: rows[0][i]
         for i, name in enumerate(names)
         if all(row[i] == rows[0][i] for row in rows)
     }
-    return found if len(found) < len(names) else {}
+    return same if len(same) < len(names) else {}

@@ -1,4 +1,4 @@
-"""What the page is told of forecasts: evaluations, samples, and the sheets of their pictures."""
+"""Index of the forecasts in the page: evaluations, samples, and the sheets of their pictures."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class ShownMetric:
 
 @dataclass(frozen=True)
 class ShownVariable:
-    """A variable that pictures show."""
+    """A variable in pictures: name and units."""
 
     name: str
     units: str
@@ -22,15 +22,20 @@ class ShownVariable:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownSample:
-    """What the page says of a sample.
+    """A sample.
 
     Attributes:
-        rule, number, why, clip: how it was chosen, and which it is.
+        rule: name of the rule of choice.
+        number: of the test sample.
+        why: the rule in words.
+        clip: name.
         times: of context and lead times, in words.
-        gaps, remarks: by model; empty texts where there is nothing to say.
+        gaps: reasons of missing pictures by model; empty texts where there are pictures.
+        remarks: by model; empty texts where there are none.
         scales: by variable, of values and of errors: lowest and highest value, and the colours.
-        metrics, scores: metrics, and their values over lead times by model and metric.
-        piece: name of its sheets.
+        metrics: of the scores.
+        scores: values over lead times, by model and metric.
+        piece: name of the sheets.
     """
 
     rule: str
@@ -48,11 +53,16 @@ class ShownSample:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownEvaluation:
-    """An evaluation of which there is nothing to see.
+    """An evaluation; without pictures unless it is a `PicturedEvaluation`.
 
     Attributes:
-        origin: whose bytes its cells are from, see `stp.plan.manifest.WHOSE`.
-        gap: why there are no pictures.
+        dimension: name.
+        case: name of the test.
+        tested: title of the test.
+        dataset: name.
+        origin: origins of the data of its cells, see `stp.plan.manifest.WHOSE`.
+        gap: why there are no pictures; empty if there are.
+        samples: with pictures.
     """
 
     dimension: str
@@ -69,15 +79,19 @@ class PicturedEvaluation(ShownEvaluation):
     """An evaluation with pictures.
 
     Attributes:
-        look: how its pictures are stored.
-        size, full, pitch: of a frame, stored and as it is, and how far frames of a sheet are
-            apart; width and height in pixels.
-        columns: of the sheets of context and of lead times.
-        aspect: width of a frame over its height.
-        coast: number of its coastline; None where it is no map.
+        look: encoding and size of the pictures, in words.
+        size: width and height of a frame as stored, pixels.
+        full: width and height of a frame of the data, pixels.
+        pitch: horizontal and vertical distance of frames in a sheet, pixels.
+        columns: numbers of columns of the sheets of context and of lead times.
+        aspect: width of a frame divided by its height.
+        coast: number of the coastline; None for data that are no map.
         is_picture: whether values are colours.
-        context, leads: numbers of frames.
-        models: label, key and whose bytes; the order is that of lists by model.
+        context: number of context frames.
+        leads: number of lead times.
+        channels: number of channels of the data.
+        variables: that can be chosen.
+        models: label, key and origin of the data, in the order of lists by model.
     """
 
     look: str

@@ -1,7 +1,7 @@
-"""Forecasts: a few samples of every evaluation, with the truth and what all models predict.
+"""Forecasts: a few samples of every evaluation, with the truth and the predictions of all models.
 
-Samples are chosen by the rules of `stp.render.pictures.sample_choice`, never by hand. Predictions
-that are not kept, or damaged, leave a gap that says so: the numbers do not depend on them.
+Samples are chosen by the rules of `stp.render.pictures.sample_choice`, not by hand. Predictions
+that are not kept, or damaged, leave a gap with its reason; scores do not depend on them.
 """
 
 import json
@@ -42,15 +42,15 @@ from stp.tasks import task as tasks
 SAMPLES = len(RULES)
 MEGABYTES = 4.0
 Pieces = dict[str, object]
-"""What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
+"""Data of the page's scripts, by name: dataclasses, written by `columns.as_json`."""
 
 
 class Pictures(NamedTuple):
-    """How many pictures a report has.
+    """Number and size of the pictures of a report.
 
     Attributes:
         samples: of each evaluation, 0..3: those of median, largest and smallest error.
-        megabytes: that all of them may take in the page.
+        megabytes: largest size of all pictures in the page.
     """
 
     samples: int = SAMPLES
@@ -61,11 +61,11 @@ class _Evaluation(NamedTuple):
     """An evaluation of the store.
 
     Attributes:
-        dimension: that it belongs to.
-        case: what was tested.
-        tested: the same in words.
-        columns: (convention, variable or "") of columns of its table -> heading of the first.
-        pixels: values of all its forecasts of a sample.
+        dimension: name.
+        case: the test.
+        tested: title of the test.
+        columns: heading by (convention, variable or ""), of the columns of its table.
+        pixels: number of values in all forecasts of a sample.
     """
 
     dimension: str
@@ -76,68 +76,68 @@ class _Evaluation(NamedTuple):
 
 
 def pieces(
-    database: duckdb.DuckDBPyConnection, wanted: Pictures, report: Report = silent
+    database: duckdb.DuckDBPyConnection, pictures: Pictures, report: Report = silent
 ) -> Pieces:
     """Make the pictures.
 
-    Every evaluation may take an equal part of the megabytes; what small ones leave goes to larger
-    ones. Within it, all pictures of all its samples and models are stored alike: in the best of
-    ``LOOKS`` that fits; rather fewer samples than less than a good look.
+    Every evaluation may take an equal part of the megabytes; the rest of small ones goes to larger
+    ones. All pictures of an evaluation have the same look: the best of ``LOOKS`` that fits. Samples
+    are left out before the look becomes worse than good.
 
     Args:
         database: the results store.
-        wanted: how many.
-        report: is told the progress.
+        pictures: number and size of the pictures.
+        report: callback for the progress.
 
     Returns:
-        ``forecasts``, what there is, and ``forecasts-<n>``, the sheets of one sample each: the page
-        reads them when they are shown.
+        ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one sample each, which the
+        page parses when it shows them.
 
     Raises:
-        StpError: what is wanted cannot be.
+        StpError: the number or the size is out of range.
     """
-    if not 0 <= wanted.samples <= SAMPLES:
+    if not 0 <= pictures.samples <= SAMPLES:
         raise StpError(
-            f"{wanted.samples} samples of each evaluation", expected=f"0..{SAMPLES} (--samples)"
+            f"{pictures.samples} samples of each evaluation", expected=f"0..{SAMPLES} (--samples)"
         )
-    if not wanted.megabytes >= 0:
-        raise StpError(f"{wanted.megabytes} MB of pictures", expected="0 or more (--pictures-mb)")
-    if wanted.samples == 0:
-        return {"forecasts": _described([], wanted, 0, [], {})}
+    if not pictures.megabytes >= 0:
+        raise StpError(f"{pictures.megabytes} MB of pictures", expected="0 or more (--pictures-mb)")
+    if pictures.samples == 0:
+        return {"forecasts": _described([], pictures, 0, [], {})}
     evaluations = _evaluations(database)
     if not evaluations:
-        return {"forecasts": _described([], wanted, 0, [], {})}
+        return {"forecasts": _described([], pictures, 0, [], {})}
     root = _root(evaluations)
-    left = wanted.megabytes * 1e6
+    budget = pictures.megabytes * 1e6
     sheets: Pieces = {}
     coasts: list[Coast] = []
-    found: dict[tuple[str, str], ShownEvaluation] = {}
+    entries: dict[tuple[str, str], ShownEvaluation] = {}
     for done, evaluation in enumerate(sorted(evaluations, key=lambda e: e.pixels)):
-        share = left / (len(evaluations) - done)
-        entry, made = _evaluation(evaluation, wanted.samples, share, coasts, root)
+        share = budget / (len(evaluations) - done)
+        entry, made = _evaluation(evaluation, pictures.samples, share, coasts, root)
         samples = []
-        for sample, one in zip(entry.samples, made, strict=True):
+        for sample, sheet in zip(entry.samples, made, strict=True):
             samples.append(replace(sample, piece=f"forecasts-{len(sheets)}"))
-            sheets[samples[-1].piece] = one
-            left -= _length(one)
+            sheets[samples[-1].piece] = sheet
+            budget -= _length(sheet)
         entry = replace(entry, samples=samples)
-        found[evaluation.dimension, evaluation.case.name] = entry
+        entries[evaluation.dimension, evaluation.case.name] = entry
         report("pictures", done + 1, len(evaluations))
-    in_order = [found[e.dimension, e.case.name] for e in evaluations]
-    used = wanted.megabytes * 1e6 - left
-    return {"forecasts": _described(in_order, wanted, used, coasts, _maps(in_order)), **sheets}
+    in_order = [entries[e.dimension, e.case.name] for e in evaluations]
+    used = pictures.megabytes * 1e6 - budget
+    return {"forecasts": _described(in_order, pictures, used, coasts, _maps(in_order)), **sheets}
 
 
 def _described(
     evaluations: list[ShownEvaluation],
-    wanted: Pictures,
+    pictures: Pictures,
     used: float,
     coasts: list[Coast],
     maps: dict[str, str],
 ) -> dict[str, object]:
     return {
-        "samples": wanted.samples,
-        "megabytes": wanted.megabytes,
+        "samples": pictures.samples,
+        "megabytes": pictures.megabytes,
         "used": plain(used / 1e6),
         "evaluations": evaluations,
         "coasts": coasts,
@@ -146,7 +146,7 @@ def _described(
 
 
 def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
-    """Everything that was tested, in the order of the store."""
+    """All evaluations with pictures, in the order of the store."""
     names = titles(database)
     areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
     columns: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
@@ -164,19 +164,19 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
         key = (cell.key.dimension, cell.key.case_name)
         groups.setdefault(key, []).append(cell)
         tested.setdefault(key, title_of(names, cell.key))
-    found = []
+    evaluations = []
     for (dimension, case), cells in groups.items():
         tested_on = cells[0].key.tested_on
         of_case = columns.get((dimension, tested_on), {})
         leads = sum(setting_of(cell.key.setting)["horizon"] for cell in cells)
         pixels = int(areas.get(tested_on) or 1) * leads
-        one = TestedCase(case, cells, names, [variable for _, variable in of_case if variable])
-        found.append(_Evaluation(dimension, one, tested[dimension, case], of_case, pixels))
-    return found
+        test = TestedCase(case, cells, names, [variable for _, variable in of_case if variable])
+        evaluations.append(_Evaluation(dimension, test, tested[dimension, case], of_case, pixels))
+    return evaluations
 
 
 def _root(evaluations: list[_Evaluation]) -> str:
-    """The folder of all artefacts: the page does not tell where it lies."""
+    """The folder of all artefacts, which is cut from messages in the page."""
     folders = [folder for e in evaluations for c in e.case.cells for folder in (c.data, c.scores)]
     return os.path.commonpath(folders) + os.sep
 
@@ -184,7 +184,7 @@ def _root(evaluations: list[_Evaluation]) -> str:
 def _evaluation(
     evaluation: _Evaluation, samples: int, share: float, coasts: list[Coast], root: str
 ) -> tuple[ShownEvaluation, list[SampleSheets]]:
-    """What the page knows of an evaluation, and the sheets of its samples."""
+    """Entry of an evaluation in the index, and the sheets of its samples."""
     key = evaluation.case.cells[0].key
     entry = ShownEvaluation(
         dimension=evaluation.dimension,
@@ -203,28 +203,28 @@ def _evaluation(
     )
     try:
         case = Case(evaluation.case, lenient=True)
-        shown: dict[int, SampleForecasts] = {}
+        by_number: dict[int, SampleForecasts] = {}
         for rule in RULES[:samples]:
-            one = case.sample(rule)
-            shown.setdefault(one.number, one)
-        wanted = list(shown.values())
-        scores = _scores(evaluation, case, [one.number for one in wanted])
+            sample = case.sample(rule)
+            by_number.setdefault(sample.number, sample)
+        chosen = list(by_number.values())
+        scores = _scores(evaluation, case, list(by_number))
     except StpError as error:
         return replace(entry, gap=error.what.replace(root, "")), []
-    scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
-    fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
+    scaled = [[picture_sheets.scales_of(s, v) for v in s.variables] for s in chosen]
+    fitting = _fitting(list(zip(chosen, scaled, strict=True)), share)
     if fitting is None:
-        why = "Its pictures do not fit into what the report may hold (--pictures-mb)."
+        why = "The pictures do not fit into the report (--pictures-mb)."
         return replace(entry, gap=why), []
     look, made = fitting
-    first = wanted[0]
+    first = chosen[0]
     height, width = picture_sheets.size_of(first.truth.shape[2], first.truth.shape[3], look)
     coast = picture_sheets.coast(first)
     if coast is not None and coast not in coasts:
         coasts.append(coast)
     explained = [
-        _sample(case, one, pairs, table, root)
-        for one, pairs, table, _ in zip(wanted, scaled, scores, made, strict=False)
+        _sample(case, sample, pairs, table, root)
+        for sample, pairs, table, _ in zip(chosen, scaled, scores, made, strict=False)
     ]
     pictured = PicturedEvaluation(
         **vars(replace(entry, samples=explained)),
@@ -246,7 +246,7 @@ def _evaluation(
 
 
 def _model(label: str, cell: StoredCell) -> dict[str, object]:
-    """A model of an evaluation, and whose bytes its forecasts are made from."""
+    """A model of an evaluation, and the origin of its data."""
     key = cell.key
     return {
         "label": label,
@@ -256,7 +256,7 @@ def _model(label: str, cell: StoredCell) -> dict[str, object]:
 
 
 def _aspect(shown: SampleForecasts) -> float:
-    """Width of a frame over its height; a degree is as wide as high."""
+    """Width of a frame divided by its height; a degree is as wide as high."""
     lat, lon = shown.lat, shown.lon
     if lat is not None and lon is not None and min(len(lat), len(lon)) > 1:
         # Cells reach half a step beyond the outermost degrees.
@@ -272,11 +272,11 @@ def _sample(
     scores: tuple[list[ShownMetric], list[list[list[float | str] | None]]],
     root: str,
 ) -> ShownSample:
-    """What the page says of a sample."""
+    """Entry of a sample in the index."""
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
         label: f"the first of {kept.members} members"
-        for label, kept in case.there.items()
+        for label, kept in case.kept.items()
         if kept.members > 1 and label not in shown.absent
     }
     metrics, values = scores
@@ -300,28 +300,25 @@ def _sample(
 
 
 def _maps(evaluations: list[ShownEvaluation]) -> dict[str, str]:
-    """The colours of all scales, once."""
+    """The colours of all scales by name."""
     scales = [s for e in evaluations for one in e.samples for pair in one.scales for s in pair]
     return {name: picture_sheets.colours(name) for name in sorted({scale[2] for scale in scales})}
-
-
-# Scores of a sample
 
 
 def _scores(
     evaluation: _Evaluation, case: Case, samples: list[int]
 ) -> list[tuple[list[ShownMetric], list[list[list[float | str] | None]]]]:
     """Scores of samples: metrics, and their values over lead times by model and metric."""
-    wanted = evaluation.columns  # columns of other lead times show the same values
+    headings = evaluation.columns  # columns of other lead times show the same values
     cells = list(case.cells.values())
-    found = {key: _leads_of(cells, *key, samples) for key in wanted}
-    if not any(found.values()):
-        # Where a table has nothing of single samples: the error that they were ordered by.
-        wanted = {(criterion, ""): criterion for criterion in CRITERIA}
-        found = {key: _leads_of(cells, *key, samples) for key in wanted}
-        found = dict([(key, leads) for key, leads in found.items() if leads][:1])
-    metrics = [ShownMetric(wanted[key], *key) for key, leads in found.items() if leads]
-    by_metric = [leads for leads in found.values() if leads]
+    values = {key: _leads_of(cells, *key, samples) for key in headings}
+    if not any(values.values()):
+        # No column has values of single samples: take the error by which samples are ordered.
+        headings = {(criterion, ""): criterion for criterion in CRITERIA}
+        values = {key: _leads_of(cells, *key, samples) for key in headings}
+        values = dict([(key, leads) for key, leads in values.items() if leads][:1])
+    metrics = [ShownMetric(headings[key], *key) for key, leads in values.items() if leads]
+    by_metric = [leads for leads in values.values() if leads]
     return [
         (metrics, [[leads[c][i] for leads in by_metric] for c in range(len(cells))])
         for i in range(len(samples))
@@ -331,9 +328,10 @@ def _scores(
 def _leads_of(
     cells: list[StoredCell], convention: str, variable: str, samples: list[int]
 ) -> list[list[list[float | str] | None]]:
-    """Values of samples over lead times, by cell; None where there are none, [] if nowhere."""
-    found = [_leads(cell, convention, variable, samples) for cell in cells]
-    return found if any(one is not None for of_cell in found for one in of_cell) else []
+    """Values of samples over lead times, by cell; None where missing, [] if all are missing."""
+    by_cell = [_leads(cell, convention, variable, samples) for cell in cells]
+    has_values = any(leads is not None for of_cell in by_cell for leads in of_cell)
+    return by_cell if has_values else []
 
 
 def _leads(
@@ -342,14 +340,11 @@ def _leads(
     for folder in cell.folders(("scores", "perceptual")):
         if not (folder / "sample_scores.parquet").is_file():
             continue
-        found = read_samples(folder, convention, variable or None)
-        if found is not None:
-            values = [found[1][i] if i < len(found[1]) else None for i in samples]
-            return [None if one is None else [plain(value) for value in one] for one in values]
+        stored = read_samples(folder, convention, variable or None)
+        if stored is not None:
+            values = [stored[1][i] if i < len(stored[1]) else None for i in samples]
+            return [None if own is None else [plain(value) for value in own] for own in values]
     return [None] * len(samples)
-
-
-# Sheets that fit
 
 
 Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
@@ -357,12 +352,12 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 
 
 def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[SampleSheets]] | None:
-    """The looks and numbers of samples are tried from the best; the first that fits is taken."""
+    """The first look and number of samples that fit, tried from the best on; None if none fits."""
     fewer = range(len(shown), 0, -1)
     guessed: dict[Look, float] = {}
     candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]
     for samples, look in [*candidates, *((1, look) for look in LOOKS[GOOD:])]:
-        # Two sheets show that a look is far too large.
+        # Two sheets suffice to see that a look is far too large.
         if look not in guessed:
             guessed[look] = _guess(shown[0], look)
         if samples * guessed[look] > 1.3 * share:
@@ -380,7 +375,7 @@ def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[SampleSheets
 
 
 def _guess(scaled: Scaled, look: Look) -> float:
-    """Bytes that a sample may take, from the sheets of its last model."""
+    """Estimate of the size of a sample in bytes, from the sheets of its last model."""
     shown, scales = scaled
     forecast, variable, (values, errors) = shown.forecasts[-1], shown.variables[0], scales[0]
     both = picture_sheets.values(shown, forecast.frames, variable, values, look)
@@ -389,7 +384,7 @@ def _guess(scaled: Scaled, look: Look) -> float:
 
 
 def _sheets(scaled: Scaled, look: Look) -> SampleSheets:
-    """Sheets of a sample, by variable: context, truth, and by label values and errors."""
+    """Sheets of a sample by variable."""
     shown, scales = scaled
     made = []
     for variable, (values, errors) in zip(shown.variables, scales, strict=True):
@@ -416,5 +411,5 @@ def _sheets(scaled: Scaled, look: Look) -> SampleSheets:
 
 
 def _length(piece: SampleSheets) -> int:
-    """Bytes in the page, with the element around them."""
+    """Size in the page in bytes, including the element around the data."""
     return len(json.dumps(piece, ensure_ascii=False, default=vars).encode()) + 100

@@ -1,4 +1,4 @@
-"""Leaderboards: every value with its rank, its uncertainty and what is printed for it."""
+"""Leaderboards: every value with its rank, its uncertainty and the printed value."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def _same(one: str, other: str, names: tuple[str, ...]) -> str:
 
 BOARD = f"""
 WITH interval_of AS (
-    -- Several seeds have an interval each: the page shows these with the single values.
+    -- Each of several seeds has its own interval; the page shows them with the values of seeds.
     SELECT
         {", ".join(_PLACE)}, {", ".join(_MODEL)}, any_value(ci95_low) AS ci95_low,
         any_value(ci95_high) AS ci95_high, any_value(clusters) AS clusters
@@ -74,11 +74,11 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """One row per evaluation, part of a score and model; the first two by number."""
+    """One row per evaluation, part of a score and model; evaluations and parts are numbered."""
     numbers, parts = evaluations(database), Numbers(PART)
-    _, found = asked(database, BOARD)
+    _, board = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)
-    rows = [(numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in found]
+    rows = [(numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in board]
     rows.sort(key=lambda row: row[:2])
     return {
         "evaluations": numbers.columnar(),

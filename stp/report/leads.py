@@ -1,4 +1,4 @@
-"""Lead time: values at each lead time, and how much time a lead time is."""
+"""Lead time: values at each lead time, and the seconds of a lead time."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from stp.report.charted_cells import IN_TABLES, NUMBERED, PART, SAME_CELL
 from stp.report.columns import Value, asked, columnar
 
 MOST = 400_000
-"""Numbers in the page, about 12 bytes each; with more, only conventions of the tables are in."""
+"""Numbers in the page, about 12 bytes each; of more, only conventions of the tables are kept."""
 
 DIGITS = 5
 """Significant digits: a chart shows no more."""
@@ -48,10 +48,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
     Returns:
         ``lines``: one row per cell and part of a convention; ``values``, ``low`` and ``high`` are
-        lists, NULL where there are none and ``reason`` says why; ``at_leads`` is the first lead
-        time of consecutive ones, else a list. ``complete``:
-        whether all conventions are in, or those of the tables of results only. ``steps``: seconds
-        of one lead time by number of the cell, where the data say so.
+        lists, or NULL with a ``reason``; ``at_leads`` is the first of consecutive lead times, else
+        a list. ``complete``: whether all conventions are included, or only those of the tables of
+        results. ``steps``: seconds of one lead time by number of the cell, where they are known.
     """
     _, [(size,)] = asked(
         database, "SELECT count(value) + count(ci95_low) + count(ci95_high) FROM by_lead"
@@ -62,7 +61,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     for name, change in shorter.items():
         column = lines.columns[name]
         assert isinstance(column, list), "lists of numbers are no texts"
-        lines.columns[name] = [change(one) for one in column]
+        lines.columns[name] = [change(value) for value in column]
     return {"lines": lines, "complete": complete, "steps": _steps(database)}
 
 
@@ -82,9 +81,9 @@ def _first(leads: Value) -> Value:
 
 def _steps(database: duckdb.DuckDBPyConnection) -> dict[int, float]:
     """Seconds of one lead time, by number of the cell."""
-    found: dict[int, float] = {}
+    steps: dict[int, float] = {}
     for folder, subset, setting, cells in asked(database, STEPS)[1]:
         seconds = seconds_per_step(Path(folder), subset, setting)
         if seconds is not None:
-            found |= dict.fromkeys(cells, seconds)
-    return found
+            steps |= dict.fromkeys(cells, seconds)
+    return steps

@@ -1,4 +1,4 @@
-"""Overview: how much was evaluated of what was planned, when, where, and by which code."""
+"""Overview: planned and evaluated cells, with dates, machines and versions of the code."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ FROM missing ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Facts about the whole store, and one row for each cell that is missing."""
+    """Facts about the whole store, and one row for each missing cell."""
     names, rows = asked(database, FACTS)
     return {
         "facts": dict(zip(names, rows[0], strict=True)),

@@ -1,8 +1,8 @@
-"""Sheets of the report's pictures: values and errors as 8-bit levels, as large as they may be.
+"""Sheets of the report's pictures: values and errors as 8-bit levels.
 
-A field is stored as levels, which the page colours with the map of its scale: level 0 is no value,
-1..255 run evenly from one limit of the scale to the other. Brightness and colours in 0..1 are
-stored as they are, 0..255. Errors are those of unclipped float values, never of pictures.
+A field is stored as levels, which the page colours with the map of its scale: level 0 is a missing
+value, 1..255 run evenly from one limit of the scale to the other. Brightness and colours in [0, 1]
+are stored as 0..255. Errors are computed from unclipped floats, not from pictures.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from stp.render.pictures.sheet import Scale
 from stp.render.pictures.strips import scales
 
 SIGNED = "RdBu_r"
-"""Colours of errors with a sign: white where there is none, red where too much is predicted."""
+"""Colours of signed errors: white for none, red where the forecast is too high."""
 
 
 class Look(NamedTuple):
-    """How pictures are stored.
+    """Encoding of pictures.
 
     Attributes:
-        side: the most pixels of the longer side of a frame; None leaves it as it is.
+        side: largest number of pixels of the longer side of a frame; None keeps the size.
         quality: of WebP; None is lossless.
     """
 
@@ -49,9 +49,9 @@ LOOKS = (
     Look(96, 50),
     Look(64, 40),
 )
-"""From the best; the worst is still something to look at."""
+"""From the best to the worst."""
 GOOD = 6
-"""So many are good: rather than one of the others, there are fewer samples."""
+"""Number of good looks: samples are left out before one of the others is used."""
 
 
 def scales_of(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
@@ -73,10 +73,10 @@ def values(
 
     Args:
         shown: the sample.
-        frames: of it, (T, C, H, W).
-        variable: the one to draw.
-        scale: of its values; pictures have none.
-        look: how it is stored.
+        frames: of the sample, (T, C, H, W).
+        variable: to draw.
+        scale: of the values; ignored for pictures.
+        look: encoding.
     """
     fields = _sized(shown.fields(frames, variable), look.side)
     if shown.is_picture:
@@ -91,14 +91,14 @@ def errors(
     """The sheet of errors of a forecast, a data URI; see `values`."""
     if len(variable.channels) == 1:
         channel = variable.channels[0]
-        found = forecast.frames[:, channel].astype(np.float64) - shown.truth[:, channel]
+        fields = forecast.frames[:, channel].astype(np.float64) - shown.truth[:, channel]
     else:
-        found = shown.errors(forecast, variable)
-    return _sheet(levels(_sized(found, look.side), scale), shown, look)
+        fields = shown.errors(forecast, variable)
+    return _sheet(levels(_sized(fields, look.side), scale), shown, look)
 
 
 def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
-    """Levels 1..255 of values between the limits of a scale, 0 where there is no number."""
+    """Levels 1..255 of values between the limits of a scale, 0 for NaN and infinity."""
     part = (fields.astype(np.float64) - scale.low) / (scale.high - scale.low)
     known = np.isfinite(part)
     level = 1 + np.rint(np.clip(np.where(known, part, 0.0), 0, 1) * 254)
@@ -112,7 +112,7 @@ def colours(name: str) -> str:
 
 
 def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
-    """Height and width of a frame as it is stored."""
+    """Height and width of a stored frame."""
     longer = max(height, width)
     if look.side is None or longer <= look.side:
         return height, width
@@ -121,7 +121,7 @@ def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
 
 
 def _sized(fields: np.ndarray, side: int | None) -> np.ndarray:
-    """Fields (T, H, W) or (T, H, W, 3) no larger than a side: pixels are means of areas."""
+    """Fields (T, H, W) or (T, H, W, 3) reduced to a longest side, by means over areas."""
     height, width = size_of(fields.shape[1], fields.shape[2], Look(side, None))
     if (height, width) == fields.shape[1:3]:
         return fields
@@ -156,10 +156,11 @@ def is_upside_down(shown: SampleForecasts) -> bool:
 
 @dataclass(frozen=True)
 class Coast:
-    """A coastline, as a path of SVG within a box as large as the grid.
+    """A coastline.
 
     Attributes:
-        box: width and height, in cells of the grid.
+        path: of SVG, in cells of the grid.
+        box: width and height of the grid, in cells.
     """
 
     path: str
@@ -167,7 +168,7 @@ class Coast:
 
 
 def coast(shown: SampleForecasts) -> Coast | None:
-    """The coastline of a map; None where it is no map."""
+    """The coastline of a map; None for other data."""
     if shown.lat is None or shown.lon is None or min(len(shown.lat), len(shown.lon)) < 2:
         return None
     lon, lat = coastline(float(shown.lon.min()) - 1.0)
@@ -186,7 +187,7 @@ def coast(shown: SampleForecasts) -> Coast | None:
 
 
 def _along(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Where degrees lie along an axis, in cells from its start; NaN far outside of it."""
+    """Position of degrees along an axis, in cells from its start; NaN far outside."""
     # A cell more at each end, so that lines leave the map at its edge.
     first, last = 2 * grid[0] - grid[1], 2 * grid[-1] - grid[-2]
     known = np.concatenate([[first], grid, [last]])

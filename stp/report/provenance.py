@@ -1,6 +1,6 @@
-"""Provenance: the values of every cell in full digits, and the artefacts behind it.
+"""Provenance: the values of every cell with all digits, and the artefacts behind it.
 
-An artefact stands here once; cells and other artefacts name it by its number.
+Each artefact is listed once; cells and other artefacts refer to it by its number.
 """
 
 import json
@@ -39,21 +39,21 @@ FROM cells ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Describe what is behind the values.
+    """Describe the artefacts behind the values.
 
     Args:
         database: the results store.
-        results: the folder it lies in.
+        results: folder of the store.
 
     Returns:
-        ``values`` (``cell`` and ``part`` are numbers; the former of ``core.cells``), ``parts``,
-        ``artefacts`` (``inputs`` are numbers of others, ``lock`` that of the raw files or -1),
-        ``behind`` (of each cell, numbers of its artefacts) and ``locks``.
+        ``values`` (``cell`` is a number of ``core.cells``, ``part`` one of ``parts``), ``parts``,
+        ``artefacts`` (``inputs`` are numbers of artefacts, ``lock`` is the number of the raw files
+        or -1), ``behind`` (numbers of the artefacts of each cell) and ``locks``.
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)
-    _, found = asked(database, VALUES)
-    values = [(numbers.of(row[:keys]), parts.of(row[keys:behind]), *row[behind:]) for row in found]
+    _, rows = asked(database, VALUES)
+    values = [(numbers.of(row[:keys]), parts.of(row[keys:behind]), *row[behind:]) for row in rows]
     values.sort(key=lambda row: row[:2])
     names, made = asked(database, ARTEFACTS)
     number = {row[0]: index for index, row in enumerate(made)}
@@ -81,7 +81,7 @@ def _texts(column: Words | list[Value]) -> list[str]:
 
 
 def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
-    """Let artefacts name what they are made from by number."""
+    """Replace the paths of inputs by numbers."""
     rows = []
     for *about, written in made:
         inputs = [path for path in json.loads(written or "{}").values() if isinstance(path, str)]
@@ -91,10 +91,10 @@ def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows
 
 
 def _paths(folders: Iterable[str | None], known: dict[str, int]) -> list[str]:
-    """Paths of artefacts in the store, from the folders where they lie."""
-    found = []
+    """Paths of artefacts in the store, from their folders."""
+    paths = []
     for folder in folders:
         parts = Path(folder).parts if folder else ()
         tails = ("/".join(parts[at:]) for at in range(len(parts)))
-        found += [path for path in tails if path in known][:1]
-    return found
+        paths += [path for path in tails if path in known][:1]
+    return paths

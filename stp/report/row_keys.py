@@ -1,7 +1,7 @@
-"""Numbers for what repeats in every row: cells, evaluations, and parts of a score.
+"""Numbers for keys that repeat in every row: cells, evaluations, and parts of a score.
 
-An evaluation is what models are ranked together on; a part is a convention of a variable, a level,
-a threshold and lead times.
+Models are ranked within an evaluation; a part is a convention with its variable, level, threshold
+and lead times.
 """
 
 from typing import Any
@@ -14,28 +14,28 @@ from stp.options.score import CELL_KEYS
 from stp.report.columns import Columnar, asked, by_columns
 
 ALIKE = (*EVALUATION, *schema.ALIKE)
-"""Models are ranked among those that share these; see the view leaderboard."""
+"""Columns of an evaluation: models with equal values are ranked together."""
 PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:
-    """Gives each of many tuples a number, in the order in which they are first seen."""
+    """Numbers of tuples, in the order of their first occurrence."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self.seen: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
 
     def of(self, values: tuple[Any, ...]) -> int:
-        """The number of these values, from 0."""
-        return self.seen.setdefault(values, len(self.seen))
+        """The number of a tuple, from 0."""
+        return self._numbers.setdefault(values, len(self._numbers))
 
     def columnar(self) -> Columnar:
-        """All values, by columns, in the order of their numbers."""
-        return by_columns(list(self.names), list(self.seen))
+        """All tuples by columns, in the order of their numbers."""
+        return by_columns(list(self.names), list(self._numbers))
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Number the cells in the order of the store, which is that of ``core.cells`` in the page."""
+    """Number the cells in the order of the store, as ``core.cells`` in the page."""
     return _numbered(database, CELL_KEYS, "")
 
 

@@ -9,10 +9,10 @@ from stp.report.charted_cells import IN_TABLES, PART
 from stp.report.columns import Columnar, asked, by_columns
 
 MOST = 20_000
-"""Pairs in the page, about 100 bytes each; with more, only conventions of the tables are in."""
+"""Pairs in the page, about 100 bytes each; of more, only conventions of the tables are kept."""
 
 DIGITS = 4
-"""Significant digits: more than a matrix shows; the store has all."""
+"""Significant digits in the page; the store has all."""
 
 WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 
@@ -22,7 +22,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
     Returns:
         ``comparisons`` and ``ranks``, as the tables of these names; ``complete``: whether all
-        conventions are in, or those of the tables of results only.
+        conventions are included, or only those of the tables of results.
 
     Raises:
         StpError: the store is older than the code.

@@ -1,8 +1,7 @@
-"""Trajectories: a few scenarios of each dataset of people, with what all models predict.
+"""Trajectories: a few scenarios of each dataset of people, with the predictions of all models.
 
-Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, never by hand. Positions are
-whole centimetres, which is less than a person's width by far; errors were computed before they were
-rounded. The page reads a test when it is shown.
+Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, not by hand. Positions are
+rounded to centimetres after errors are computed. The page parses a test when it shows it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,12 +30,12 @@ from stp.tracks import errors
 from stp.tracks.obstacles import Obstacles
 
 SCENARIOS, SAMPLES = 12, 10
-"""The most of each test and model that the page holds."""
+"""Largest numbers of scenarios of a test and of samples of a model in the page."""
 MOST_CELLS = 6000
-"""Of a map; those of a larger one become larger themselves."""
+"""Of a map; larger maps get larger cells."""
 CENTIMETRES = 100
 Pieces = dict[str, object]
-"""What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
+"""Data of the page's scripts, by name: dataclasses, written by `columns.as_json`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +43,14 @@ class ShownModel:
     """A model, and its errors over lead times.
 
     Attributes:
-        cell: its number in the page.
-        samples: of each prediction.
-        own: whether it is of this suite's own making.
-        mean, low, high: mean and middle half over scenarios, metres.
+        label: in legends.
+        model: name.
+        cell: number in the page.
+        samples: number of samples of each prediction.
+        own: whether the model is the suite's own.
+        mean: over scenarios, metres, by lead time.
+        low: first quartile over scenarios, metres, by lead time.
+        high: third quartile over scenarios, metres, by lead time.
     """
 
     label: str
@@ -65,8 +68,10 @@ class ShownScenario:
     """A scenario that is drawn.
 
     Attributes:
-        people: their number.
-        measure: what the rule of choice knows of it, in words.
+        number: of the scenario in the test.
+        name: title.
+        people: number of people.
+        measure: value by which the scenario was chosen, in words.
     """
 
     number: int
@@ -77,10 +82,13 @@ class ShownScenario:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownTest:
-    """A test of which there is nothing to see.
+    """A test; without drawings unless it is a `DrawnTest`.
 
     Attributes:
-        gap: why.
+        dataset: name.
+        protocol: name of the test subset.
+        setting: name.
+        gap: why there are no drawings; empty if there are.
         cells: numbers of its cells in the page.
     """
 
@@ -97,10 +105,14 @@ class DrawnTest(ShownTest):
 
     Attributes:
         dt: seconds of a step.
-        observe, predict: steps.
-        count, episodes: of its scenarios.
-        absent: why models are not drawn, by label.
-        piece: name of its positions.
+        observe: number of observed steps.
+        predict: number of predicted steps.
+        count: number of scenarios.
+        episodes: number of episodes that scenarios come from.
+        models: that are drawn.
+        absent: why other models are not drawn, by label.
+        scenarios: that are drawn.
+        piece: name of the positions.
     """
 
     dt: float
@@ -125,7 +137,7 @@ class DrawnObstacles:
 
 @dataclass(frozen=True)
 class DrawnPlace:
-    """Where people walk: obstacles, and goals (x, y, x, y, ...) in centimetres."""
+    """The surroundings: obstacles, and goals (x, y, x, y, ...) in centimetres."""
 
     obstacles: DrawnObstacles | None
     goals: list[int]
@@ -133,12 +145,12 @@ class DrawnPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnPrediction:
-    """What a model predicts of a scene, in centimetres.
+    """The prediction of a model for a scene, in centimetres.
 
     Attributes:
         path: of each person.
-        samples: paths of each sample; empty if there is one only.
-        ellipses: see `_ellipses`; empty where there is no mixture.
+        samples: paths of each sample; empty for a single sample.
+        ellipses: see `_ellipses`; empty without a mixture.
         errors: of each person at each step, millimetres.
     """
 
@@ -152,7 +164,7 @@ class DrawnPrediction:
 class DrawnScene:
     """A scenario: paths (x, y, x, y, ...) of people, in centimetres."""
 
-    person: list[int]
+    person: list[str]
     observed: list[list[int]]
     future: list[list[int]]
     neighbours: list[list[int]]
@@ -169,37 +181,37 @@ class Positions:
 
 
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
-    """Read what the page shows of people.
+    """Read the scenarios of the page.
 
     Args:
         database: the results store.
-        report: is told the progress.
+        report: callback for the progress.
 
     Returns:
-        ``trajectories``, what there is, and ``trajectories-<n>``, the positions of one test each;
-        ``tests`` is empty where nothing is about people.
+        ``trajectories``, the index, and ``trajectories-<n>``, the positions of one test each;
+        ``tests`` of the index is empty in a store without data of people.
     """
     cells = stored_cells(database)
     numbers = {cell.key: number for number, cell in enumerate(cells)}
     names = titles(database)
-    made: Pieces = {}
+    positions_of: Pieces = {}
     described: list[ShownTest] = []
-    wanted = _one_setting(evaluations([cell for cell in cells if on_map(cell)]))
-    for done, of_test in enumerate(wanted):
+    tests = _one_setting(evaluations([cell for cell in cells if on_map(cell)]))
+    for done, of_test in enumerate(tests):
         about, positions = _test(of_test, names, numbers)
         if isinstance(about, DrawnTest):
-            about = replace(about, piece=f"trajectories-{len(made)}")
-            made[about.piece] = positions
+            about = replace(about, piece=f"trajectories-{len(positions_of)}")
+            positions_of[about.piece] = positions
         described.append(about)
-        report("trajectories", done + 1, len(wanted))
+        report("trajectories", done + 1, len(tests))
     texts = {"rule": RULE, "in_parentheses": IN_PARENTHESES}
-    return {"trajectories": {"tests": described, **texts}, **made}
+    return {"trajectories": {"tests": described, **texts}, **positions_of}
 
 
-def _one_setting(found: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
-    """Of each dataset and protocol the setting in which most models were tested."""
+def _one_setting(tests: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
+    """For each dataset and protocol, the setting in which most models were tested."""
     chosen: dict[tuple[str, str], list[StoredCell]] = {}
-    for cells in found.values():
+    for cells in tests.values():
         key = cells[0].key.tested_on, cells[0].key.subset
         if len(cells) > len(chosen.get(key, [])):
             chosen[key] = cells
@@ -209,7 +221,7 @@ def _one_setting(found: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
 def _test(
     cells: Sequence[StoredCell], names: Names, numbers: Mapping[CellKey, int]
 ) -> tuple[ShownTest, Positions | None]:
-    """What the page knows of a test at once, and its positions, if there are any."""
+    """Entry of a test in the index, and its positions, if there are any."""
     key = cells[0].key
     about = ShownTest(
         dataset=key.tested_on,
@@ -252,7 +264,7 @@ def _test(
 
 
 def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> ShownModel:
-    """A model, and its errors over lead times: mean and middle half of scenarios, metres."""
+    """A model, and its errors over lead times."""
     cell, drawn = compared.cells[label], compared.predicted[label]
     each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
     steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
@@ -280,7 +292,7 @@ def _flat(positions: np.ndarray) -> list[int]:
 
 
 def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | None:
-    """Those within an extent: discs, or cells with their width, centimetres."""
+    """Obstacles within an extent."""
     if obstacles is None:
         return None
     from stp.render.pictures.people import cells_within
@@ -289,7 +301,7 @@ def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | 
     if obstacles.kind == "discs" or not len(position):
         each: list[int] = np.rint(size * CENTIMETRES).astype(int).tolist()
         return DrawnObstacles("discs", _flat(position), each)
-    # Cells are drawn as squares, which need less to touch each other than circles do.
+    # Cells are drawn as squares, which touch each other at a smaller size than circles.
     side = float(size[0]) / 1.3
     coarse = side
     while len(position) > MOST_CELLS:
@@ -300,30 +312,31 @@ def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | 
 
 def _scene(scene: Scene) -> DrawnScene:
     return DrawnScene(
-        person=scene.person.tolist(),
+        person=scene.person,
         observed=[_flat(path) for path in scene.observed],
         future=[_flat(path) for path in scene.future],
         neighbours=[_flat(path) for path in scene.neighbours],
         extent=_flat(np.reshape(scene.extent, (2, 2)).T),
         predicted=[
             DrawnPrediction(
-                path=[_flat(path) for path in one.path],
-                samples=[[_flat(path) for path in sample] for sample in one.samples[:SAMPLES]]
-                if len(one.samples) > 1
+                path=[_flat(path) for path in prediction.path],
+                samples=[
+                    [_flat(path) for path in sample] for sample in prediction.samples[:SAMPLES]
+                ]
+                if len(prediction.samples) > 1
                 else [],
-                ellipses=[] if one.mixture is None else _ellipses(one.mixture),
-                # Each person's error at each step, millimetres: of all samples, unrounded before.
-                errors=np.rint(one.errors(scene.future) * 1000).astype(int).tolist(),
+                ellipses=[] if prediction.mixture is None else _ellipses(prediction.mixture),
+                errors=np.rint(prediction.errors(scene.future) * 1000).astype(int).tolist(),
             )
-            for one in scene.predicted
+            for prediction in scene.predicted
         ],
     )
 
 
 def _ellipses(mixture: Mixture) -> list[list[list[list[int]]]]:
-    """For each person and step ellipses of two standard deviations.
+    """Ellipses of two standard deviations, by person, step and component.
 
-    Each is x, y and two radii in centimetres, degrees, and percent of the mixture.
+    An ellipse is x, y and two radii in centimetres, an angle in degrees, and the weight in percent.
     """
     from stp.render.pictures.people import ellipse_of
 

@@ -1,4 +1,4 @@
-"""Units of values: those of the conventions, and of the variables that they are about."""
+"""Units of values, from conventions and variables."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
-    """The unit of each value that has one, by what was tested, convention, variable and level."""
+    """The unit of each value that has one, by dataset, convention, variable and level."""
     _, rows = asked(database, VALUES)
     units = []
     for tested_on, convention, variable, level, declared, stated, folder in rows:

@@ -1,4 +1,4 @@
-"""Values over all lead times, for sections that compare tests: the conventions of the tables."""
+"""Values over all lead times in the conventions of the tables, for sections that compare tests."""
 
 from pathlib import Path
 
@@ -33,12 +33,12 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Values of each cell, distances at equal N, and printed values that ours compare with.
+    """Values of each cell, distances at equal sample size, and printed values.
 
     Returns:
-        ``values``: one row per cell and part of a convention; ``matched``: one per comparison,
-        cell and convention; ``printed``: one per place of the paper's tables where both have a
-        value, empty with its reason where they do not compare.
+        ``values``: one row per cell and part of a convention; ``matched``: one per comparison, cell
+        and convention; ``printed``: one per entry of the paper's tables that both have, NULL with
+        its reason where the two are not comparable.
     """
     return {
         "values": columnar(database, VALUES),

@@ -1,4 +1,4 @@
-"""Why an artefact could not be made: the record that its last failed attempt leaves."""
+"""Records of failures: why the last attempt at an artefact failed."""
 
 import contextlib
 import json
@@ -11,18 +11,20 @@ from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 
 FILE = "failure.json"
-"""In the state folder of the artefact; a success removes it."""
+"""Name in the state folder of the artefact; a success removes the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """What went wrong.
+    """A failed attempt.
 
     Attributes:
-        stage, label, folder: of the artefact; its folder is relative to the store.
+        stage: stage of the artefact.
+        label: label of the artefact.
+        folder: folder of the artefact, relative to the store.
         error: the message, of one line or several.
         log: path of the log; None if there was none.
-        time: Unix time; None if it is not known.
+        time: Unix time; None if unknown.
     """
 
     stage: str = ""
@@ -34,7 +36,7 @@ class Failure:
 
 
 def record(state: Path, artefact: Artefact, error: BaseException, log: Path | None) -> None:
-    """Leave a record that tables with gaps and people can read; never hide the error itself."""
+    """Record a failure, for tables with gaps. Errors of the disk are ignored here."""
     failure = Failure(
         stage=artefact.stage,
         label=artefact.label,
@@ -48,7 +50,7 @@ def record(state: Path, artefact: Artefact, error: BaseException, log: Path | No
 
 
 def read(state: Path) -> Failure | None:
-    """The record in a state folder; None where there is none that can be read."""
+    """The record in a state folder; None if it is missing or damaged."""
     try:
         return Failure(**json.loads((state / FILE).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -56,12 +58,12 @@ def read(state: Path) -> Failure | None:
 
 
 def of_plan(plan: Plan) -> dict[str, Failure]:
-    """The records of all planned artefacts that are not there, by their folders."""
-    found = {}
+    """The records of all unfinished artefacts of a plan, by their folders."""
+    records = {}
     for artefact in plan.artefacts.values():
         if (plan.store / artefact.receipt).exists():
             continue
         failure = read(plan.store / "state" / artefact.folder)
         if failure is not None:
-            found[artefact.folder] = failure
-    return found
+            records[artefact.folder] = failure
+    return records

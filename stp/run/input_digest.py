@@ -1,9 +1,9 @@
 """Notes beside results that say what they were made from.
 
-A note holds a digest of all that a table, a figure or a report is made from, and checksums of its
-files. A result whose note has another digest than is planned now has one more input, `OUTDATED`,
-which is newer than any result. So Snakemake makes it again, whatever the times of other files are,
-and whatever Snakemake remembers of earlier runs.
+A note holds a digest of all inputs of a table, a figure or a report, and checksums of its files. A
+result whose note has another digest than the plan gets a further input, `OUTDATED`, which is newer
+than any result. So Snakemake makes it again, whatever the times of other files are, and whatever
+Snakemake has recorded of earlier runs.
 
 Rules write notes by ``python -m stp.run.input_digest note DIGEST NOTE FILE...``.
 """
@@ -22,42 +22,41 @@ from stp.core.receipts import checksum
 from stp.run.results import RESULTS
 
 OUTDATED = RESULTS / "plan" / "outdated"
-"""An input of what has to be made again; each run writes it anew."""
+"""The input of outdated results; each run writes it anew."""
 BESIDE = ("_tidy", "_leads", "_agreement")
-"""End the names of further files of a table, such as ``short_term_tidy.csv``."""
+"""Endings of the names of further files of a table, such as ``short_term_tidy.csv``."""
 
 
 def note_of(path: Path | str) -> str:
-    """The path of the note beside a result: of ``tables/ranks.csv`` it is ``tables/.ranks.made``.
+    """The path of the note beside a result, with its wildcards of Snakemake.
 
-    Wildcards of Snakemake stay as they are.
+    The note of ``tables/ranks.csv`` is ``tables/.ranks.made``.
     """
     folder, _, name = str(path).rpartition("/")
     return f"{folder}/.{name.rpartition('.')[0] or name}.made"
 
 
 def write_outdated(*folders: Path) -> None:
-    """Write the input of what has to be made again, newer than all files of results.
+    """Write the input of outdated results, newer than all files of results.
 
     Args:
-        folders: of results.
+        folders: folders of results.
     """
     now = time.time() - 1  # clocks of file systems tick coarsely
     for folder in folders:
         for path in folder.rglob("*"):
-            leave_future(path, now)
-    write_text(OUTDATED, "Newer than any result: what has this input is made again.\n")
+            clamp_future_time(path, now)
+    write_text(OUTDATED, "Newer than any result: results with this input are made again.\n")
 
 
-def leave_future(path: Path, now: float) -> None:
-    """Give a file of a time in the future, of another clock, the time of now.
+def clamp_future_time(path: Path, now: float) -> None:
+    """Set the time of a file that lies in the future, because of another clock, to now.
 
-    Snakemake refuses a result that is older than what it was made from. Nobody can change the time
-    in a folder that only others may write to.
+    Snakemake refuses a result that is older than its inputs. Files of other users stay as they are.
 
     Args:
-        path: of the file.
-        now: Unix time.
+        path: the file.
+        now: current Unix time.
     """
     with contextlib.suppress(OSError):
         if path.stat().st_mtime > now:
@@ -65,24 +64,24 @@ def leave_future(path: Path, now: float) -> None:
 
 
 def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
-    """Note what a result was made from.
+    """Write the note of a result.
 
     Args:
-        digest: of all that it is made from.
-        note: to write.
-        files: in the folder of the note, whose content is noted as well.
+        digest: digest of all inputs of the result.
+        note: the file to write.
+        files: files of the result, in the folder of the note, whose checksums are recorded.
     """
     content = {"digest": digest, "files": {path.name: checksum(path) for path in files}}
     write_text(note, json.dumps(content, indent=1) + "\n")
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a note has this digest, and its files are as they were noted."""
+    """Whether a note has this digest, and its files are unchanged."""
     try:
-        noted = json.loads(note.read_bytes())
+        content = json.loads(note.read_bytes())
         return bool(
-            noted["digest"] == digest
-            and all(checksum(note.parent / name) == sha for name, sha in noted["files"].items())
+            content["digest"] == digest
+            and all(checksum(note.parent / name) == sha for name, sha in content["files"].items())
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
@@ -97,7 +96,7 @@ def is_copy_current(copy: Path, digest: str) -> bool:
 
 
 def files_of_table(table: Path) -> list[Path]:
-    """List the files of a table: that of its name, other formats, and further ones beside it."""
+    """List the files of a table in all formats, and the further files beside it."""
     stems = (table.stem, *(f"{table.stem}{end}" for end in BESIDE))
     return sorted(path for path in table.parent.iterdir() if path.stem in stems and path.is_file())
 
@@ -107,7 +106,7 @@ def copy_table(table: Path, copy: Path) -> None:
 
     Args:
         table: its CSV file.
-        copy: the CSV file to write, of the same name.
+        copy: the CSV file to write, with the same name.
     """
     for path in files_of_table(copy):
         path.unlink()

@@ -1,4 +1,4 @@
-"""A line that tells how far long work is, for verbs that make no artefact."""
+"""A progress line for verbs that make no artefact."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ class CountMeter:
     """The callback of long work: prints every few seconds, rewriting its line on a terminal.
 
     Args:
-        verb: what is being done.
+        verb: name of the verb, at the beginning of the line.
     """
 
     def __init__(self, verb: str) -> None:
@@ -20,7 +20,7 @@ class CountMeter:
         self.open_line = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Tell how far the work is."""
+        """Show the progress of the work."""
         now, terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
             return

@@ -1,8 +1,8 @@
-"""Progress for people: which piece of work, how many of how many, how long still.
+"""Progress of the stages: current work, finished artefacts, remaining time.
 
-Every verb prints a line when it starts and when it ends, and while it works a line every few
-seconds (one that rewrites itself on a terminal). The counts come from the receipts in the
-store, so they are right on one machine and on a cluster alike.
+Every verb prints a line when it starts, when it ends, and every few seconds in between (on a
+terminal, one line that rewrites itself). Artefacts are counted by their receipts in the store, so
+the counts are right on one machine and on a cluster.
 """
 
 import json
@@ -22,24 +22,24 @@ from stp.run.costs.estimate import Costs
 from stp.run.results import RESULTS
 
 PAGES = RESULTS / "plan" / "pages.json"
-"""Tables, figures and reports that the current run makes, and when it began."""
-OF_PAGES = ("tables", "figures", "report")
-"""Folders of these, below that of a scale."""
+"""Lists the tables, figures and reports of the current run, with the time of its start."""
+PAGE_FOLDERS = ("tables", "figures", "report")
+"""Their folders in the results of a scale."""
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
 COUNT_SECONDS = 300.0
-"""While it works, a job looks at all receipts only this often: on a cluster hundreds do."""
+"""A working job counts receipts at most this often: on a cluster, hundreds of jobs do."""
 
 
 class Progress:
     """Prints the progress of one verb to the screen and to its log.
 
     Args:
-        stage: what is done.
-        label: to what.
-        plan: counts what is finished.
-        log: a file that gets every line, or None.
-        artefact: what is made, where it is one: its duration is remembered for its kind.
+        stage: name of the stage or verb.
+        label: what it works on, such as ``convlstm on kth, seed 0``.
+        plan: whose artefacts are counted.
+        log: a file for every line, or None.
+        artefact: the artefact being made, whose duration is recorded; None for other work.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Progress:
         self._counted, self._counted_at = "", 0.0
         self.durations = Durations(plan.store / "state" / "durations.jsonl")
 
-    def say(self, text: str, older: float = 0.0) -> None:
-        """Print a line, with a count that may be some seconds old."""
+    def say(self, text: str, max_age: float = 0.0) -> None:
+        """Print a line that begins with a count of artefacts, at most `max_age` seconds old."""
         if self.open_line:
             self.screen.write("\r\033[K")
             self.open_line = False
-        line = f"{self.count(older)} {self.stage:<8} {self.label}: {text}"
+        line = f"{self.count(max_age)} {self.stage:<8} {self.label}: {text}"
         print(line, file=self.screen, flush=True)
         self._write(line)
 
@@ -76,7 +76,7 @@ class Progress:
             print(time.strftime("%H:%M:%S"), line, file=self.log, flush=True)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Show how far the work is; the callback of a job."""
+        """Show the progress of the work; the callback of a job."""
         now = time.time()
         terminal = self.screen.isatty()
         if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
@@ -96,25 +96,25 @@ class Progress:
             self.say(text, COUNT_SECONDS)
 
     def _states(self) -> tuple[list[str], int]:
-        """List the kinds of all work that waits, and count all work."""
-        wanted = [a for a in self.plan.artefacts.values() if self.plan.is_wanted(a)]
-        waiting = [a.work for a in wanted if not (self.plan.store / a.receipt).exists()]
-        return waiting, len(wanted)
+        """The kinds of work of all unfinished artefacts, and the number of all artefacts."""
+        needed = [a for a in self.plan.artefacts.values() if self.plan.is_wanted(a)]
+        waiting = [a.work for a in needed if not (self.plan.store / a.receipt).exists()]
+        return waiting, len(needed)
 
-    def count(self, older: float = 0.0) -> str:
-        """Say how many of all artefacts are finished.
+    def count(self, max_age: float = 0.0) -> str:
+        """The numbers of finished and of all artefacts: ``[ 3/72]``.
 
         Args:
-            older: an answer that was given fewer seconds ago is given again.
+            max_age: seconds for which the last count is reused.
         """
-        if time.time() - self._counted_at >= older:
+        if time.time() - self._counted_at >= max_age:
             waiting, total = self._states()
             self._counted = f"[{total - len(waiting):>{len(str(total))}}/{total}]"
             self._counted_at = time.time()
         return self._counted
 
     def finish(self, adopted: bool = False) -> None:
-        """Say that the work is done, and how long the rest will take."""
+        """Print that the work is done, and the estimated time for the rest."""
         seconds = time.time() - self.begun
         if adopted:
             self.say("was there already")
@@ -127,7 +127,7 @@ class Progress:
         self.say(f"done in {duration(seconds)}{rest}")
 
     def _speed(self) -> dict[str, float]:
-        """What says how fast the work was; nothing where an earlier attempt did a part of it."""
+        """Amount of work and processors, for speeds; empty if an earlier attempt did a part."""
         if self.artefact is None:
             return {}
         receipt = read_receipt(self.plan.store / self.artefact.folder)
@@ -143,30 +143,30 @@ class Progress:
 
 
 def start_file(plan: Plan) -> Path:
-    """The file whose time says when the current run began."""
+    """The file whose time is that of the start of the current run."""
     return plan.store / "state" / "run-started"
 
 
 def mark_start(plan: Plan) -> None:
-    """Note that a run begins now."""
+    """Record that a run begins now."""
     path = start_file(plan)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
 
 
 def run_started(plan: Plan) -> float:
-    """When did the current run begin?"""
+    """The start of the current run, as Unix time; 0 if there was none."""
     try:
         return start_file(plan).stat().st_mtime
     except FileNotFoundError:
         return 0.0
 
 
-def note_pages(workflow: Any) -> None:
-    """Note which tables, figures and reports a run makes, so that each can be counted.
+def write_pages(workflow: Any) -> None:
+    """Record which tables, figures and reports a run makes, so that they can be counted.
 
     Args:
-        workflow: of Snakemake, when it is about to start jobs.
+        workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`), with its jobs planned.
     """
     outputs = {str(job.output[0]) for job in workflow.dag.needrun_jobs() if job.output}
     pages = [path for path in sorted(outputs) if _is_page(Path(path))]
@@ -177,28 +177,31 @@ def note_pages(workflow: Any) -> None:
 def _is_page(path: Path) -> bool:
     parts = path.parts
     return (
-        len(parts) > 3 and parts[0] == RESULTS.name and parts[2] in OF_PAGES and path.suffix != ""
+        len(parts) > 3
+        and parts[0] == RESULTS.name
+        and parts[2] in PAGE_FOLDERS
+        and path.suffix != ""
     )
 
 
 def count_pages(out: Path) -> str:
-    """Say how many tables, figures and reports of the current run are finished.
+    """Count the finished tables, figures and reports of the current run.
 
     Args:
         out: the one that was made last.
 
     Returns:
-        ``"[ 12/301] "``; nothing where it is none of the run's.
+        the finished and all of them: ``"[ 12/301] "``; empty if the run does not make `out`.
     """
-    noted = json_or_none(PAGES)
-    pages = [Path(path) for path in noted["pages"]] if isinstance(noted, dict) else []
+    recorded = json_or_none(PAGES)
+    pages = [Path(path) for path in recorded["pages"]] if isinstance(recorded, dict) else []
     if out.with_suffix("") not in (path.with_suffix("") for path in pages):
         return ""
-    finished, total = sum(_is_since(path, noted["since"]) for path in pages), len(pages)
+    finished, total = sum(_is_newer(path, recorded["since"]) for path in pages), len(pages)
     return f"[{finished:>{len(str(total))}}/{total}] "
 
 
-def _is_since(path: Path, since: float) -> bool:
+def _is_newer(path: Path, since: float) -> bool:
     try:
         return path.stat().st_mtime >= since
     except OSError:

@@ -1,14 +1,14 @@
-"""What a core reads while it runs, compared with what the plan knows about it.
+"""An audit of what a core reads: a file that its fingerprint does not cover ends the job.
 
-A fingerprint holds the modules that import statements name, the recipe and the inputs. Whatever
-else a core reads (a module beside the package, a file beside a model) could change a number and
-leave its path. So it is declared (``reads:`` in its entry of the configuration), or the job ends
-where it is read. Python's audit events tell of opened files and imported compiled modules, in every
-thread and in forked processes. Reading the environment raises no event, so a core runs in one that
-holds only what belongs to the machine, and what its model declares (``environment:``).
+A fingerprint covers the modules that import statements name, the recipe and the inputs. Anything
+else that a core reads (a module beside the package, a file beside a model) could change a number
+without changing its path. So it has to be declared (``reads:`` in its entry of the configuration).
+Python raises audit events for opened files and imported compiled modules, in every thread and in
+forked processes. Reading the environment raises no event, so a core runs with only the variables
+of the machine, and those that its model declares (``environment:``).
 
-Unseen are files that compiled libraries open by themselves (HDF5, DuckDB, FFmpeg), that spawned
-processes and other programs read, and names of files in listed folders.
+The audit does not see files that compiled libraries open by themselves (HDF5, DuckDB, FFmpeg), that
+spawned processes and other programs read, and names of files in listed folders.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ from stp.core.project import name_of, own_modules
 
 SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/nix/store", "/opt", "/proc", "/run", "/sbin",
           "/sys", "/usr")  # fmt: skip
-"""What belongs to the machine and its software."""
+"""Folders of the machine and its software."""
 SETTINGS = (
     *(".config", ".triton", ".nv"),
     *(".cache/fontconfig", ".cache/matplotlib", ".cache/numba"),
@@ -45,12 +45,12 @@ VARIABLES = (
     *("CUDA", "CUBLAS_", "CUDNN_", "NVIDIA_", "NCCL_", "TORCH", "PYTORCH_", "TRITON_", "HIP_"),
     *("ROCR_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "HDF5_", "COVERAGE_", "PYTEST_"),
 )
-"""Beginnings of the names of variables that belong to the machine, its libraries and the job. They
-stay in the environment of a core, and no core of ours asks for one."""
+"""Prefixes of variables of the machine, its libraries and the job. They stay in the environment of
+a core; no core of stp reads one."""
 
 _CHECKOUT = f"{SOURCE_FOLDER}{os.sep}"
 _OURS = (f"{_CHECKOUT}{PACKAGE}{os.sep}", *(f"{root}{os.sep}" for root in own_modules()))
-_UNSEEN = "what its fingerprint knows: imports that are written out, its recipe and its inputs"
+_UNSEEN = "files that its fingerprint covers: imported modules, its recipe and its inputs"
 T = TypeVar("T")
 
 
@@ -75,14 +75,14 @@ def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    """Does a path lie in one of these folders?"""
+    """Whether a path lies in one of these folders."""
     if path.startswith(_CHECKOUT):  # which may itself lie below /opt, or a folder of raw files
-        folders = tuple(one for one in folders if one.startswith(_CHECKOUT))
+        folders = tuple(folder for folder in folders if folder.startswith(_CHECKOUT))
     return path.startswith(folders)
 
 
 def _is_installed(path: str) -> bool:
-    """Does a file belong to Python, an installed package or the system, or is it about one?"""
+    """Whether a file belongs to Python, an installed package or the system."""
     if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
         return False
     return _below(path, _installed()) or any(
@@ -93,14 +93,15 @@ def _is_installed(path: str) -> bool:
 
 @dataclass
 class ReadAudit:
-    """What a core may read.
+    """The files that a core may read.
 
     Attributes:
-        what: the work, for errors: ``train of convlstm on kth, seed 0``.
-        modules: of the package, that its fingerprint knows.
-        folders: folders and files that belong to its job: inputs, raw files, output, state.
+        what: the work, for errors, such as ``train of convlstm on kth, seed 0``.
+        modules: modules of the package that its fingerprint covers.
+        folders: folders and files of its job: inputs, raw files, output, state.
         declared: files of the checkout that its configuration declares.
-        entries: where other ones can be declared, such as ``config/models/tau.yaml``.
+        entries: files of the configuration that can declare more, such as
+            ``config/models/tau.yaml``.
         environment: variables that its model declares, with their values.
     """
 
@@ -115,45 +116,42 @@ class ReadAudit:
     _refused: StpError | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        # Names of what a job may read are few, paths that it reads many.
         self._folders = _as_folders(self.folders)
-        _installed()  # looks at the environment, which is watched later
+        _installed()  # reads the environment before it is cleaned
         self._files = {*map(_absolute, (*self.declared, *self.folders))}
         parents = (name.split(".")[:i] for name in self.modules for i in range(1, 9))
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
 
     def as_json(self) -> dict[str, object]:
-        """The same for another process: ``ReadAudit(**...)``."""
+        """The arguments of `ReadAudit` in another process."""
         names = ("what", "modules", "folders", "declared", "entries", "environment")
         return {name: getattr(self, name) for name in names}
 
     def watch(self, work: Callable[[], T]) -> T:
-        """Do some work of the core.
+        """Run some work of the core, and return its result.
 
         Raises:
-            StpError: it reads what nobody knows about. It is raised where that is read, and once
-                more at the end if the core took no notice.
+            StpError: it reads an undeclared file. The error is raised where the file is read, and
+                again at the end if the core has caught it.
         """
         before = set(map(id, list(sys.modules.values())))  # other threads may import meanwhile
         try:
             with _watching(self):
-                done = work()
+                result = work()
         except Exception as error:
             if self._refused is None or error is self._refused:
                 raise
             raise self._refused from error
         for name, module in list(sys.modules.items()):
-            # The shell may have imported more of ours; __main__ may have got a second name.
+            # The shell may have imported more of stp; __main__ may have got a second name.
             if id(module) not in before and name.partition(".")[0] != PACKAGE:
                 self._see_module(module, "")
         if self._refused is not None:
             raise self._refused
-        return done
-
-    # What is read
+        return result
 
     def opened(self, path: Any, mode: Any, flags: Any) -> None:
-        """A file is opened."""
+        """Check a file that is being opened; one that is created is known from then on."""
         if isinstance(path, int) or path is None:
             return
         name = os.fsdecode(path)
@@ -166,10 +164,10 @@ class ReadAudit:
         self.see(name)
 
     def see(self, name: str, reader: str | None = None) -> None:
-        """Refuse a file that nobody knows about.
+        """Refuse an undeclared file.
 
         Raises:
-            StpError: it is one.
+            StpError: the fingerprint does not cover the file.
         """
         path = _absolute(name)
         if path in self._files or path in self._written or _below(path, self._folders):
@@ -195,7 +193,7 @@ class ReadAudit:
             self.see(file, reader)
 
     def _is_module(self, path: str) -> bool:
-        """Is it a module of the package that the fingerprint knows?"""
+        """Whether a file is a module of the package that the fingerprint covers."""
         if not path.startswith(_OURS) or not path.endswith(".py"):
             return False
         if (own := name_of(Path(path))) is not None:
@@ -204,11 +202,11 @@ class ReadAudit:
         return name.removesuffix(".__init__") in self._modules
 
     def _reader(self, frame: FrameType | None) -> str | None:
-        """Who reads, as the name of a module; empty if nobody knows, None if that is the shell, or
-        a traceback that shows lines of a source.
+        """The name of the module that reads; empty if unknown. None if the shell reads, or a
+        traceback that shows lines of a source.
 
-        The shell is around a core, and inside it where the core reports: what it calls there,
-        modules that the fingerprint knows among it, reads for the shell.
+        The shell runs around a core, and inside it where the core reports progress: all modules
+        that it calls there read for the shell.
         """
         reader, called_by_shell = "", False
         while frame is not None and frame.f_code is not ReadAudit.watch.__code__:
@@ -235,20 +233,20 @@ class ReadAudit:
         raise error
 
     def _remedy(self, reader: str) -> str:
-        """How to declare a file: in the entry that is called like its reader, if there is one."""
+        """How to declare a file: in the entry named like the reading module, if there is one."""
         files = tuple(f"/{part}.yaml" for part in reader.split("."))
         named = [entry for entry in self.entries if entry.endswith(files)] or self.entries
         if not named:
-            return "make it part of the code, by an import that names it, or of the configuration"
+            return "make it a part of the code, by an import statement, or of the configuration"
         places = " or ".join(map(str, [SOURCE_FOLDER, *(root.parent for root in own_modules())]))
         return (
-            f"declare it in {' or '.join(named)}, `reads: [PATH]`, a path in {places}: its "
-            "content is then part of every fingerprint of what is made with it"
+            f"declare it in {' or '.join(named)} with `reads: [PATH]`, a path in {places}: its "
+            "content is then a part of the fingerprints"
         )
 
 
 def _source(path: str) -> str:
-    """What a file was compiled from, by Python or by `stp.core.compiled`; others are themselves."""
+    """The source of a file compiled by Python or by `stp.core.compiled`; else the file itself."""
     if path.endswith(".pyc"):
         with contextlib.suppress(ValueError):
             return source_from_cache(path)
@@ -259,12 +257,10 @@ def _source(path: str) -> str:
 
 
 def _is_foreign(frame: FrameType) -> bool:
-    """Does its code belong to nothing that is installed?"""
+    """Whether the code of a frame belongs to no installed package."""
     file = frame.f_code.co_filename
     return not file.startswith("<") and not _is_installed(file)
 
-
-# The process: hooks that stay, and whoever watches now
 
 _now: ReadAudit | None = None
 
@@ -279,7 +275,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 @cache
 def _listen() -> None:
-    """Hear what this process opens, from now on: Python has no way to take that back."""
+    """Add the audit hook to this process, once: Python cannot remove it."""
     sys.addaudithook(_hear)
 
 

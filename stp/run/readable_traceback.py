@@ -1,6 +1,6 @@
-"""Tracebacks that begin where code of a user begins: models, readers, metrics, losses.
+"""Tracebacks that begin at the code of the user: models, readers, metrics, losses.
 
-Between a verb and such code lie dozens of frames that say nothing about what is wrong with it.
+The dozens of frames between a verb and such code do not help to find the error.
 """
 
 import os
@@ -19,37 +19,36 @@ OPEN = (
     "features/networks",
     *("train/losses", "train/schedules", "train/callbacks"),
 )
-"""Folders of the package that have a file for each thing of a kind: places for further ones."""
+"""Folders of the package to which users add files."""
 WHOLE = "STP_WHOLE_TRACEBACK"
-"""Variable that, if set, asks for all frames."""
+"""Variable that, if set, makes tracebacks complete."""
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib"))
 
 
 def readable(error: BaseException) -> str:
-    """The traceback of an error, from the first frame in an open folder on.
+    """The traceback of an error, from the first frame in a folder of `OPEN` on.
 
-    Of libraries it has the last frame alone, where the error was raised. An error that passed no
-    open folder keeps all frames.
+    Frames of libraries are left out, except for the last one, where the error was raised. Without a
+    frame in such a folder, the traceback is complete.
     """
-    told = traceback.TracebackException.from_exception(error)
-    frames = list(told.stack)
+    summary = traceback.TracebackException.from_exception(error)
+    frames = list(summary.stack)
     first = next((i for i, frame in enumerate(frames) if _is_open(frame.filename)), None)
     if first is None or os.environ.get(WHOLE):
-        return "".join(told.format())
+        return "".join(summary.format())
     kept = [frame for frame in frames[first:-1] if not _is_library(frame.filename)]
     kept.append(frames[-1])
-    told.stack = traceback.StackSummary.from_list(kept)
-    said = "".join(told.format())
+    summary.stack = traceback.StackSummary.from_list(kept)
+    text = "".join(summary.format())
     left_out = len(frames) - len(kept)
-    return f"{said}({left_out} frames of stp and of libraries are left out; {WHOLE}=1 shows them)\n"
+    return f"{text}({left_out} frames of stp and of libraries are left out; {WHOLE}=1 shows them)\n"
 
 
 def failed_import(error: BaseException) -> StpError | None:
-    """What to say of an error that a module of a user raised while Python imported it.
+    """A readable form of an error raised during the import of a user's module.
 
     Returns:
-        an error with its file and line; None of any other error, and where all frames are asked
-        for.
+        an error with file and line; None for other errors, and if tracebacks are complete.
     """
     if isinstance(error, StpError) or os.environ.get(WHOLE):
         return None
@@ -65,7 +64,7 @@ def failed_import(error: BaseException) -> StpError | None:
     if not of_import:
         return None
     where = next(frame for frame in reversed(frames[of_import[0] :]) if _is_open(frame.filename))
-    remedy = f"correct it there; {WHOLE}=1 shows all that led to it"
+    remedy = f"correct it there; {WHOLE}=1 shows the whole traceback"
     if isinstance(error, ModuleNotFoundError) and error.name:
         remedy = f"install {error.name.partition('.')[0]}, or correct the import"
     return StpError(

@@ -1,8 +1,7 @@
-"""Receipts that Snakemake has deleted, put back before it looks for them.
+"""Restoring of receipts that Snakemake has deleted.
 
-It deletes all outputs of a submission of several jobs when one of them fails. A finished artefact
-has a sealed copy of its receipt (stp/core/receipts.py), so that nothing is computed or submitted
-again.
+When a job of a group fails, Snakemake deletes the outputs of the whole group. A finished artefact
+has a sealed copy of its receipt (stp/core/receipts.py), so nothing is computed or submitted again.
 """
 
 import contextlib
@@ -12,10 +11,10 @@ from stp.plan.cells import Plan
 
 
 def restore_receipts(plan: Plan) -> int:
-    """Put back the receipts of finished artefacts, where the store can be written to.
+    """Restore the receipts of finished artefacts, if the store is writable.
 
     Returns:
-        how many there were.
+        the number of restored receipts.
     """
     restored = 0
     for artefact in plan.artefacts.values():

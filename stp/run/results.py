@@ -1,14 +1,14 @@
-"""Where results lie: a folder for each scale, and the name of the scale that was run last."""
+"""Folders of results, one for each scale, and the scale of the last run."""
 
 from pathlib import Path
 
 RESULTS = Path("results")
 LAST_RUN = RESULTS / "plan" / "last-run"
-"""Names the scale that was run last."""
+"""Holds the name of the scale of the last run."""
 
 
 def last_scale() -> str | None:
-    """The scale that was run last here; None if none was."""
+    """The scale of the last run here; None if there was none."""
     try:
         return LAST_RUN.read_text().strip() or None
     except OSError:
@@ -16,7 +16,7 @@ def last_scale() -> str | None:
 
 
 def last_results() -> Path:
-    """The folder of results of the scale that was run last here."""
+    """The folder of results of the last run here, or else of the demo."""
     return RESULTS / (last_scale() or "demo")
 
 

@@ -1,6 +1,6 @@
-"""The shell around the core of every stage: checks, leases, publishing, records of failure.
+"""The shell around the core of every stage: checks, leases, publishing, records of failures.
 
-Cores are handed a plain job and are fingerprinted; nothing here is, because nothing here can
+Cores get a plain job and are part of the fingerprint. This shell is not, because it cannot
 influence what they compute.
 """
 
@@ -43,30 +43,30 @@ from stp.run.readable_traceback import failed_import
 from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
-"""How long a job that was put back into the queue waits for its end."""
+"""How long a requeued job waits until Slurm ends it."""
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """Where an artefact's resumable state and records of attempts live."""
+    """The folder of an artefact's checkpoints and records of attempts."""
     return plan.store / "state" / folder
 
 
 def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any) -> Path:
-    """Make one artefact, unless it is there.
+    """Make an artefact, unless it exists.
 
     Args:
-        plan: the plan that it belongs to.
-        artefact: what to make.
-        log: a file for all progress lines and tracebacks.
-        runtime: settings without influence on the result, over those of the configuration.
+        plan: the plan that has it.
+        artefact: the artefact.
+        log: a file for all progress lines and tracebacks; None for no file.
+        runtime: settings without influence on the result, which override the configuration.
 
     Returns:
         its folder in the store.
 
     Raises:
-        StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is full,
-            or whatever the core has to say.
-        Interrupted: a signal asked it to stop, and it has saved its state.
+        StpError: an input is missing or damaged, the code changed meanwhile, the disk is full, or
+            the core raised it.
+        Interrupted: a signal interrupted it, and it has saved its state.
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
@@ -83,14 +83,14 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
                 warned_of_time_limit(resumable, stop),
                 store.lease(state, lines.say, stop),
             ):
-                if store.adopt(final):  # whoever held the lease made it
+                if store.adopt(final):  # the previous holder of the lease made it
                     lines.finish(adopted=True)
                     return final
                 with attempts.recorded(state, plan.gpus(artefact), lambda: stop.reason) as attempt:
                     _make(plan, artefact, final, state, lines, runtime, attempt, stop)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
-            go_on_later(state, stop, lines)
+            requeue(state, stop, lines)
             raise
         except Exception as error:
             if log_file is not None:
@@ -105,9 +105,11 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 
 
 def imported(core: str) -> ModuleType:
-    """Import a core, with torch: a million objects that live as long as the process. The garbage
-    collector looks at none of them, neither meanwhile nor when the process ends: a job starts in
-    three quarters of the time."""
+    """Import a core without the garbage collector, and exempt its objects from collection.
+
+    With torch, these are a million objects that live as long as the process. A job starts in three
+    quarters of the time.
+    """
     if core in sys.modules:
         return sys.modules[core]
     gc.disable()
@@ -155,8 +157,8 @@ def _make(
         )
         extras = run_core(plan, artefact, job)
         if ranges := extras.get("range of values"):
-            shown = (f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
-            lines.say(f"values are {', '.join(shown)}")
+            texts = (f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
+            lines.say(f"values are {', '.join(texts)}")
         refuse_if_changed(plan, artefact)
         attempt.end(attempts.DONE)
         receipt = Receipt(
@@ -185,7 +187,7 @@ def _make(
         )
         zarr_rows.seal_arrays(temporary)
         if not store.publish(temporary, final, receipt):
-            lines.say("somebody else was faster; theirs is kept")
+            lines.say("another process was faster; its artefact is kept")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -194,11 +196,11 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
     """Run the core of an artefact, in as many processes as the plan says.
 
     Returns:
-        what the core returns.
+        the return value of the core.
 
     Raises:
-        StpError: it reads what its fingerprint does not know; the compiled code is stale; or what
-            the core has to say.
+        StpError: the core reads an undeclared file, its compiled code is stale, or it raised the
+            error itself.
     """
     audit = _audit(plan, artefact, job)
     core = audit.watch(lambda: imported(artefact.core))
@@ -210,7 +212,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
 
 
 def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
-    """What a core may read: its code, what belongs to its job, and what is declared."""
+    """The audit of a core: it may read its code, the files of its job, and declared files."""
     raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
     declared = [file for raw in raws for file in raw.declared.files]
     return ReadAudit(
@@ -238,7 +240,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
-    """What its generator may read, and where the files are that a generated release declares."""
+    """Arguments for a generated release: the audit of its generator, and folders of files."""
     assert raw.declared.generator is not None
     code = plan.code(named_modules.generator(raw.declared.generator))
     audit = ReadAudit(
@@ -255,8 +257,8 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
 def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     """Ask a training to stop some time before Slurm would kill it.
 
-    Slurm's own warning (sbatch --signal) may come a minute early, before anybody listens, and
-    never again; its clock is asked as well.
+    Slurm's own warning (sbatch --signal) may come a minute early, before the training handles it,
+    and only once. So the time limit is checked as well.
     """
     job, over = slurm.job_id(), threading.Event()
     if job is None or not resumable:
@@ -266,7 +268,7 @@ def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     def watch() -> None:
         left = slurm.seconds_left(job)
         while left is not None and not over.wait(max(0, left - Site.load().warning_seconds)):
-            left = slurm.seconds_left(job)  # it may have been given more time
+            left = slurm.seconds_left(job)  # the limit may have been raised
             if left is not None and left <= Site.load().warning_seconds:
                 stop.ask(WARNING)
                 return
@@ -286,12 +288,12 @@ def _both(first: Report, second: Report) -> Report:
     return report
 
 
-def go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
+def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
     """Put the Slurm job of a training that saved its state back into the queue.
 
-    Only where its time is up or it has to make room: who cancels a job wants it to end. The
-    lease is free by now, so the restarted job need not wait for it. Snakemake sees one job that
-    waits and runs, and counts no retry.
+    Only if it reached its time limit or is preempted, not if a user cancelled it. The lease is
+    free by now, so the restarted job need not wait for it. Snakemake sees one job that waits and
+    runs, and counts no retry.
     """
     job = slurm.job_id()
     if job is None:
@@ -304,39 +306,38 @@ def go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None
         return
     attempts.amend(state, attempts.REQUEUED, f"{stop.reason}, restart {used + 1} of {budget}")
     if slurm.requeue(job):
-        lines.say(f"goes on when Slurm starts job {job} again (restart {used + 1} of {budget})")
+        lines.say(f"continues when Slurm restarts job {job} (restart {used + 1} of {budget})")
         time.sleep(REQUEUE_SECONDS)  # Slurm ends this process sooner
         return
-    attempts.amend(state, attempts.SAVED, f"{stop.reason}; Slurm refused to start it again")
+    attempts.amend(state, attempts.SAVED, f"{stop.reason}; Slurm refused to restart it")
 
 
 def refuse_missing_code(artefact: Artefact) -> None:
-    """Refuse an artefact whose core, model or reader has no code yet.
+    """Refuse an artefact whose core, model or reader does not exist.
 
     Raises:
-        StpError: names the file that is missing.
+        StpError: a module is missing.
     """
     for module, fingerprint in artefact.code.modules.items():
         if fingerprint == "missing":
             raise StpError(
                 f"{module.replace('.', '/')}.py does not exist",
                 expected=f"the code for {artefact.label}",
-                remedy="write it, or take the model or dataset out of the scale file",
+                remedy="write it, or remove the model or dataset from the scale file",
             )
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """What a core is handed: what is hashed and recorded, but for what is there for the identity
-    alone.
+    """The recipe as a core gets it, without the keys that only serve the identity.
 
-    Keys are sorted, as no fingerprint knows their order: what has one is a list in the recipe.
+    Keys are sorted, since no fingerprint depends on their order: ordered values are lists.
     """
     recipe: Recipe = json.loads(json.dumps(artefact.recipe, sort_keys=True))
     return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Name the folders of raw files to a core that reads some, as settings of its job."""
+    """The setting with the folders of raw files, for a core that reads raw files."""
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
             return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
@@ -344,7 +345,7 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Name the files of the networks that look at clips, as settings of their job."""
+    """The setting with the files of weights, for a core that computes features or scores them."""
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}
     return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
@@ -354,20 +355,18 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
     if path.suffix == ".json":
         if not path.is_file():
             raise StpError(
-                f"{path} is missing: the raw files were not fetched yet",
+                f"{path} is missing: the raw files have not been fetched",
                 remedy="run `stp fetch` for this dataset",
             )
     elif store.is_dropped(path):
         store.call_back(plan.store, str(path.relative_to(plan.store)))
         raise StpError(
-            f"{artefact.stage} of {artefact.label} needs data that were deleted to make room",
-            expected=f"all files of {path}",
-            remedy="run snakemake again: it is made again first",
+            f"{path}: {artefact.stage} of {artefact.label} needs data that were deleted",
+            remedy="run snakemake again: the data are made again first",
         )
     elif not store.is_complete(path):
         raise StpError(
             f"{path}, which {artefact.stage} of {artefact.label} needs, is missing or damaged",
-            expected="a folder with every file of its receipt",
             remedy=f"run snakemake again; if it is damaged, delete it first: rm -r {path}",
         )
     else:
@@ -375,16 +374,15 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
 
 
 def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
-    """Find, download or generate the raw files of a release, and lock their bytes.
+    """Find, download or generate the raw files of a release, and record their checksums.
 
-    Files of one's own that were locked are locked anew, as they are now, until something is made of
-    them.
+    The user's own files are locked again, as they are now, until an artefact is made from them.
 
     Args:
-        plan: of the scale.
+        plan: the plan of the scale.
         raw: the release.
-        log: a file for all progress lines and tracebacks.
-        accept_incomplete: lock what is there, though files are missing.
+        log: a file for all progress lines and tracebacks; None for no file.
+        accept_incomplete: whether a release with missing files is locked.
 
     Returns:
         the lock file.
@@ -417,7 +415,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
 
 
 def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
-    """Whether files are somebody's own, locked whole, and nothing was made of them or is being."""
+    """Whether files are the user's own, locked completely, and not used by any artefact yet."""
     if raw.declared.source != "own" or raw.dataset not in plan.config.datasets:
         return False
     header = header_of(raw.dataset, raw.release, raw.declared.source)
@@ -427,10 +425,10 @@ def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
 
 
 def check_raw(plan: Plan, raw: Raw) -> list[Any]:
-    """Report which raw files of a release are present, missing or damaged; all bytes are read.
+    """Report which raw files of a release are present, missing or damaged, from their checksums.
 
     Returns:
-        a `stp.fetch.table.FileState` for each.
+        a `stp.fetch.table.FileState` for each file.
     """
     lines = progress_lines.Progress("check", f"{raw.dataset} ({raw.release})", plan, None)
     try:
@@ -446,7 +444,7 @@ def _fetching(module: str) -> ModuleType:
 
 
 def _manners(plan: Plan) -> Any:
-    """How politely files are downloaded: runtime.downloads is the connections to one host."""
+    """The settings of downloads: runtime.downloads is the number of connections to one host."""
     manners = _fetching("download").Manners
 
     connections = plan.config.scale.runtime.get("downloads", manners.connections)
@@ -454,7 +452,6 @@ def _manners(plan: Plan) -> Any:
         raise StpError(
             f"runtime setting downloads is {connections!r}",
             expected="the number of connections to one host, 1 or more",
-            remedy="change runtime.downloads in the scale file",
         )
     return manners(connections=connections)
 
@@ -462,7 +459,7 @@ def _manners(plan: Plan) -> Any:
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
     """The arguments that describe a release to stp.fetch.raw.
 
-    Keys are sorted, as the identity of what a generator makes of its options knows no order.
+    Keys are sorted, since the identity of a generated release does not depend on their order.
     """
     declared = raw.declared.model_dump(mode="json", exclude_none=True)
     return {

@@ -6,11 +6,12 @@
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import join
-from typing import Any, TypeVar
+from typing import Any
 
 from snakemake.cli import get_argument_parser
 from snakemake.logging import logger
@@ -21,7 +22,6 @@ from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.plan.checked_config import read_yaml
 
-T = TypeVar("T")
 CONFIGURATION = (".yaml", ".yml", ".json")
 
 
@@ -82,26 +82,28 @@ def check_configfiles(argv: Sequence[str] | None = None) -> None:
         read_yaml(path)
 
 
-def refuse_bad_configfiles() -> None:
-    """End this process with a message where `check_configfiles` has one."""
-    try:
-        check_configfiles()
-    except StpError as error:
-        print(exit_codes.told(error), file=sys.stderr)
-        sys.exit(exit_codes.USAGE)
+@contextmanager
+def exits_plainly() -> Iterator[None]:
+    """End this process on an error that a person can fix, with its message alone.
 
-
-def plainly(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function; an error that a person can mend is raised without the frames of our code.
-
-    Snakemake prints the frames of an error of the Snakefile below its message.
+    Snakemake would print frames of the Snakefile below the message.
     """
     try:
-        return function(*arguments)
+        yield
     except StpError as error:
-        raise error.with_traceback(None) from None
+        problem = error
     except OSError as error:
-        raise disk_error(error, "the system refused").with_traceback(None) from None
+        problem = disk_error(error, "the system refused")
+    else:
+        return
+    print(exit_codes.told(problem), file=sys.stderr, flush=True)
+    sys.exit(exit_codes.of(problem))
+
+
+def refuse_bad_configfiles() -> None:
+    """End this process with a message where `check_configfiles` has one."""
+    with exits_plainly():
+        check_configfiles()
 
 
 def check_device(runtime: Mapping[str, Any]) -> None:
@@ -117,35 +119,32 @@ def check_device(runtime: Mapping[str, Any]) -> None:
             pass
 
 
-def check_targets(
-    targets: Iterable[str], rules: Iterable[Any], known: Iterable[str], asked: str | None = None
-) -> None:
+def check_targets(targets: Iterable[str], rules: Iterable[Any], suggestions: Iterable[str]) -> None:
     """Refuse targets that no rule makes.
 
     Args:
-        targets: of the call.
-        rules: of the workflow (`snakemake.rules.Rule`).
-        known: targets that can be suggested: paths.
-        asked: the target as it was given, where it stands for another one.
+        targets: names of rules, or paths.
+        rules: all rules of the workflow (`snakemake.rules.Rule`).
+        suggestions: paths that the workflow makes, one of which the user may have meant.
 
     Raises:
-        StpError: it names the target and the nearest known one.
+        StpError: a target is unknown; it is named with the most similar suggestion.
     """
-    rules, known = list(rules), list(known)
+    rules, suggestions = list(rules), list(suggestions)
     for target in targets:
         if not Path(target).exists() and not any(
             rule.name == target or rule.is_producer(target) for rule in rules
         ):
-            raise StpError(
-                f"there is no rule that makes {asked or target}",
-                expected="a path such as results/tables/all, from the root of the project",
-                remedy=nearest_target(asked or target, known),
-            )
+            raise unknown_target(target, suggestions)
 
 
-def nearest_target(target: str, known: Iterable[str]) -> str:
-    """Suggest the known path that is most like another one, or whose file name is."""
-    by_name = {Path(path).name: path for path in known}
+def unknown_target(target: str, suggestions: Iterable[str]) -> StpError:
+    """An error that names the path that is most like a target, or whose file name is."""
+    by_name = {Path(path).name: path for path in suggestions}
     close = get_close_matches(target, by_name.values(), n=1)
     close = close or [by_name[name] for name in get_close_matches(Path(target).name, by_name, n=1)]
-    return f"did you mean {close[0]}?" if close else "`snakemake --list` lists the rules"
+    return StpError(
+        f"no rule makes {target}",
+        expected="a path such as results/tables/all, from the root of the project",
+        remedy=f"did you mean {close[0]}?" if close else "`snakemake --list` lists the rules",
+    )

@@ -34,9 +34,8 @@ def arguments(
     profile = cluster or "local"
     if not Path(profile, "config.yaml").is_file() and not Path("profiles", profile).is_dir():
         raise StpError(
-            f"{Path.cwd()} has no profile {profile}",
-            expected="the folder of a project: a checkout, or what `stp init FOLDER` makes",
-            remedy="change to that folder, or make one with `stp init FOLDER`",
+            f"{Path.cwd()} is not the folder of a project: it has no profile {profile}",
+            remedy="change to a checkout of stp, or to a folder that `stp init FOLDER` has made",
         )
     configfile = scale_file(scale or DEFAULTS[profile])
     results = RESULTS / str(read_yaml(configfile)["scale"])
@@ -65,13 +64,13 @@ def scale_file(scale: str) -> Path:
     path = Path(scale)
     if path.suffix in (".yaml", ".yml") or "/" in scale:
         if not path.is_file():
-            raise StpError(f"there is no scale file {scale}", expected="an existing file")
+            raise StpError(f"{scale}: no such scale file")
         return path
     known = {file.stem: file for file in sorted(CONFIG_FOLDER.glob("*.yaml")) if _is_scale(file)}
     if scale not in known:
         raise StpError(
-            f"there is no scale {scale}: {CONFIG_FOLDER}/{scale}.yaml is no scale file",
-            expected=f"one of {', '.join(known)}",
+            f"unknown scale {scale}",
+            expected=f"the name of a scale file in {CONFIG_FOLDER}, or a path",
             remedy=nearest(scale, known),
         )
     return _from_here(known[scale])

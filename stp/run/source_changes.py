@@ -1,4 +1,4 @@
-"""Whether the checkout was edited while a job ran."""
+"""A check that the code did not change while a job ran."""
 
 from stp.core.errors import StpError
 from stp.plan.artefacts import Artefact
@@ -7,13 +7,12 @@ from stp.plan.code_fingerprint import CodeOfPlan
 
 
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
-    """Refuse to publish what another code made than the path says.
+    """Refuse to publish an artefact whose code changed while it was being made.
 
-    An edit of code that only its inputs were made with is none of its business: the next plan has
-    another path for both.
+    Changes of code that only made its inputs are ignored: the next plan has other paths for both.
 
     Raises:
-        StpError: the checkout was edited since this job started.
+        StpError: the code was edited since this job started.
     """
     code = CodeOfPlan(plan.config, plan.source)
     same = code.of(*artefact.code.modules).modules == artefact.code.modules
@@ -34,6 +33,5 @@ def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     raise StpError(
         f"the code changed while {artefact.stage} of {artefact.label} was running: "
         f"{', '.join(changed) or 'an input of it'}",
-        expected="the same code at the start and at the end of a job",
-        remedy="run snakemake again; work in another checkout while long jobs run",
+        remedy="run snakemake again, and edit another checkout while long jobs run",
     )

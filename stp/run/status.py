@@ -1,7 +1,7 @@
-"""How the cells of a plan stand: done, running, failed, begun or missing.
+"""State of the artefacts and cells of a plan: done, running, failed, partly done or missing.
 
-One look at the receipt of every artefact, and a second one at the state of those that have none:
-fast enough to ask often, also on a network disk.
+Only receipts are looked up, and the state folders of artefacts without one, which is fast enough
+to be repeated often, even on a network disk.
 """
 
 import os
@@ -19,19 +19,19 @@ from stp.run.failures import Failure
 from stp.run.runner import state_folder
 
 DONE, RUNNING, FAILED, PARTLY, MISSING = "done", "running", "failed", "partly", "missing"
-BADLY = (attempts.FAILED, attempts.KILLED, attempts.OUT_OF_MEMORY, attempts.TIME_LIMIT)
+BAD_ENDS = (attempts.FAILED, attempts.KILLED, attempts.OUT_OF_MEMORY, attempts.TIME_LIMIT)
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How one artefact stands.
+class ArtefactState:
+    """The state of an artefact.
 
     Attributes:
-        state: done, running, failed, partly (begun, and going on later) or missing.
-        percent: of a running step, where it is known.
-        where: host and Slurm job of a running step.
-        failure: what the runner recorded.
-        attempts: all attempts that did not end in success.
+        state: done, running, failed, partly (begun, to be continued) or missing.
+        percent: progress of a running artefact, if known.
+        where: host and Slurm job of a running artefact.
+        failure: the recorded failure, if it failed.
+        attempts: all attempts without success.
     """
 
     state: str
@@ -41,40 +41,38 @@ class Standing:
     attempts: list[RecordedAttempt] = field(default_factory=list)
 
 
-def artefact_states(plan: Plan) -> dict[str, Standing]:
-    """Look at all artefacts of a plan.
-
-    Returns:
-        how each stands, by its folder.
-    """
+def artefact_states(plan: Plan) -> dict[str, ArtefactState]:
+    """The states of all artefacts of a plan, by their folders."""
     root = str(plan.store)
-    standing = {}
+    states = {}
     for folder, artefact in plan.artefacts.items():
         if os.path.exists(f"{root}/{artefact.receipt}"):  # noqa: PTH110 (thousands of them)
-            standing[folder] = Standing(DONE)
+            states[folder] = ArtefactState(DONE)
         else:
-            standing[folder] = _look_at_state(plan, artefact)
-    return standing
+            states[folder] = _unfinished_state(plan, artefact)
+    return states
 
 
-def _look_at_state(plan: Plan, artefact: Artefact) -> Standing:
+def _unfinished_state(plan: Plan, artefact: Artefact) -> ArtefactState:
     state = state_folder(plan, artefact.folder)
     try:
         names = {path.name for path in state.iterdir()}
     except (FileNotFoundError, NotADirectoryError):
-        return Standing(MISSING)
+        return ArtefactState(MISSING)
     tried = attempts.read(state)
     if "lease.json" in names and store.is_held(state):
-        return Standing(RUNNING, _percent(attempts.running(state)), _where(tried), attempts=tried)
+        return ArtefactState(
+            RUNNING, _percent(attempts.read_progress(state)), _where(tried), attempts=tried
+        )
     if failures.FILE in names:
         failure = failures.read(state)
         if failure is None:
             failure = Failure(error=f"{state / failures.FILE} cannot be read")
-        return Standing(FAILED, failure=failure, attempts=tried)
-    return Standing(PARTLY if tried or "training.pt" in names else MISSING, attempts=tried)
+        return ArtefactState(FAILED, failure=failure, attempts=tried)
+    return ArtefactState(PARTLY if tried or "training.pt" in names else MISSING, attempts=tried)
 
 
-def _percent(now: attempts.Now | None) -> int | None:
+def _percent(now: attempts.AttemptProgress | None) -> int | None:
     if now is None or not now.total:
         return None
     return min(100, int(100 * now.done / now.total))
@@ -87,41 +85,40 @@ def _where(tried: list[RecordedAttempt]) -> str:
     return f"on {tried[-1].host}{job}"
 
 
-def of_cell(made: CellArtefacts, standing: dict[str, Standing]) -> Standing:
-    """How a cell stands: what is being done for it, or what stopped it.
+def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> ArtefactState:
+    """The state of a cell: that of its running or failed artefact, if there is one.
 
-    Data belong to many cells: that they are there, or being prepared, does not begin a cell; but
-    where they failed, all cells of the dataset did.
+    Data belong to many cells: a cell does not begin with their preparation, but fails with it.
     """
-    own = [standing[a.folder] for a in made.artefacts if a is not made.data]
-    scores = [standing[a.folder] for a in made.artefacts if a.stage.startswith("score")]
+    own = [states[a.folder] for a in made.artefacts if a is not made.data]
+    scores = [states[a.folder] for a in made.artefacts if a.stage.startswith("score")]
     if all(step.state == DONE for step in scores):
         return scores[-1]
     for state in (RUNNING, FAILED):
-        for step in own if state == RUNNING else [standing[made.data.folder], *own]:
+        for step in own if state == RUNNING else [states[made.data.folder], *own]:
             if step.state == state:
                 return step
     begun = any(step.state in (DONE, PARTLY) for step in own)
-    return Standing(PARTLY if begun else MISSING)
+    return ArtefactState(PARTLY if begun else MISSING)
 
 
-def ended_badly(
-    plan: Plan, standing: dict[str, Standing], since: float
+def bad_attempts(
+    plan: Plan, states: dict[str, ArtefactState], since: float
 ) -> list[tuple[Artefact, RecordedAttempt]]:
     """List the attempts that ended badly, the latest first.
 
     Args:
         plan: the plan.
-        standing: of all its artefacts.
-        since: receipts of artefacts that were finished earlier are not opened.
+        states: states of all its artefacts, by their folders.
+        since: Unix time; receipts of artefacts finished earlier are not opened.
     """
-    found = []
+    entries = []
     for folder, artefact in plan.artefacts.items():
-        tried: Iterable[RecordedAttempt] = standing[folder].attempts
-        if standing[folder].state == DONE:
+        tried: Iterable[RecordedAttempt] = states[folder].attempts
+        if states[folder].state == DONE:
             tried = _attempts_before_success(plan, artefact, since)
-        found += [(artefact, attempt) for attempt in tried if attempt.how in BADLY]
-    return sorted(found, key=lambda entry: -(entry[1].ended or 0))
+        entries += [(artefact, attempt) for attempt in tried if attempt.how in BAD_ENDS]
+    return sorted(entries, key=lambda entry: -(entry[1].ended or 0))
 
 
 def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> list[RecordedAttempt]:
@@ -135,8 +132,8 @@ def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> li
     return receipt.attempts if receipt else []
 
 
-def describe(plan: Plan, standing: dict[str, Standing], since: float) -> dict[str, object]:
-    """Everything that ``stp status`` shows, for machines."""
+def describe(plan: Plan, states: dict[str, ArtefactState], since: float) -> dict[str, object]:
+    """The content of ``stp status`` as JSON."""
     return {
         "scale": plan.config.scale.scale,
         "store": str(plan.store),
@@ -146,19 +143,19 @@ def describe(plan: Plan, standing: dict[str, Standing], since: float) -> dict[st
                 "folder": folder,
                 "stage": artefact.stage,
                 "label": artefact.label,
-                "state": standing[folder].state,
-                "percent": standing[folder].percent,
-                "where": standing[folder].where,
+                "state": states[folder].state,
+                "percent": states[folder].percent,
+                "where": states[folder].where,
                 "failure": failure and asdict(failure),
             }
             for folder, artefact in plan.artefacts.items()
-            for failure in [standing[folder].failure]
+            for failure in [states[folder].failure]
         ],
         "cells": [
-            {**made.cell.__dict__, "state": of_cell(made, standing).state} for made in plan.cells
+            {**made.cell.__dict__, "state": cell_state(made, states).state} for made in plan.cells
         ],
         "ended_badly": [
             {"folder": artefact.folder, **asdict(attempt)}
-            for artefact, attempt in ended_badly(plan, standing, since)
+            for artefact, attempt in bad_attempts(plan, states, since)
         ],
     }

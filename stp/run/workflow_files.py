@@ -1,7 +1,7 @@
-"""Small files that the Snakefile writes while it is read: idempotent, atomic, and cheap.
+"""Small files that the Snakefile writes while it is read, such as manifests.
 
-Jobs on a cluster read the Snakefile again, several at a time, so what is written here is
-named by its content or written by the main process only.
+Jobs on a cluster read the Snakefile again, several at a time, so these files are named by their
+content or written by the main process only.
 """
 
 import json
@@ -21,18 +21,18 @@ from stp.run.results import LAST_RUN, RESULTS
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the effective configuration, so that every verb makes the very same plan."""
+    """Write the effective configuration, so that all verbs make the same plan."""
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
-    text = json.dumps(content, indent=1) + "\n"  # as it is: variables have an order
+    text = json.dumps(content, indent=1) + "\n"  # keys are not sorted: variables have an order
     path = results / "plan" / f"config-{digest(text)}.json"
     write_text_if_changed(path, text)
     return path
 
 
 def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
-    """Note which dimensions the targets of a run need, so that progress counts these.
+    """Record which dimensions the targets of a run need, so that progress counts only these.
 
-    A target names them: ``results/tables/short_term.csv``. Targets that name none need all.
+    A target names its dimension (``results/tables/short_term.csv``); others need all of them.
     """
     words = [set(re.split(r"[/.]", target)) for target in targets]
     named = [name for name in plan.config.scale.dimensions if any(name in word for word in words)]
@@ -41,32 +41,32 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
     write_text_if_changed(results / "plan" / "counted.json", text)
 
 
-def counted(results: Path = RESULTS) -> list[str] | None:
+def read_counted(results: Path = RESULTS) -> list[str] | None:
     """The dimensions that the current run needs; None for all."""
-    found: list[str] | None = json_or_none(results / "plan" / "counted.json")
-    return found
+    dimensions: list[str] | None = json_or_none(results / "plan" / "counted.json")
+    return dimensions
 
 
 def results_of(plan: Plan) -> Path:
-    """The folder of all that a run makes of a scale besides the store."""
+    """The folder of the results of a scale, which are all that a run makes besides the store."""
     return RESULTS / plan.config.scale.scale
 
 
 def write_last_run(plan: Plan) -> None:
-    """Note the scale of a run: verbs that are told none take that of the last one."""
+    """Record the scale of a run, the default of verbs."""
     write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
 
 
 def manifest_path(dimension: str, results: Path) -> Path:
-    """Where the manifest of a dimension's tables lives, in the folder of a scale."""
+    """The path of the manifest of a dimension, in the results of a scale."""
     return results / "plan" / f"{dimension}.json"
 
 
 def write_manifests(plan: Plan, write: bool = True, results: Path | None = None) -> dict[str, Path]:
-    """Write what each dimension's tables are made from, where the text differs.
+    """Write the manifest of each dimension, if it has changed.
 
     Returns:
-        the path by dimension.
+        the paths, by dimension.
     """
     paths: dict[str, Path] = {}
     paper = Paper(plan.config.scale.suite) if write else None
@@ -77,32 +77,30 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
     return paths
 
 
-def whose_bytes(plan: Plan) -> dict[str, str]:
-    """Say whose bytes the numbers of each dimension are from, and of all together (``all``)."""
+def data_origins(plan: Plan) -> dict[str, str]:
+    """The origin of the data of each dimension, as text, and of all together (``all``)."""
     tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
     for made in plan.cells:
         tested[made.cell.dimension].add(made.cell.tested_on)
     tested["all"] = set().union(*tested.values())
-    said = {}
+    origins = {}
     for dimension, names in tested.items():
         datasets = [plan.config.datasets[name] for name in names]
-        sources = sorted({one.releases[one.release].source for one in datasets})
-        said[dimension] = f"{' and '.join(sources)}, scale {plan.config.scale.scale}"
-    return said
+        sources = sorted({data.releases[data.release].source for data in datasets})
+        origins[dimension] = f"{' and '.join(sources)}, scale {plan.config.scale.scale}"
+    return origins
 
 
 def write_profile_input(
     model: str, dataset: str, write: bool = True, results: Path = RESULTS
 ) -> Path:
-    """Write what the measurement of a network is made from, where the text differs.
-
-    The network is that of the paper, whatever the scale.
+    """Write the input of the measurement of a network of the paper's scale, if it has changed.
 
     Returns:
-        the path.
+        the path of the file.
 
     Raises:
-        StpError: there is no such network or dataset.
+        StpError: unknown network or dataset.
     """
     path = results / "plan" / "profile" / f"{model}-{dataset}.json"
     if write:

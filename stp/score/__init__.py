@@ -1,4 +1,5 @@
-"""Predictions and truth -> scores: of each sample, of each lead time, and overall.
+"""Scores of predictions: of each sample, at each lead time, and overall.
 
-It reads blocks, sums what metrics say over clusters, and makes values and intervals from the sums.
+Predictions and truth are read in blocks, statistics of metrics are summed over clusters, and values
+and intervals are computed from the sums.
 """

@@ -1,13 +1,13 @@
-"""One pass over predictions and truth: block by block, and what is kept of each.
+"""One pass over predictions and truth, in blocks: statistics, and their sums over clusters.
 
 A block is some samples at all lead times or, where a single sample is too large and the lead times
-of all conventions are independent, at some. In memory are at most ``threads + 2`` blocks, each of
-``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together, if that
-is more), with what was observed and what conventions make of both.
+of all conventions are independent, at some lead times. Memory holds at most ``threads + 2`` blocks,
+each of ``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together,
+if that is more), with the observations and what conventions derive from both.
 
-It keeps sums over the samples of each cluster, which statistics are NaN or infinite, and, of most
-conventions, the statistics of each sample. A sum goes from sample to sample, so it depends neither
-on the blocks nor on how many of them are computed at the same time.
+The results are sums over the samples of each cluster, which statistics are NaN or infinite, and,
+for most conventions, the statistics of each sample. Samples are added one by one, so that sums
+depend neither on the blocks nor on the number of threads.
 """
 
 import math
@@ -20,26 +20,26 @@ import numpy as np
 
 from stp.core.job import Interrupted, Job
 from stp.metrics.metric import Batches, Metric, Windows, batch_weights
-from stp.score.aggregate import Flaws
+from stp.score.aggregate import NonFinite
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
 from stp.score.samples import Samples
-from stp.score.target_cache import Observed
+from stp.score.target_cache import TargetCache
 from stp.score.windows import Frames, WindowMeans
 
 BLOCK_BYTES = 1 << 24
-"""Size of the predicted frames of a block."""
+"""Size of the predicted frames of a block, bytes."""
 
 Statistics = dict[str, np.ndarray]
 """Statistics by convention."""
 
 
 class Block(NamedTuple):
-    """Samples at lead times that are read and compared together.
+    """Samples and lead times that are read and compared together.
 
     Attributes:
-        samples: their numbers, (n,).
-        leads: which of the lead times that there are.
+        samples: indices of the samples, (n,).
+        leads: which of the available lead times.
         is_last: whether no further lead times of these samples follow.
     """
 
@@ -52,14 +52,14 @@ class Accumulated(NamedTuple):
     """Statistics of one convention over all samples.
 
     Attributes:
-        sums: over the samples of each cluster, float64 (clusters, K, T').
-        flaws: of the statistics of all samples.
-        samples: the statistics, float64 (N, K, T'); None if they are not kept. What forecasts lack
-            is NaN.
+        sums: sums over the samples of each cluster, float64 (clusters, K, T').
+        non_finite: non-finite statistics of all samples.
+        samples: statistics of each sample, float64 (N, K, T'), NaN where the forecasts lack a lead
+            time or variable; None if they are not kept.
     """
 
     sums: np.ndarray
-    flaws: Flaws
+    non_finite: NonFinite
     samples: np.ndarray | None
 
 
@@ -74,17 +74,17 @@ def accumulate(
 ) -> dict[str, Accumulated]:
     """Compute the statistics of all samples.
 
-    What was found is saved from time to time, and an interrupted pass goes on from there.
+    The state is saved from time to time; an interrupted pass continues from there.
 
     Args:
-        job: for its state folder, progress and runtime (``block_samples``, ``block_leads``,
+        job: gives the state folder, progress and runtime (``block_samples``, ``block_leads``,
             ``checkpoint_every_s``).
         predictions: predicted and observed frames; they are read by one thread, in order.
-        metrics: conventions by name, as they are for these data.
-        members: what to do with several forecasts of a sample.
-        clusters: number of each sample's cluster, (N,).
-        count: how many clusters there are.
-        threads: blocks that are computed at the same time.
+        metrics: conventions for these data, by name.
+        members: how several forecasts of a sample are scored.
+        clusters: index of each sample's cluster, (N,).
+        count: number of clusters.
+        threads: number of blocks that are computed at the same time.
 
     Raises:
         Interrupted: the job was asked to stop, and has saved its state.
@@ -95,13 +95,13 @@ def accumulate(
     clips = [str(clip) for clip in predictions.index["clip"]]
     apart = all(members.independent_leads(metric) for metric in metrics.values())
     block_samples, block_leads = _sizes(job, predictions, apart)
-    kept = {name: _Kept(metric, clusters, count) for name, metric in metrics.items()}
+    sums = {name: _Sums(metric, clusters, count) for name, metric in metrics.items()}
     saved = Checkpoint(job.state, job.recipe, job.runtime.get("checkpoint_every_s", 60))
     for part in saved.parts():
-        for name, its in kept.items():
-            its.restore(name, part)
+        for name, of_metric in sums.items():
+            of_metric.restore(name, part)
 
-    truth = Observed(predictions.frames())
+    targets = TargetCache(predictions.frames())
     means = WindowMeans(metric.windows for metric in metrics.values())
     has_context = any(metric.with_context for metric in metrics.values())
 
@@ -112,7 +112,7 @@ def accumulate(
         context: np.ndarray | None,
     ) -> Statistics:
         every: dict[Windows, Frames] = {(): frames, **of_windows}
-        made: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {which: {} for which in every}
+        transformed: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {key: {} for key in every}
         return {
             name: members.statistics(
                 name,
@@ -120,8 +120,8 @@ def accumulate(
                 *every[metric.windows][:2],
                 block.samples,
                 every[metric.windows].leads,
-                made[metric.windows],
-                None if metric.windows else truth,
+                transformed[metric.windows],
+                None if metric.windows else targets,
                 context,
             )
             for name, metric in metrics.items()
@@ -134,18 +134,15 @@ def accumulate(
         parts.append(part)
         if not block.is_last:
             return
-        numbers = block.samples
-        found = {
-            name: _placed([part[name] for part in parts if name in part], its.metric, predictions)
-            for name, its in kept.items()
-        }
+        for name, of_metric in sums.items():
+            of_leads = [part[name] for part in parts if name in part]
+            of_metric.add(_completed(of_leads, of_metric.metric, predictions), block.samples)
         parts.clear()
-        for name, its in kept.items():
-            its.add(found[name], numbers)
-        after = int(numbers[-1]) + 1
+        after = int(block.samples[-1]) + 1
         stop = after < total and job.interrupted()
         if stop or saved.is_due():
-            saved.save(after, {k: v for name, its in kept.items() for k, v in its.part(name)})
+            new = (array for name, of_metric in sums.items() for array in of_metric.part(name))
+            saved.save(after, dict(new))
         job.report("samples scored", after, total)
         if stop:
             raise Interrupted(f"the scores of {after} of {total} samples are saved")
@@ -158,40 +155,41 @@ def accumulate(
             steps = predictions.there.leads[block.leads]
             predicted, observed = predictions.read(first, last + 1, block.leads)
             frames = Frames(predicted, observed, steps)
-            shown = None
+            context = None
             if has_context:
-                shown = predictions.read_context(first, last + 1)[:, :, predictions.there.channels]
-            made = pool.submit(statistics, block, frames, means.add(frames), shown)
-            waiting.append((block, made))
+                context = predictions.read_context(first, last + 1)
+                context = context[:, :, predictions.there.channels]
+            future = pool.submit(statistics, block, frames, means.add(frames), context)
+            waiting.append((block, future))
             while len(waiting) > threads:
                 done, future = waiting.popleft()
                 take(done, future.result())
         while waiting:
             done, future = waiting.popleft()
             take(done, future.result())
-    return {name: its.finished(clips) for name, its in kept.items()}
+    return {name: of_metric.finished(clips) for name, of_metric in sums.items()}
 
 
 def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
-    """How many samples and lead times a block has.
+    """Numbers of samples and lead times of a block.
 
     Args:
-        job: its runtime may say it.
-        predictions: to be read.
-        apart: whether lead times may be computed apart.
+        job: its runtime may set them.
+        predictions: forecasts to read.
+        apart: whether lead times may be computed separately.
     """
     leads = len(predictions.there.leads)
     lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
     samples = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // (lead_bytes * leads))
-    wanted = job.runtime.get("block_leads")
-    if not apart or (wanted is None and lead_bytes * leads <= BLOCK_BYTES):
+    set_leads = job.runtime.get("block_leads")
+    if not apart or (set_leads is None and lead_bytes * leads <= BLOCK_BYTES):
         return samples, leads
     samples = max(1, samples // predictions.together) * predictions.together
-    return samples, min(leads, wanted or max(1, BLOCK_BYTES // (lead_bytes * samples)))
+    return samples, min(leads, set_leads or max(1, BLOCK_BYTES // (lead_bytes * samples)))
 
 
 def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) -> Iterator[Block]:
-    """All blocks from a sample on: of the same samples, lead times follow each other."""
+    """All blocks from a sample on; lead times of the same samples come one after the other."""
     for first in range(start, total, samples):
         numbers = np.arange(first, min(first + samples, total))
         for lead in range(0, leads, at_a_time):
@@ -199,44 +197,44 @@ def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) ->
             yield Block(numbers, slice(lead, stop), stop == leads)
 
 
-def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -> np.ndarray:
-    """Statistics of all components and lead times from those of blocks; NaN where there are none.
+def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -> np.ndarray:
+    """Statistics of all components and lead times; NaN where the forecasts have none.
 
     Args:
-        parts: (n, K_there, t) each, of all lead times that there are, in order.
-        metric: as it is for all variables of the data.
-        predictions: know what there is.
+        parts: statistics of all available lead times, in order, (n, K_there, t) each.
+        metric: the convention for all variables of the data.
+        predictions: forecasts, whose ``there`` says which lead times and channels they have.
     """
-    found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+    known = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
     there = predictions.there
-    steps = np.arange(found.shape[-1])
+    steps = np.arange(known.shape[-1])
     if metric.independent_leads:
         steps = np.array(sorted(metric.valued(there.leads.tolist())))
-    leads = predictions.leads if metric.independent_leads else found.shape[-1]
-    components = np.arange(found.shape[1])
+    leads = predictions.leads if metric.independent_leads else known.shape[-1]
+    components = np.arange(known.shape[1])
     count = len(components)
     if metric.is_by_variable:
         count = len(metric.series) * len(metric.components)
         of_variables = np.arange(count).reshape(len(metric.variables), -1)
         components = of_variables[there.channels].reshape(-1)
-    if found.shape[1:] == (count, leads):
-        return found
-    whole = np.full((len(found), count, leads), np.nan)
-    whole[:, components[:, None], steps] = found
-    return whole
+    if known.shape[1:] == (count, leads):
+        return known
+    complete = np.full((len(known), count, leads), np.nan)
+    complete[:, components[:, None], steps] = known
+    return complete
 
 
-class _Kept:
-    """Statistics of one convention over the blocks so far.
+class _Sums:
+    """Statistics of one convention over the blocks so far, and their sums over clusters.
 
     Args:
         metric: the convention.
-        clusters: number of each sample's cluster, int64 (N,).
-        count: how many clusters there are.
+        clusters: index of each sample's cluster, int64 (N,).
+        count: number of clusters.
 
     Attributes:
-        metric: the convention of what is added. Of one with batches these are the statistics that
-            scores of batches are made from: there are many, so those of samples are not kept.
+        metric: the convention of the statistics that are added. With batches, these are the many
+            statistics that scores of batches are computed from, and those of samples are not kept.
     """
 
     def __init__(self, metric: Metric, clusters: np.ndarray, count: int) -> None:
@@ -259,35 +257,35 @@ class _Kept:
 
         Args:
             statistics: float64 (n, K, T').
-            numbers: of its samples, int64 (n,).
+            numbers: indices of its samples, int64 (n,).
         """
         if self._sums is None:
             self._sums = np.zeros((self._number, *statistics.shape[1:]))
         groups = self._groups[numbers].tolist()
-        for group, one in zip(groups, statistics, strict=True):
-            self._sums[group] += one
+        for group, of_sample in zip(groups, statistics, strict=True):
+            self._sums[group] += of_sample
         self._changed.update(groups)
         if self.metric.keep_samples:
             self._samples.append(statistics)
         nan, infinite = np.isnan(statistics), np.isinf(statistics)
-        if not self.metric.keep_samples:  # as many components as would fill the memory
+        if not self.metric.keep_samples:  # all components would not fit in memory
             nan, infinite = (bad.any(axis=1, keepdims=True) for bad in (nan, infinite))
         self._nan.append(nan)
         self._infinite.append(infinite)
 
     def part(self, name: str) -> list[tuple[str, np.ndarray]]:
-        """Arrays for a checkpoint, by name: sums and samples that are new since the last part."""
+        """Arrays for a checkpoint, by name: changes since the last part."""
         assert self._sums is not None
         new, changed = slice(self._saved, None), np.array(sorted(self._changed), np.int64)
         self._saved, self._changed = len(self._nan), set()
-        found = [(f"{name}:groups", changed), (f"{name}:sums", self._sums[changed])]
+        arrays = [(f"{name}:groups", changed), (f"{name}:sums", self._sums[changed])]
         if self.metric.keep_samples:
-            return [*found, (f"{name}:samples", np.concatenate(self._samples[new]))]
-        found.append((f"{name}:nan", np.concatenate(self._nan[new])))
-        return [*found, (f"{name}:infinite", np.concatenate(self._infinite[new]))]
+            return [*arrays, (f"{name}:samples", np.concatenate(self._samples[new]))]
+        arrays.append((f"{name}:nan", np.concatenate(self._nan[new])))
+        return [*arrays, (f"{name}:infinite", np.concatenate(self._infinite[new]))]
 
     def restore(self, name: str, part: Mapping[str, np.ndarray]) -> None:
-        """Add a part of a checkpoint; parts come in the order in which they were saved."""
+        """Add a part of a checkpoint; parts are added in the order in which they were saved."""
         sums = part[f"{name}:sums"]
         if self._sums is None:
             self._sums = np.zeros((self._number, *sums.shape[1:]))
@@ -310,27 +308,27 @@ class _Kept:
         """
         assert self._sums is not None
         if self._batches is not None:
-            # Among other samples, one is in another batch: alone it has no score.
-            whole = self._of_batches(self._batches, self._sums).finished(clips)
-            return whole._replace(samples=None)
-        flaws = Flaws(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
+            # A single sample has no score: its batch depends on the other samples.
+            of_batches = self._of_batches(self._batches, self._sums).finished(clips)
+            return of_batches._replace(samples=None)
+        non_finite = NonFinite(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
         samples = np.concatenate(self._samples) if self.metric.keep_samples else None
-        return Accumulated(self._sums, flaws, samples)
+        return Accumulated(self._sums, non_finite, samples)
 
-    def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Kept":
-        """The scores of batches as those of their samples; batches weigh alike.
+    def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Sums":
+        """The scores of batches, as scores of their samples; batches have equal weights.
 
-        Weights are of how far a score is from the mean of all, which is the same mean: they do not
-        add to the spread of the scores.
+        Weights apply to the deviation of a score from the mean of all, which they leave unchanged,
+        so that they do not add to the spread of the scores.
         """
         sizes, every = np.bincount(batches.number), batch_weights(batches.number)
         scores = np.stack(
             [batches.score(total / size) for total, size in zip(sums, sizes, strict=True)]
         )
-        mean, found = scores.mean(axis=0), scores[batches.number]
-        with np.errstate(invalid="ignore"):  # infinite less infinite
-            weighted = mean + every[:, None, None] * (found - mean)
-        found = np.where(np.isfinite(mean), weighted, found)
-        whole = _Kept(self._whole, self._clusters, self._count)
-        whole.add(found, np.arange(len(found)))
-        return whole
+        mean, of_samples = scores.mean(axis=0), scores[batches.number]
+        with np.errstate(invalid="ignore"):  # infinity minus infinity
+            weighted = mean + every[:, None, None] * (of_samples - mean)
+        of_samples = np.where(np.isfinite(mean), weighted, of_samples)
+        of_batches = _Sums(self._whole, self._clusters, self._count)
+        of_batches.add(of_samples, np.arange(len(of_samples)))
+        return of_batches

@@ -1,9 +1,9 @@
 """Clusters that are blocks of time, merged into longer ones.
 
-Forecasts whose valid times overlap depend on each other: a block says something of its own only if
-it is longer than the lead time. Prepared data name the smallest blocks; a value at a lead time of
-30 days rests on blocks that are longer than 30 days. They are merged from the first block of the
-split on, whatever forecasts there are, so that all models are compared on the same ones.
+Forecasts whose valid times overlap depend on each other, so blocks are independent only if they are
+longer than the lead time. Prepared data define the smallest blocks; the interval of a value at a
+lead time of 30 days uses blocks longer than 30 days. Blocks are merged from the first one of the
+split on, regardless of the forecasts, so that all models are compared on the same blocks.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from stp.core.errors import StpError
 
 START, LENGTH = "cluster_start", "cluster_length"
 """Columns of an index whose clusters are blocks of time: the first frame of the row's cluster, and
-how many frames it is long."""
+its length in frames."""
 
 
 class Blocks(NamedTuple):
-    """Where clusters lie in time.
+    """Clusters as blocks of time.
 
     Attributes:
-        names: of the G clusters.
+        names: names of the G clusters.
         start: first frame of each, int64 (G,).
-        length: frames, int64 (G,).
-        step: frames of one lead time.
+        length: number of frames of each, int64 (G,).
+        step: number of frames of one lead time.
     """
 
     names: tuple[str, ...]
@@ -35,22 +35,21 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of(cls, index: pd.DataFrame, where: object) -> "Blocks | None":
-        """Read the blocks from the rows of a split; None where its clusters are not blocks of time.
+        """Read the blocks from the rows of a split; None if its clusters are not blocks of time.
 
         Args:
-            index: with the columns ``START`` and ``LENGTH``, if they are.
-            where: it is from, for errors.
+            index: rows of the split; has the columns ``START`` and ``LENGTH`` if they are.
+            where: source of the index, for errors.
 
         Raises:
-            StpError: a cluster has several places or no length, or lead times are of several
-                lengths.
+            StpError: a cluster has several starts or no length, or the split has several strides.
         """
         if START not in index.columns or LENGTH not in index.columns:
             return None
-        found = index[["cluster", START, LENGTH]].drop_duplicates()
-        twice = found["cluster"][found["cluster"].duplicated()]
+        clusters = index[["cluster", START, LENGTH]].drop_duplicates()
+        twice = clusters["cluster"][clusters["cluster"].duplicated()]
         steps = index["stride"].unique()
-        if len(twice) or len(steps) != 1 or (found[LENGTH] < 1).any():
+        if len(twice) or len(steps) != 1 or (clusters[LENGTH] < 1).any():
             bad = (
                 f"cluster {twice.iloc[0]!r} has several" if len(twice) else "not every one has one"
             )
@@ -60,20 +59,19 @@ class Blocks(NamedTuple):
                 "cluster, and one stride in the split",
                 remedy="prepare the data again",
             )
-        start, length = (found[name].to_numpy(np.int64) for name in (START, LENGTH))
-        return cls(tuple(map(str, found["cluster"])), start, length, int(steps[0]))
+        start, length = (clusters[name].to_numpy(np.int64) for name in (START, LENGTH))
+        return cls(tuple(map(str, clusters["cluster"])), start, length, int(steps[0]))
 
     def merged(self, lead: int) -> np.ndarray:
         """Merge neighbours until each block is longer than a lead time.
 
-        What is left at the end belongs to the last block.
+        The remainder at the end is added to the last block.
 
         Args:
-            lead: in steps, from 1.
+            lead: lead time in steps, from 1.
 
         Returns:
-            number of the merged block of each cluster, in the order of their first ones, int64
-            (G,).
+            Index of the merged block of each cluster, numbered by their first clusters, int64 (G,).
         """
         groups = np.zeros(len(self.start), np.int64)
         number, first = 0, None
@@ -84,24 +82,24 @@ class Blocks(NamedTuple):
                 number, first = number + 1, None
         if first is not None:
             groups[groups == number] = max(0, number - 1)
-        _, seen, inverse = np.unique(groups, return_index=True, return_inverse=True)
-        return np.asarray(np.argsort(np.argsort(seen))[inverse])
+        _, firsts, inverse = np.unique(groups, return_index=True, return_inverse=True)
+        return np.asarray(np.argsort(np.argsort(firsts))[inverse])
 
 
 def summed(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Sum over the clusters of each group, (G, ...) to (groups, ...), in the order of clusters."""
-    found = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
-    np.add.at(found, groups, values)
-    return found
+    sums = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
+    np.add.at(sums, groups, values)
+    return sums
 
 
 def few(clusters: int, needed: int, lead: int | None) -> str:
-    """Say that there are too few of them.
+    """The reason for a missing interval: too few clusters.
 
     Args:
-        clusters: how many there are.
-        needed: how many there have to be.
-        lead: that blocks are longer than; None where clusters are no blocks of time.
+        clusters: number of clusters.
+        needed: number that an interval needs.
+        lead: lead time that blocks are longer than; None if clusters are not blocks of time.
     """
     what = "clusters" if lead is None else f"blocks longer than {lead} lead times"
     return f"only {clusters} {what} ({needed} needed)"

@@ -1,7 +1,7 @@
-"""State of an unfinished pass over forecasts, so that a killed job loses minutes and not hours.
+"""Checkpoints of a pass over forecasts, so that a killed job loses minutes and not hours.
 
-Each part holds what was found since the one before, and the sums so far; so saving does not become
-slower towards the end.
+Each part holds what changed since the one before, so that saving does not become slower towards the
+end.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 FOLDER = "scored"
-"""Of the parts, within the state folder of a job."""
+"""Folder of the parts in the state folder of a job."""
 RECIPE = "recipe"
 
 
@@ -25,7 +25,7 @@ class Checkpoint:
 
     Args:
         state: folder that survives a crash.
-        recipe: of the job; parts of another recipe are not used.
+        recipe: recipe of the job; parts of another recipe are ignored.
         every_s: seconds between two parts.
     """
 
@@ -38,25 +38,25 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def parts(self) -> Iterator[dict[str, np.ndarray]]:
-        """Read all parts in order, up to the first that is missing, damaged or not of this recipe;
-        that one and those after it are removed. Sets ``next``, the first sample that is missing."""
-        found = sorted(self.folder.glob("*.npz"))
-        for number, path in enumerate(found):
+        """Read all parts in order, up to the first one that is missing, damaged or of another
+        recipe. That part and later ones are removed. ``next`` becomes the first missing sample."""
+        paths = sorted(self.folder.glob("*.npz"))
+        for number, path in enumerate(paths):
             first, _, after = path.stem.partition("-")
             part = self._read(path) if int(first) == self.next else None
             if part is None:
-                for useless in found[number:]:
+                for useless in paths[number:]:
                     useless.unlink()
                 return
             self.next = int(after)
             yield part
 
     def is_due(self) -> bool:
-        """Is it time to save a part?"""
+        """Whether it is time to save a part."""
         return time.monotonic() - self._saved_at >= self.every_s
 
     def save(self, after: int, part: dict[str, np.ndarray]) -> None:
-        """Add the part of the samples ``next``..after-1; a crash leaves all of it or nothing."""
+        """Save the part of the samples ``next``..after-1 atomically."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.next:012d}-{after:012d}.npz"
         beside = path.with_suffix(".part")
@@ -67,13 +67,13 @@ class Checkpoint:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
-        finally:  # a full disk shall not stay full
+        finally:  # leave nothing behind on a full disk
             beside.unlink(missing_ok=True)
         self.next, self._saved_at = after, time.monotonic()
 
     def _read(self, path: Path) -> dict[str, np.ndarray] | None:
         try:
-            with np.load(path) as archive:  # a zip file, which checks its bytes
+            with np.load(path) as archive:  # a zip file, which has checksums
                 part = dict(archive)
         except (OSError, ValueError, zipfile.BadZipFile):
             return None

@@ -1,4 +1,4 @@
-"""From the definition of a convention, a function with options, to its metric."""
+"""Build the metric of a convention from its definition, a function with options."""
 
 import importlib
 from collections.abc import Mapping
@@ -8,18 +8,17 @@ from stp.core.errors import StpError
 from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
-from stp.options.conventions import COMPOSITIONS, function_of, module_of
+from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 Convention = Metric | LearnedMetric | SetDistance | Agreement
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:
-    """Make a convention.
+    """Build a convention.
 
     Args:
-        name: its name, for errors.
-        definition: its ``function`` and options, as recipes have them; see
-            `stp.options.conventions`.
+        name: name of the convention, for errors.
+        definition: its ``function`` and options, as in recipes; see `stp.options.conventions`.
 
     Raises:
         StpError: there is no such function, or its options are wrong.
@@ -33,10 +32,10 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
             expected="a function that returns a Metric",
             remedy="correct `function` in the convention",
         ) from None
-    given = {key: value for key, value in definition.items() if key != "function"}
-    composed = {key: given.pop(key) for key in COMPOSITIONS if key in given}
+    options = {key: value for key, value in definition.items() if key != "function"}
+    composed = {key: options.pop(key) for key in COMPOSITIONS if key in options}
     try:
-        metric = make(**given)
+        metric: Convention = make(**options)
     except (TypeError, KeyError) as error:
         raise StpError(
             f"{name}: {function} cannot have these options ({error})",
@@ -44,13 +43,15 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
             remedy="correct the convention",
         ) from None
     if not isinstance(metric, Convention):
-        raise StpError(f"{name}: {module}.{function} makes no convention")
+        raise StpError(f"{name}: {module}.{function} does not return a convention")
     for key, value in composed.items():
         if not isinstance(metric, Metric):
             raise StpError(
-                f"{name}: {key} of a distance that looks through a network",
+                f"{name}: option {key} for a convention that uses a network",
                 expected="options of the function only",
                 remedy=f"take {key} out of the convention",
             )
-        metric = importlib.import_module(COMPOSITIONS[key]).compose(metric, value)
+        composition = importlib.import_module(f"{ROOM}.{COMPOSITIONS[key]}")
+        composed_metric: Metric = composition.compose(metric, value)
+        metric = composed_metric
     return metric

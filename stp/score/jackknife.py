@@ -1,23 +1,23 @@
-"""Standard errors over clusters: every value made again with one cluster left out at a time.
+"""Standard errors over clusters: every value is computed again without each of the clusters.
 
 Samples within a cluster depend on each other; clusters are independent. The cluster jackknife holds
 for any function of means (roots, ratios, means over lead times), needs nothing but sums over
 clusters, and tends to be too wide rather than too narrow where clusters are few or of unequal size
 (MacKinnon, Nielsen and Webb 2023, Journal of Applied Econometrics 38, 671-694, "CV3").
 
-Few large clusters say as little as few clusters: the degrees of freedom of the variance are
-Satterthwaite's (Bell and McCaffrey 2002, Survey Methodology 28, 169-181; Imbens and Kolesar 2016,
-Review of Economics and Statistics 98, 701-712), for clusters whose means vary alike. Of clusters of
-equal size they are the number of clusters less 1.
+A few large clusters among many small ones are as uninformative as few clusters. Therefore the
+degrees of freedom of the variance are Satterthwaite's (Bell and McCaffrey 2002, Survey Methodology
+28, 169-181; Imbens and Kolesar 2016, Review of Economics and Statistics 98, 701-712), for clusters
+whose means have equal variances. For clusters of equal size they are the number of clusters less 1.
 """
 
 import numpy as np
 
 FEWEST_CLUSTERS = 10
-"""With fewer there is no interval and no test."""
+"""The smallest number of clusters for an interval or a test."""
 
 EQUAL = 1e-12
-"""Relative difference between values that are the same but for rounding."""
+"""Relative difference between values that are equal except for rounding."""
 
 
 def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -31,20 +31,20 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
         float64 (G, ...).
     """
     rest = (counts.sum() - counts).reshape(-1, *(1,) * (sums.ndim - 1))
-    with np.errstate(invalid="ignore"):  # infinite less infinite
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         return np.asarray((sums.sum(axis=0) - sums) / rest)
 
 
 def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Values without each of the clusters less the value of all, 0 where they differ by rounding.
+    """Values without each of the clusters minus the value of all; 0 where only rounding differs.
 
     Args:
-        left_out: (G, ...).
-        value: (...).
+        left_out: values without each of the clusters, (G, ...).
+        value: value of all clusters, (...).
     """
-    found = left_out - value
-    tiny = np.abs(found) <= EQUAL * np.maximum(np.abs(left_out), np.abs(value))
-    return np.asarray(np.where(tiny, 0.0, found))
+    differences = left_out - value
+    tiny = np.abs(differences) <= EQUAL * np.maximum(np.abs(left_out), np.abs(value))
+    return np.asarray(np.where(tiny, 0.0, differences))
 
 
 def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
 
     Args:
         left_out: values without each of the clusters, (G, ...).
-        value: of all clusters, (...).
+        value: value of all clusters, (...).
 
     Returns:
         float64 (...).
@@ -63,7 +63,7 @@ def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def effective_clusters(counts: np.ndarray) -> float:
-    """How many clusters of equal size say as much (Kish 1965): (sum of counts)^2 / sum of squares.
+    """Equivalent number of clusters of equal size (Kish 1965): (sum of counts)^2 / sum of squares.
 
     Args:
         counts: number of samples of each cluster, (G,).
@@ -78,7 +78,7 @@ def degrees_of_freedom(counts: np.ndarray) -> float:
     """Satterthwaite's degrees of freedom of the squared standard error.
 
     With weights w = counts / sum(counts) the squared standard error of a mean is y' M y, M =
-    (I - w 1') diag(a) (I - 1 w'), a = (w / (1 - w))^2; of independent y with one variance it has
+    (I - w 1') diag(a) (I - 1 w'), a = (w / (1 - w))^2; for independent y of equal variance it has
     tr(M)^2 / tr(M^2) degrees of freedom.
 
     Args:
@@ -90,7 +90,7 @@ def degrees_of_freedom(counts: np.ndarray) -> float:
     w = counts / counts.sum()
     a, q = (w / (1 - w)) ** 2, (w**2).sum()
     trace = (a * (1 - 2 * w + q)).sum()
-    # tr(M^2) = sum over i, j of a_i a_j (delta_ij - w_i - w_j + q)^2, multiplied out.
+    # tr(M^2) = sum over i, j of a_i a_j (delta_ij - w_i - w_j + q)^2, expanded.
     total, once, twice = a.sum(), (a * w).sum(), (a * w**2).sum()
     square = (a**2 * (1 + 2 * q - 4 * w)).sum()
     square += (q * total) ** 2 - 4 * q * total * once + 2 * total * twice + 2 * once**2

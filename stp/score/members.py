@@ -1,17 +1,18 @@
-"""Several forecasts of a sample (members): what a metric of one forecast makes of them.
+"""Scores of several forecasts of a sample (members) by metrics of single forecasts.
 
-Metrics of ensembles (CRPS, spread) see all members. For the others a recipe names a ``statistic``:
+Metrics of ensembles (CRPS, spread) use all members. For other metrics a recipe names a
+``statistic``:
 
-- ``mean_of_members``: the mean of the members' statistics, what one drawn forecast is expected to
-  score;
+- ``mean_of_members``: the mean of the members' statistics, the expected score of one drawn
+  forecast;
 - ``ensemble_mean``: the score of the mean of the members' frames;
 - ``best_of_members``: for each sample the member with the best mean over lead times, as papers on
-  stochastic video report ("best of N"); it grows with the number of members, and only equal
+  stochastic video report ("best of N"). It improves with the number of members, so only equal
   numbers may be compared.
 
-Distances between sets of clips see one forecast of each sample: the mean of the members' frames
-where that is what is scored, and else the first member, which is drawn as any other. So FVD of the
-first sample stands beside PSNR of the best of 100.
+Distances between sets of clips use one forecast of each sample: the mean of the members' frames for
+``ensemble_mean``, else the first member, which is a random draw. So FVD is that of the first draw
+where PSNR is that of the best of 100.
 """
 
 from collections.abc import Mapping
@@ -24,17 +25,18 @@ from stp.core.errors import StpError
 from stp.data.ensembles import ensemble_mean
 from stp.metrics.metric import Metric, every_component, first_component
 from stp.options.score import STATISTICS
-from stp.score.target_cache import Observed
+from stp.score.target_cache import TargetCache
 
 
 @dataclass(frozen=True)
 class Members:
-    """How several forecasts of a sample become one statistic.
+    """How several forecasts of a sample are scored.
 
     Attributes:
-        count: of them.
-        statistic: one of ``STATISTICS``, or None where there is one forecast.
-        higher_is_better: by convention, None where neither is; asked for the best member only.
+        count: number of members.
+        statistic: one of ``STATISTICS``; None for one forecast.
+        higher_is_better: direction by convention, None if there is none; only used to find the best
+            member.
     """
 
     count: int = 1
@@ -42,7 +44,7 @@ class Members:
     higher_is_better: Mapping[str, bool | None] = field(default_factory=dict)
 
     def check(self, where: object) -> None:
-        """Look whether a statistic is named exactly where there are several members.
+        """Check that a statistic is set exactly if there are several members.
 
         Raises:
             StpError: it is not.
@@ -55,10 +57,10 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """The metric, or one with a reason where it is not defined of several members.
+        """The metric, with a reason if it is not defined for several members.
 
         Raises:
-            StpError: nothing says whether higher is better.
+            StpError: the direction of a convention is missing.
         """
         if metric.batches is not None and self.statistic not in (None, "ensemble_mean"):
             why = "its means over starts are of one forecast, or of the mean of its members"
@@ -68,7 +70,7 @@ class Members:
         if name not in self.higher_is_better:
             raise StpError(
                 f"score recipe: higher_is_better does not name {name}",
-                expected="true, false or null for each convention, to know the best member",
+                expected="true, false or null for each convention, to find the best member",
                 remedy="add it",
             )
         if self.higher_is_better[name] is None:
@@ -79,7 +81,7 @@ class Members:
         return metric
 
     def independent_leads(self, metric: Metric) -> bool:
-        """Whether the statistics of a lead time need no other one."""
+        """Whether the statistics of a lead time depend on no other lead time."""
         of_best = self.statistic == "best_of_members" and not metric.ensemble
         return metric.independent_leads and not of_best
 
@@ -91,46 +93,46 @@ class Members:
         observed: np.ndarray,
         numbers: np.ndarray,
         leads: np.ndarray,
-        made: dict[tuple[Any, Any], np.ndarray] | None = None,
-        truth: Observed | None = None,
+        transformed: dict[tuple[Any, Any], np.ndarray] | None = None,
+        targets: TargetCache | None = None,
         context: np.ndarray | None = None,
     ) -> np.ndarray:
         """Statistics of some samples.
 
         Args:
-            name: of the convention.
-            metric: the convention, as it is for these data.
-            predicted: (n, M, T, C, H, W).
-            observed: (n, T, C, H, W).
-            numbers: of the samples.
-            leads: numbers of the lead times, from 0.
-            made: what transforms have made of these samples, for all conventions; filled here.
-            truth: what they have made of observed frames, of other samples as well.
-            context: frames (n, context, C, H, W), where the metric asks for them.
+            name: name of the convention.
+            metric: the convention for these data.
+            predicted: predicted frames, (n, M, T, C, H, W).
+            observed: observed frames, (n, T, C, H, W).
+            numbers: indices of the samples.
+            leads: indices of the lead times, from 0.
+            transformed: transforms of these samples, shared by conventions; filled here.
+            targets: cache of transforms of observed frames.
+            context: context frames, (n, context, C, H, W), if the metric uses them.
 
         Returns:
             float64 (n, K, T').
         """
-        known = {} if made is None else made
+        known = {} if transformed is None else transformed
 
-        def transformed(which: Any, frames: np.ndarray) -> np.ndarray:
+        def transform(which: Any, frames: np.ndarray) -> np.ndarray:
             if metric.transform is None:
                 return frames
             key = metric.transform, which
             if key not in known:
-                if which == "observed" and truth is not None:
-                    known[key] = truth.of(metric.transform, observed, numbers, leads)
+                if which == "observed" and targets is not None:
+                    known[key] = targets.of(metric.transform, observed, numbers, leads)
                 else:
                     known[key] = metric.transform(frames, observed)
             return known[key]
 
         def of(which: Any, frames: np.ndarray) -> np.ndarray:
-            pair = transformed(which, frames), transformed("observed", observed)
-            asked = (
+            pair = transform(which, frames), transform("observed", observed)
+            further = (
                 *((numbers, leads) if metric.numbered else ()),
                 *((context,) if metric.with_context else ()),
             )
-            return metric.statistics(*pair, *asked)
+            return metric.statistics(*pair, *further)
 
         if metric.ensemble:
             return of("all", predicted)
@@ -143,9 +145,9 @@ class Members:
 
 
 def _best(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
-    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN is chosen.
+    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN counts as best.
 
-    Each component chooses its own, or the component `by` chooses for all.
+    The best member is that of each component, or for all components that of the component `by`.
     """
     over_leads = each.mean(axis=-1)
     if by is not None:

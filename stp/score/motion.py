@@ -1,7 +1,7 @@
-"""Score predictions of people: the same statistics, intervals and files as of frames.
+"""Scores of predicted tracks of people, with the statistics, intervals and files of frames.
 
-A sample is a scenario, its cluster the episode, a frame the positions of its people: channels x and
-y, a column for each person, NaN where there is nobody. So all that is known of scores holds here.
+A sample is a scenario, its cluster the episode, and a frame the positions of its people: channels x
+and y, a column for each person, NaN where a person is absent.
 """
 
 import json
@@ -31,13 +31,13 @@ ERRORS = "errors.parquet"
 
 @dataclass(frozen=True)
 class PeopleData:
-    """Prepared tracks as metrics ask for data: a frame has x and y of each person.
+    """Prepared tracks in the form that metrics expect: a frame has x and y of each person.
 
     Attributes:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         attrs: units.
-        shape: coordinates, 1, and most people of a scenario.
-        channels: numbers of the coordinates, int64.
+        shape: numbers of coordinates, 1, and people (at most in a scenario).
+        channels: indices of the coordinates, int64.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class PeopleData:
     channels: np.ndarray
 
     def only(self, channels: np.ndarray) -> "PeopleData":
-        """The same for some of the coordinates."""
+        """The data with some of the coordinates."""
         shape = (len(channels), *self.shape[1:])
         return replace(self, shape=shape, channels=self.channels[channels])
 
@@ -55,7 +55,7 @@ class PeopleSamples(Samples):
     """Predicted and true positions of scenarios.
 
     Args:
-        scenarios: what happened.
+        scenarios: observed and future positions.
         drawn: predictions, (K, S, N, T, 2), metres.
     """
 
@@ -81,7 +81,7 @@ class PeopleSamples(Samples):
         return self._observed[start:stop]
 
     def frames(self) -> np.ndarray:
-        """Numbers of the true positions, (S, T): there are none but those of each scenario."""
+        """Numbers of the true positions, (S, T); scenarios share none."""
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
 
@@ -91,11 +91,10 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of scores, and ``errors.parquet``: every person at every step.
+    """Write the files of scores, and ``errors.parquet`` with the error of every person and step.
 
-    Where paths are nearer to the truth than they can be, ``note.json`` says so.
-
-    Scores also have standard deviations over scenarios, which Atlas prints.
+    ``note.json`` names paths that are suspiciously near to the truth. Scores include standard
+    deviations over scenarios.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
@@ -108,9 +107,9 @@ def run(job: Job) -> Extras:
     folder = job.inputs["predictions"]
     scenarios = scenarios_of(folder, place)
     drawn = read_predictions(folder, scenarios)
-    found = errors.displacement(drawn, scenarios.future)
+    distances = errors.displacement(drawn, scenarios.future)
     pq.write_table(
-        error_table(scenarios, found, options.cell),
+        error_table(scenarios, distances, options.cell),
         job.out / ERRORS,
         compression="zstd",
         write_page_checksum=True,
@@ -134,26 +133,26 @@ def run(job: Job) -> Extras:
 
 
 def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> str:
-    """Say which paths are nearer to the truth than they can be; empty if none are."""
+    """Names paths that are suspiciously near to the truth; empty if there are none."""
     followed = scenarios.followed
     known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
-    found = np.zeros(followed.shape, np.uint8)
-    found[followed] = path_levels(np.moveaxis(drawn[:, followed], 0, 1), known[followed])
+    nearness = np.zeros(followed.shape, np.uint8)
+    nearness[followed] = path_levels(np.moveaxis(drawn[:, followed], 0, 1), known[followed])
     agreement = Agreement()
-    agreement.count(0, found)
+    agreement.count(0, nearness)
     clips = samples.index["clip"].tolist()
     return agreement.note(clips, "paths of people", "the positions before and behind")
 
 
 def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
-    """Cut the scenarios that were predicted from the prepared tracks, without added noise.
+    """Cut the predicted scenarios from the prepared tracks, without added noise.
 
     Args:
-        folder: of the predictions.
-        place: the dataset of the test.
+        folder: folder of the predictions.
+        place: the test dataset.
 
     Raises:
-        StpError: the predictions do not say how.
+        StpError: the predictions do not state how scenarios were cut.
     """
     path = folder / PREDICTIONS
     expected = "predictions that say how their scenarios were cut"
@@ -167,7 +166,7 @@ def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
     """Evaluate predicted densities at the true positions.
 
     Returns:
-        by the kind of density (``mixture`` or ``grid``); empty where none is predicted.
+        Log densities by kind of density (``mixture`` or ``grid``); empty if none is predicted.
 
     Raises:
         StpError: the file of densities is damaged.
@@ -183,7 +182,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """Read predictions of all people of all scenarios.
 
     Returns:
-        (K, S, N, T, 2), metres; NaN where nobody is.
+        (K, S, N, T, 2), metres; NaN where a person is absent.
 
     Raises:
         StpError: the file is damaged, or holds other scenarios, people or lead times.
@@ -192,13 +191,15 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     expected = "predictions: scenario, person, lead, sample, x, y"
     with reading(path, expected):
         table = read_table(path, expected=expected)
-        columns = {name: table[name].to_numpy() for name in table.column_names}
+        names = ("scenario", "person", "lead", "sample", "x", "y")
+        columns = {name: table[name].to_numpy() for name in names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]
     scene, place = np.nonzero(scenarios.present)
     steps = scenarios.future.shape[2]
-    wanted = densities.keys(scenarios, sample=samples)
-    if not pd.MultiIndex.from_arrays([columns[key] for key in wanted.names]).equals(wanted):
+    expected_keys = densities.keys(scenarios, sample=samples)
+    keys = [str(name) for name in expected_keys.names]
+    if not pd.MultiIndex.from_arrays([columns[key] for key in keys]).equals(expected_keys):
         raise ArtefactError(
             path,
             f"{len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
@@ -207,13 +208,13 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         bad = int(np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))[0])
-        where = ", ".join(f"{key} {columns[key][bad]}" for key in wanted.names)
+        where = ", ".join(f"{key} {columns[key][bad]}" for key in keys)
         raise StpError(
             f"{path}: no finite position for {where}",
             expected="metres",
-            remedy="look at the parameters of the predictor; then predict this cell again",
+            remedy="check the parameters of the predictor, then predict this cell again",
         )
-    found = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
+    positions = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
     paths = np.stack([x, y], axis=-1).reshape(len(scene), steps, samples, 2)
-    found[:, scene, place] = np.moveaxis(paths, 2, 0)
-    return found
+    positions[:, scene, place] = np.moveaxis(paths, 2, 0)
+    return positions

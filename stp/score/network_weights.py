@@ -1,4 +1,4 @@
-"""Weights for conventions that need a network, or the reason why a convention has no value."""
+"""Load the weights of conventions that use a network, or say why there are none."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ from stp.options.score import ScoreOptions
 
 
 class Ready(NamedTuple):
-    """Conventions with their weights loaded, by what they compare.
+    """Conventions with their weights loaded.
 
     Attributes:
-        metrics: of single clips; some have a ``reason`` instead of statistics.
-        distances: between sets of clips.
+        metrics: conventions of single clips; some have a ``reason`` instead of statistics.
+        distances: distances between sets of clips.
     """
 
     metrics: dict[str, Metric]
@@ -27,22 +27,22 @@ class Ready(NamedTuple):
 def with_weights(
     job: Job,
     options: ScoreOptions,
-    found: Mapping[str, Metric | LearnedMetric | SetDistance | Agreement],
+    built: Mapping[str, Metric | LearnedMetric | SetDistance | Agreement],
 ) -> Ready:
     """Read the weights that conventions of single clips need.
 
     Args:
         job: the runtime names the file of each network (``weights``) and the ``device``.
-        options: the recipe says which bytes these files have; where it names none, the network's
-            conventions have no value.
-        found: conventions by name.
+        options: options of the recipe, with the checksums of these files; conventions of networks
+            without checksums have no value.
+        built: conventions by name.
 
     Raises:
-        StpError: bytes are not those of the recipe, there is no such device, its memory is used up,
-            or a convention compares ratings.
+        StpError: a file has other checksums, the device does not exist or has too little memory, or
+            a convention compares ratings.
     """
     metrics: dict[str, Metric] = {}
-    for name, convention in found.items():
+    for name, convention in built.items():
         if isinstance(convention, Metric):
             metrics[name] = convention
             continue
@@ -58,12 +58,12 @@ def with_weights(
                 metrics[name] = Metric(needs_data, reason=why_absent(convention.weights))
             else:
                 metrics[name] = convention.build(weights)
-    distances = {name: c for name, c in found.items() if isinstance(c, SetDistance)}
+    distances = {name: c for name, c in built.items() if isinstance(c, SetDistance)}
     return Ready(metrics, distances)
 
 
 def why_absent(name: str) -> str:
-    """Say, for a table, why there is no value."""
+    """The reason for a missing value, for a table."""
     return f"the weights of {name} are not there (see `stp list weights`)"
 
 
@@ -74,7 +74,7 @@ def _weights(job: Job, options: ScoreOptions, name: str) -> Weights | None:
     path = job.runtime.get("weights", {}).get(name)
     if path is None:
         raise StpError(
-            f"the weights of {name} are gone since this was planned",
+            f"the weights of {name} have been removed since this was planned",
             expected=f"the file with {declared}",
             remedy="put it back (`stp list weights`), or run snakemake again without it",
         )

@@ -1,10 +1,9 @@
-"""Score predicted opinions: agreement in each split, its median and deviation over splits.
+"""Scores of predicted opinions: agreement in each split, with median and deviation over splits.
 
-A sample is a split. Splits overlap, so they are no independent sample, and no interval is made of
-them. Intervals are of a bootstrap over videos: a resample draws as many videos as there are, and
-takes each split as it is, with the videos of its test as often as they were drawn. What was learnt
-stays as it is: no video of a test gets into its training, and no interval says what other training
-videos would change.
+A sample is a split. Splits overlap and are not independent, so intervals are not computed from
+them, but by a bootstrap over videos: a resample draws as many videos as there are, and in each
+split the videos of the test count as often as they were drawn. Trained measures stay unchanged: no
+test video enters a training, and intervals do not account for the choice of training videos.
 """
 
 import numpy as np
@@ -27,19 +26,20 @@ STATISTICS = ("median", "sd")
 ENDS = ("ci95_low", "ci95_high")
 NO_VALUE = "all predictions of a split are equal, or all opinions"
 FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width")
-"""Columns of `stp.opinions.prepared.OPINION_COLUMNS` that groups of videos are made from."""
+"""Columns of `stp.opinions.prepared.OPINION_COLUMNS` that define groups of videos."""
 
 
 def run(job: Job) -> Extras:
     """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
 
-    Scores are ``scores.parquet`` and ``sample_scores.parquet``; values are no means over clusters.
+    Scores are ``scores.parquet`` and ``sample_scores.parquet``. There are no sums over clusters,
+    since values are not means.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
 
     Returns:
-        Numbers of splits, and the median of each convention.
+        Number of splits, and the median of each convention.
 
     Raises:
         StpError: a bad recipe, an unknown convention or damaged inputs.
@@ -67,10 +67,10 @@ def run(job: Job) -> Extras:
             rows[name] += interval(metric, pairs, drawn, len(pc.unique(table["video"])))
         columns[name] = {None: np.ma.masked_invalid(values)[:, None]}
         medians[name] = rows[name][0].value
-    named = [f"split {split}" for split in splits]
+    names = [f"split {split}" for split in splits]
     tables.write_scores(job.out / "scores.parquet", options.cell, rows)
     tables.write_samples(
-        job.out / "sample_scores.parquet", options.cell, None, named, named, columns
+        job.out / "sample_scores.parquet", options.cell, None, names, names, columns
     )
     videos = open_database(job.inputs["data"], 0).table
     _write_quality(job, options, table, videos)
@@ -78,7 +78,7 @@ def run(job: Job) -> Extras:
 
 
 def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
-    """How often each test video of each split is in each resample, (B, N) for a split."""
+    """Counts of each test video in each resample, an array (B, N) per split."""
     if not parts:
         return []
     names = np.unique(np.concatenate([part["video"].to_numpy(False) for part in parts]))
@@ -96,25 +96,27 @@ def interval(
 ) -> list[Row]:
     """Ends of the 95 % interval of the median over splits.
 
-    They are percentiles over resamples; of sizes of correlations, those of `magnitude_ends`.
+    They are percentiles over resamples; for absolute correlations see `magnitude_ends`.
 
     Args:
-        metric: it has a value in each split.
+        metric: agreement with a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
-        drawn: how often resamples have each of these videos, (B, N) for a split.
+        drawn: counts of these videos in resamples, an array (B, N) per split.
         videos: number of videos of all tests.
 
     Returns:
-        rows of both ends; without a value, for a reason, if there are too few videos or no resample
-        has a value.
+        Rows of both ends; with a reason instead of a value if there are too few videos or no
+        resample has a value.
     """
     weighted = metric.weighted
     if videos < FEWEST_CLUSTERS:
         why = f"{videos} videos; an interval needs {FEWEST_CLUSTERS}"
         return [Row(None, end, None, videos, why) for end in ENDS]
-    found = np.array([weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)])
+    resampled = np.array(
+        [weighted(*both, counts) for both, counts in zip(pairs, drawn, strict=True)]
+    )
     # A small test may have no value in a resample; the median is then over the other splits.
-    some = found[:, np.isfinite(found).any(axis=0)]
+    some = resampled[:, np.isfinite(resampled).any(axis=0)]
     if not some.size:
         why = "no resample of the videos has a value"
         return [Row(None, end, None, videos, why) for end in ENDS]
@@ -127,62 +129,64 @@ def interval(
     return [Row(None, name, float(end), videos, None) for name, end in zip(ENDS, ends, strict=True)]
 
 
-def magnitude_ends(values: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Ends of the 95 % interval of the median over splits of sizes of correlations.
+def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
+    """Ends of the 95 % interval of the median over splits of absolute correlations.
 
-    A size has a kink at 0, where no bootstrap of it holds (Fang and Santos 2019, Review of Economic
-    Studies 86, 377-412): errors of either sign make a small size larger. Percentiles of the sizes
-    of resamples lie too high there, may exclude the value, and never hold 0. As in their remedy,
-    errors of resamples count by the derivative of a size, which differs away from 0 and at 0:
+    The absolute value has a kink at 0, where the bootstrap is invalid (Fang and Santos 2019, Review
+    of Economic Studies 86, 377-412): errors of either sign increase a small absolute value.
+    Percentiles of resampled absolute values are too high there, may exclude the value, and never
+    include 0. As in the remedy of Fang and Santos, errors of resamples enter through the
+    directional derivative of the absolute value, which differs away from 0 and at 0:
 
     - Away from 0, each split keeps the sign that it has with all videos. The interval consists of
       percentiles of the medians of such resamples, folded at 0.
-    - At 0, it is the size of an error, resample less value. If the value is at most the 95 %
-      quantile of median sizes of errors, there may be no correlation, and the lower end is 0.
+    - At 0, the derivative is the absolute error, |resample - value|. If the value is at most the
+      95 % quantile of median absolute errors, there may be no correlation, and the lower end is 0.
 
-    Of one split, this is nearly the interval of the signed correlation, folded at 0. Of several,
-    the median of signed correlations would not do. The training turns a measure that is unrelated
-    to opinions now this way, now that way, and real correlations of both signs would have a median
-    near 0. Where resamples change no sign that matters, ends are percentiles of sizes.
+    For one split, this is nearly the interval of the signed correlation, folded at 0. For several
+    splits the median of signed correlations would be unsuitable: the training may give a measure
+    that is unrelated to opinions either sign, and correlations of both signs would have a median
+    near 0. If resamples change no relevant sign, the ends are percentiles of absolute values.
 
     Args:
-        values: correlations of S splits, with their signs, (S,).
-        found: the same of B resamples, (S, B); NaN where a test has none, but not in all splits.
+        values: signed correlations of S splits, (S,).
+        resampled: signed correlations in B resamples, (S, B); NaN where a test has no value, but
+            not in all splits of a resample.
 
     Returns:
-        lower and upper end, from 0 to 1, float64 (2,).
+        Lower and upper end, from 0 to 1, float64 (2,).
     """
-    kept = np.where(values < 0, -1.0, 1.0)[:, None] * found
+    kept = np.where(values < 0, -1.0, 1.0)[:, None] * resampled
     low, high = np.quantile(np.nanmedian(kept, axis=0), TAILS)
-    errors = np.nanmedian(np.abs(found - values[:, None]), axis=0)
+    errors = np.nanmedian(np.abs(resampled - values[:, None]), axis=0)
     may_be_none = np.median(np.abs(values)) <= np.quantile(errors, TAILS[1] - TAILS[0])
     return np.array([0.0 if may_be_none else max(low, 0.0), max(high, -low)])
 
 
 def _rows(values: np.ndarray, reason: str) -> list[Row]:
-    """The median over splits, and the standard deviation (ddof 0), as the published code has it.
+    """The median over splits, and the standard deviation (ddof 0) as in the published code.
 
-    A split without a value, such as a correlation of equal predictions, leaves both without.
+    If a split has no value, such as a correlation of equal predictions, neither has one.
     """
     why = reason or ("" if len(values) and np.isfinite(values).all() else NO_VALUE)
-    found = (None, None) if why else (float(np.median(values)), float(values.std()))
+    both = (None, None) if why else (float(np.median(values)), float(values.std()))
     return [
         Row(None, statistic, value, len(values), why or None)
-        for statistic, value in zip(STATISTICS, found, strict=True)
+        for statistic, value in zip(STATISTICS, both, strict=True)
     ]
 
 
 def _write_quality(job: Job, options: ScoreOptions, table: pa.Table, videos: pa.Table) -> None:
-    place = {name: number for number, name in enumerate(videos["video"].to_pylist())}
-    lost = sorted(set(table["video"].to_pylist()) - set(place))
+    row_of = {name: number for number, name in enumerate(videos["video"].to_pylist())}
+    lost = sorted(set(table["video"].to_pylist()) - set(row_of))
     if lost:
         raise ArtefactError(
             job.inputs["predictions"],
-            f"{lost[0]} is no video of the prepared data",
-            expected=f"some of its {len(place)} videos",
+            f"{lost[0]} is not a video of the prepared data",
+            expected=f"some of its {len(row_of)} videos",
         )
-    # Typed, since there may be none: a measure without values.
-    rows = videos.take(pa.array([place[name] for name in table["video"].to_pylist()], pa.int64()))
+    # Typed, since a measure without values has no rows.
+    rows = videos.take(pa.array([row_of[name] for name in table["video"].to_pylist()], pa.int64()))
     kinds = {key: pa.int64() if key == "seed" else pa.string() for key in CELL_KEYS}
     columns = {
         **{

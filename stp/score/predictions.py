@@ -1,11 +1,11 @@
 """Stored forecasts of a split, checked against the data.
 
-They may lack samples, lead times or variables of the data, and say which they have:
+They may lack samples, lead times or variables of the data, and state which they have:
 
-- ``index.parquet`` lists the clips that were predicted; where these are not all of the split, the
+- ``index.parquet`` lists the predicted clips; if these are not all clips of the split, the
   attribute ``complete`` of the Zarr group is false;
-- the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` says how
-  many there should be;
+- the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` is the
+  number that there should be;
 - the attribute ``variables`` names the channels of the array.
 """
 
@@ -25,13 +25,13 @@ class Predictions(FrameSamples):
     """The predictions of one split, on disk.
 
     Args:
-        folder: holds ``predictions.zarr`` and ``index.parquet``.
+        folder: folder with ``predictions.zarr`` and ``index.parquet``.
         data: the prepared data.
         split: the split that was predicted.
-        interval: every which frame of its clips counts.
+        interval: spacing of the predicted frames, in frames of the data.
 
     Raises:
-        StpError: something is missing, damaged, or does not fit the data.
+        StpError: a file is missing, damaged, or does not fit the data.
     """
 
     def __init__(self, folder: Path, data: Prepared, split: str, interval: int = 1) -> None:
@@ -79,44 +79,44 @@ class Predictions(FrameSamples):
         return np.ascontiguousarray(predicted, np.float32)
 
 
-def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: bool) -> np.ndarray:
-    """Numbers of the predicted clips, from the index of the predictions.
+def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: bool) -> np.ndarray:
+    """Indices of the predicted clips in the split, from the index of the predictions.
 
     Args:
-        path: of the index.
-        wanted: the clips of the split.
-        samples: how many were predicted.
-        split: its name.
-        complete: whether all clips have to be there.
+        path: the index.
+        clips: names of the clips of the split.
+        samples: number of predicted samples.
+        split: name of the split.
+        complete: whether all clips must have been predicted.
     """
-    rows = read_table(path, ["clip"], expected="the index row of each sample")
-    found = rows["clip"].to_pylist()
+    table = read_table(path, ["clip"], expected="the index row of each sample")
+    predicted = table["clip"].to_pylist()
     again = "predict this split of this dataset again"
-    if len(found) != samples or (complete and samples != len(wanted)):
+    if len(predicted) != samples or (complete and samples != len(clips)):
         raise StpError(
-            f"{path}: {len(found)} rows for {samples} predicted samples",
-            expected=f"{len(wanted)} of both, the clips of the split {split!r}",
+            f"{path}: {len(predicted)} rows for {samples} predicted samples",
+            expected=f"{len(clips)} of both, the clips of the split {split!r}",
             remedy=again,
         )
-    if not found:
+    if not predicted:
         raise StpError(f"{path}: no samples", expected=f"clips in the split {split!r}")
     if complete:
         rows = np.arange(samples)
     else:
-        number = {clip: i for i, clip in enumerate(wanted)}
-        rows = np.array([number.get(clip, -1) for clip in found])
+        number = {clip: i for i, clip in enumerate(clips)}
+        rows = np.array([number.get(clip, -1) for clip in predicted])
         if (rows < 0).any() or (np.diff(rows) < 1).any():
             sample = int(np.argmax((rows < 0) | (np.diff(rows, prepend=-2) < 1)))
             raise StpError(
-                f"{path}: sample {sample} is clip {found[sample]!r}",
+                f"{path}: sample {sample} is clip {predicted[sample]!r}",
                 expected=f"clips of the split {split!r}, each once, in its order",
                 remedy=again,
             )
-    for sample, (clip, row) in enumerate(zip(found, rows, strict=True)):
-        if clip != wanted[row]:
+    for sample, (clip, row) in enumerate(zip(predicted, rows, strict=True)):
+        if clip != clips[row]:
             raise StpError(
                 f"{path}: sample {sample} is clip {clip!r}",
-                expected=f"{wanted[row]!r}: the clips of the split {split!r}, in order",
+                expected=f"{clips[row]!r}: the clips of the split {split!r}, in order",
                 remedy=again,
             )
     return rows
@@ -125,23 +125,26 @@ def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: 
 def _there(
     store: Path, attributes: dict[str, Any], shape: tuple[int, ...], data: Prepared
 ) -> tuple[int, There]:
-    """How many lead times there should be, and what the attributes say that there is."""
+    """The number of lead times that there should be, and the available lead times and channels."""
     names = data.attrs.get("variables") or []
-    held = attributes.get("variables") or names
+    stored = attributes.get("variables") or names
     leads = attributes.get("leads") or list(range(1, shape[-4] + 1))
     horizon = attributes.get("lead_times", leads[-1])
-    strange = sorted(set(held) - set(names))
-    if strange or len(set(held)) < len(held):
+    unknown = sorted(set(stored) - set(names))
+    if unknown or len(set(stored)) < len(stored):
         raise StpError(
-            f"{store}: variables are {', '.join(map(str, held))}",
+            f"{store}: variables are {', '.join(map(str, stored))}",
             expected=f"some of {', '.join(names)}, each once",
             remedy="name the variables as the prepared data do",
         )
-    channels = np.array([names.index(name) for name in held]) if names else np.arange(data.shape[0])
+    channels = (
+        np.array([names.index(name) for name in stored]) if names else np.arange(data.shape[0])
+    )
     if (np.diff(channels) < 1).any():
+        ordered = ", ".join(name for name in names if name in stored)
         raise StpError(
-            f"{store}: variables are {', '.join(held)}",
-            expected=f"the order of the data: {', '.join(name for name in names if name in held)}",
+            f"{store}: variables are {', '.join(stored)}",
+            expected=f"the order of the data: {ordered}",
             remedy="write the channels in this order",
         )
     steps = np.array(leads, np.int64)

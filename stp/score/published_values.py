@@ -1,6 +1,6 @@
-"""Values that others published for frames that everybody has: do given weights give them?
+"""Check weights of networks against values that others published for known frames.
 
-A network whose weights were mixed up, or whose frames are prepared otherwise, misses them. Each
+A network with permuted weights, or with frames prepared in another way, gives other values. Each
 value belongs to the weights that it was published for.
 """
 
@@ -17,10 +17,13 @@ from stp.score.video_folder import Clip, read_clip
 
 
 class Trial(NamedTuple):
-    """A published value beside ours; ``tolerance`` is relative.
+    """A published value beside ours.
 
     Attributes:
-        ours: None where it cannot be computed here; ``what`` then says why.
+        what: name of the value, with the reason if it cannot be computed here.
+        published: the published value.
+        ours: our value; None if it cannot be computed here.
+        tolerance: largest relative difference.
     """
 
     what: str
@@ -42,7 +45,7 @@ class Trial(NamedTuple):
 
 
 TOLERANCE = 0.005
-"""Relative; differences between machines, and between the ports of I3D, are below it."""
+"""Relative; larger than the differences between machines and between ports of I3D."""
 
 LPIPS_ALEX = 0.81401
 """Black against white frames of 64 x 64 (github.com/JunyaoHu/common_metrics_on_video_quality)."""
@@ -61,22 +64,25 @@ CRICKET = "v_CricketShot_g04_c01_rgb.gif"
 PLAYING_CRICKET = 227
 """Line of its action in the label map of Kinetics-400, counted from 0."""
 PROBABILITY = 0.999997
-"""Of this action, in the example of deepmind/kinetics-i3d. It reads the frames from a .npy; the
-colours of the film beside it are coarser, so the tolerance is 1 %."""
+"""Probability of this action in the example of deepmind/kinetics-i3d, which reads the frames from a
+.npy file; the film beside it has coarser colours, so the tolerance is 1 %."""
 
 
 def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:
-    """Compute the published values of a network, in a few seconds; none for networks without any.
+    """Compare the published values of a network with ours, which takes a few seconds.
 
     Args:
-        network: its name in config/weights.yaml.
-        folder: of weights, and of the clip that values were published for.
-        file: the one of these weights.
+        network: name of the network in config/weights.yaml.
+        folder: folder of weights, and of the clip that values were published for.
+        file: the file of these weights.
+
+    Returns:
+        The comparisons; empty if nothing is published for the network.
     """
     if network == "alexnet":
         black = np.zeros((1, 1, 3, 64, 64), np.float32)
-        seen = lpips.Lpips(network, read_state(folder / file.file))
-        ours = lpips.compare(seen, black, black + 1).item()
+        metric = lpips.Lpips(network, read_state(folder / file.file))
+        ours = lpips.compare(metric, black, black + 1).item()
         return [Trial("LPIPS of black and white frames", LPIPS_ALEX, ours, TOLERANCE)]
     if network == "i3d" and file.origin == "tensorflow_hub":
         return _black_and_white(read_state(folder / file.file))
@@ -99,7 +105,7 @@ def _black_and_white(state: State) -> list[Trial]:
 def _cricket(state: State, clip: Path) -> Trial:
     what = f"probability of playing cricket in {clip.name}"
     if not clip.is_file():
-        where = f"{clip} is absent; it is in data/ of github.com/google-deepmind/kinetics-i3d"
+        where = f"{clip} is missing; it is in data/ of github.com/google-deepmind/kinetics-i3d"
         return Trial(f"{what} ({where})", PROBABILITY, None, 0.01)
     (logits,) = i3d.embed_with(state, "cpu")(read_clip(Clip(clip))[None])
     odds = np.exp(logits - logits.max())

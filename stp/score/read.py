@@ -1,8 +1,7 @@
-"""Score forecasts that are read from somewhere else, while they are read.
+"""Scores of forecasts of others, which are read on demand.
 
-A year of a centre's control forecasts is 100 GB, of an ensemble more than a terabyte: too much to
-be written down once more. The forecasts of a clip are read at some lead times at a time, compared
-with what happened, and forgotten.
+A year of a centre's control forecasts is 100 GB, of an ensemble more than a terabyte, too much for
+a copy. The forecasts of a clip are read a few lead times at a time and compared with observations.
 """
 
 import json
@@ -26,25 +25,23 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.score.run` writes and, of ``keep`` samples, the forecasts.
+    """Write what `stp.score.run` writes, and the forecasts of ``keep`` samples.
 
-    Where forecasts are nearer to the truth than they can be, or members equal, ``note.json`` says
-    so (`stp.options.score.NOTE`).
+    ``note.json`` (`stp.options.score.NOTE`) names forecasts that are suspiciously near to the
+    truth, and equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
-            and perhaps ``keep``, see `wanted_samples` (none unless given). Inputs are
-            ``data`` and, where forecasts are those of an archive, its lock file ``archive``.
-            Runtime: ``raw_roots`` of this, ``block_samples``, ``block_leads``,
-            ``checkpoint_every_s``.
+            and optionally ``keep`` (default 0; see `wanted_samples`). Inputs are ``data`` and, for
+            forecasts of an archive, its lock file ``archive``. Runtime: ``raw_roots`` of the
+            archive, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        What `stp.score.run` returns, and how many samples, members, lead times and variables there
-        are.
+        What `stp.score.run` returns, the number of stored samples, and that of all samples.
 
     Raises:
         StpError: a bad recipe, or forecasts that are missing, damaged or do not fit the data.
-        Interrupted: it was asked to stop, and has saved its state.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     recipe = dict(job.recipe)
     rollout, keep = recipe.pop("rollout"), recipe.pop("keep", 0)
@@ -56,44 +53,44 @@ def run(job: Job) -> Extras:
         samples = ReadSamples(given, source)
         if samples.members == 1:
             options = replace(options, statistic=None)
-        wanted = wanted_samples(given.clips, keep)
+        kept_clips = wanted_samples(given.clips, keep)
         where = f"forecasts of {rollout['model']}"
-        found = score(job, options, data, samples, where=where, threads=predict.threads)
-        kept = kept_of(samples.rows, wanted)
+        scores = score(job, options, data, samples, where=where, threads=predict.threads)
+        kept = kept_of(samples.rows, kept_clips)
         if len(kept):
             samples.store(job.out, rollout, kept)
         if note := "; ".join(filter(None, (samples.note(), source.note))):
-            told = {"note": note, "members": samples.members}
-            write_text(job.out / NOTE, json.dumps(told))
-    return {**found, "kept": len(kept), "of samples": len(given.clips)}
+            content = {"note": note, "members": samples.members}
+            write_text(job.out / NOTE, json.dumps(content))
+    return {**scores, "kept": len(kept), "of samples": len(given.clips)}
 
 
-def kept_of(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Which forecasts are stored: those of the wanted clips, or of the next ones that have some.
+def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
+    """Choose the forecasts to store: those of given clips, or of the next clips with forecasts.
 
-    So models that lack different starts store the same ones where they can.
+    Thus models that lack different starts store the same clips where possible.
 
     Args:
-        rows: numbers of the clips that have forecasts, in any order.
-        wanted: numbers of clips.
+        rows: indices of the clips with forecasts, in any order.
+        clips: indices of clips.
 
     Returns:
-        Places in ``rows``, ascending.
+        Positions in ``rows``, ascending.
     """
-    there = np.sort(rows)
-    next_ones = np.searchsorted(there, wanted).clip(max=len(there) - 1)
-    return np.flatnonzero(np.isin(rows, there[next_ones]))
+    ordered = np.sort(rows)
+    following = np.searchsorted(ordered, clips).clip(max=len(ordered) - 1)
+    return np.flatnonzero(np.isin(rows, ordered[following]))
 
 
 class ReadSamples(FrameSamples):
-    """Forecasts of a split that are read when they are asked for.
+    """Forecasts of a split that are read on demand.
 
     Args:
-        given: what they are read for.
-        source: where they are read from.
+        given: data, clips and lead times that forecasts are read for.
+        source: source of the forecasts.
 
     Attributes:
-        rows: numbers of the clips that have forecasts, in the order of the samples.
+        rows: indices of the clips with forecasts, in the order of the samples.
     """
 
     def __init__(self, given: Given, source: Source) -> None:
@@ -118,7 +115,7 @@ class ReadSamples(FrameSamples):
         self._levels = _put_aside(self._aside, (shape[0], shape[2]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """See `Samples.read`; what is found of unknown forecasts survives a crash."""
+        """See `Samples.read`; results about forecasts of unknown origin survive a crash."""
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
             valid = self.context + self.there.leads[leads]
@@ -133,20 +130,20 @@ class ReadSamples(FrameSamples):
         return forecasts, observed
 
     def note(self) -> str:
-        """Say which forecasts are nearer to the truth than they can be; empty if none are."""
+        """Names forecasts that are suspiciously near to the truth; empty if there are none."""
         agreement = Agreement()
         agreement.count(0, self._levels)
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
-        wanted = self.there.leads[leads]
-        return np.stack([self._source.read(int(row), wanted) for row in self.rows[start:stop]])
+        steps = self.there.leads[leads]
+        return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
-        """Write some forecasts and their part of the index; they are read once more."""
+        """Write some forecasts, which are read again, and their part of the index."""
         rows = np.sort(self.rows[kept])
-        place = {int(row): i for i, row in enumerate(self.rows)}
+        position = {int(row): i for i, row in enumerate(self.rows)}
         data = self._given.data
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
@@ -155,16 +152,16 @@ class ReadSamples(FrameSamples):
         stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
         with SequentialWriter(stored) as writer:
             for row in rows.tolist():
-                one = self.forecasts(place[row], place[row] + 1)
-                writer.append(one.reshape(1, *stored.shape[1:]))
+                forecast = self.forecasts(position[row], position[row] + 1)
+                writer.append(forecast.reshape(1, *stored.shape[1:]))
         index = self._given.clips.index.iloc[rows].assign(sample=rows)
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
 
 def _put_aside(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """What was found before a pass was interrupted, uint8; zeros if nothing was."""
+    """Results of an interrupted pass, uint8; zeros if there are none."""
     try:
-        found = np.load(path)
+        saved = np.load(path)
     except (OSError, ValueError, EOFError):
         return np.zeros(shape, np.uint8)
-    return found if found.shape == shape and found.dtype == np.uint8 else np.zeros(shape, np.uint8)
+    return saved if saved.shape == shape and saved.dtype == np.uint8 else np.zeros(shape, np.uint8)

@@ -1,8 +1,8 @@
-"""Score forecasts while they are made, and store a few of them.
+"""Scores of forecasts that are made on demand; a few of the forecasts are stored.
 
-Twenty lead times of WeatherBench are 1 TB a model: too much to be written down and read again. The
-forecasts are made in the same batches as `stp.predict.run` makes them, so the scores are those of
-stored predictions to the last bit.
+Twenty lead times of WeatherBench are 1 TB per model, too much to store. The forecasts are made in
+the same batches as in `stp.predict.run`, so their scores equal those of stored predictions to the
+last bit.
 """
 
 import os
@@ -23,28 +23,28 @@ from stp.score.samples import ALL, FrameSamples, There, wanted_samples
 from stp.score.scoring import score
 
 KEPT = "kept"
-"""Folder of the forecasts that will be stored, within the state folder of a job."""
+"""Folder of the forecasts that will be stored, in the state folder of a job."""
 
 
 def run(job: Job) -> Extras:
     """Write what `stp.score.run` writes, and ``predictions.zarr`` with ``index.parquet``.
 
-    These hold ``keep`` samples, evenly spread over the split: the same ones for all models. They
-    are as those of `stp.predict.run`; the column ``sample`` of the index says which samples they
-    are.
+    The stored forecasts are those of ``keep`` samples, evenly spaced over the split and the same
+    for all models, in the format of `stp.predict.run`; the index has their numbers in the column
+    ``sample``.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            perhaps ``keep``, see `stp.score.samples.wanted_samples` (none unless given).
-            Inputs are ``data`` and, unless there is nothing to fit, ``model``. Runtime:
-            ``device``, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
+            optionally ``keep`` (default 0; see `stp.score.samples.wanted_samples`). Inputs are
+            ``data`` and, for trained models, ``model``. Runtime: ``device``, ``block_samples``,
+            ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        What `stp.score.run` returns, device, precision, and how many samples were kept.
+        What `stp.score.run` returns, device, precision, and the number of stored samples.
 
     Raises:
-        StpError: whatever `stp.predict.run` and `stp.score.run` refuse.
-        Interrupted: it was asked to stop, and has saved its state.
+        StpError: as in `stp.predict.run` and `stp.score.run`.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     recipe = dict(job.recipe)
     rollout, keep = recipe.pop("rollout"), recipe.pop("keep", 0)
@@ -57,19 +57,19 @@ def run(job: Job) -> Extras:
         kept = wanted_samples(forecasts.clips, keep)
         rolled = Rollout(forecasts, kept, Path(job.state) / KEPT)
         where = f"forecasts of {rollout['model']}"
-        found = score(job, options, data, rolled, where=where, threads=predict.threads)
+        scores = score(job, options, data, rolled, where=where, threads=predict.threads)
         if len(rolled.kept):
             rolled.store(job.out)
-        return {**forecasts.describe(), **found, "kept": len(rolled.kept)}
+        return {**forecasts.describe(), **scores, "kept": len(rolled.kept)}
 
 
 class _Part(NamedTuple):
-    """Forecasts of a batch that are being made.
+    """Forecasts of a batch at the latest lead times.
 
     Attributes:
-        sample: the first one.
+        sample: index of the first sample.
         lead: first lead time of the frames, from 0.
-        parts: makes those that follow.
+        parts: makes the frames of later lead times.
         frames: float32 (B, M, t, C, H, W).
     """
 
@@ -80,23 +80,23 @@ class _Part(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many lead times the frames have."""
+        """Number of lead times of the frames."""
         return self.frames.shape[2] if self.frames.ndim > 1 else 0
 
     def later(self, lead: int) -> "_Part":
-        """Without the frames before a lead time, as far as they were made."""
-        gone = min(max(0, lead - self.lead), self.length)
-        frames = self.frames[:, :, gone:].copy() if gone else self.frames
-        return self._replace(lead=self.lead + gone, frames=frames)
+        """The part without frames before a lead time."""
+        dropped = min(max(0, lead - self.lead), self.length)
+        frames = self.frames[:, :, dropped:].copy() if dropped else self.frames
+        return self._replace(lead=self.lead + dropped, frames=frames)
 
 
 class Rollout(FrameSamples):
     """Forecasts of a split that are made when they are read.
 
     Args:
-        forecasts: makes them.
-        kept: numbers of the samples whose forecasts are put aside when they are made.
-        aside: folder that survives a crash, for these.
+        forecasts: makes the forecasts.
+        kept: indices of the samples whose forecasts are stored.
+        aside: folder for these forecasts that survives a crash.
     """
 
     def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
@@ -115,9 +115,9 @@ class Rollout(FrameSamples):
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
 
-        They are made in whole batches, counted from the first sample, whatever is asked for. A
-        batch is in memory at all its lead times, unless a whole batch is asked for at some and its
-        model makes parts: then it is in memory at these.
+        Forecasts are made in whole batches, counted from the first sample. Memory holds all lead
+        times of a batch. If only some lead times of a whole batch are read, and its model makes
+        parts, it holds these lead times only.
         """
         batch = min(start + self._source.batch_size, len(self._source))
         whole = len(range(self.shape[2])[leads]) == self.shape[2]
@@ -132,32 +132,32 @@ class Rollout(FrameSamples):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _in_parts(self, rows: np.ndarray, leads: slice) -> np.ndarray:
-        """A batch at some lead times; those before them are made, and forgotten."""
-        wanted = range(self.shape[2])[leads]
+        """A batch at some lead times; earlier ones are made and dropped."""
+        steps = range(self.shape[2])[leads]
         part = self._part
-        if part is None or part.sample != rows[0] or wanted.start < part.lead:
+        if part is None or part.sample != rows[0] or steps.start < part.lead:
             part = _Part(int(rows[0]), 0, self._source.parts_of(rows), np.empty(0, np.float32))
-        while part.lead + part.length < wanted.stop:
+        while part.lead + part.length < steps.stop:
             new = next(part.parts)
             for number in np.intersect1d(rows, self.kept).tolist():
                 self._put_aside_part(number, part.lead + part.length, new[number - rows[0]])
             frames = np.concatenate([part.frames, new], axis=2) if part.length else new
-            part = part._replace(frames=frames).later(wanted.start)
-        self._part = part = part.later(wanted.start)
-        return part.frames[:, :, : len(wanted)]
+            part = part._replace(frames=frames).later(steps.start)
+        self._part = part = part.later(steps.start)
+        return part.frames[:, :, : len(steps)]
 
     def store(self, out: Path) -> None:
         """Write the kept forecasts and their part of the index."""
         with SequentialWriter(self._source.create(out, self.kept)) as writer:
             for number in self.kept.tolist():
                 path = self._path(number)
-                one = np.load(path) if path.exists() else self.forecasts(number, number + 1)[0]
-                writer.append(one.reshape(1, *writer.array.shape[1:]))
+                forecast = np.load(path) if path.exists() else self.forecasts(number, number + 1)[0]
+                writer.append(forecast.reshape(1, *writer.array.shape[1:]))
         index = self.index.iloc[self.kept].assign(sample=self.kept)
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
     def _make(self, sample: int) -> None:
-        """Make the batch of a sample, unless it was the last one that was made."""
+        """Make the batch of a sample, unless it is the current one."""
         if self._first <= sample < self._first + len(self._batch):
             return
         size = self._source.batch_size
@@ -168,7 +168,7 @@ class Rollout(FrameSamples):
             self._put_aside(number, self._batch[number - self._first])
 
     def _put_aside(self, number: int, forecast: np.ndarray) -> None:
-        """Write a forecast to a file of its own; a crash leaves all of it or nothing."""
+        """Write a forecast to a file of its own, atomically."""
         self._aside.mkdir(parents=True, exist_ok=True)
         beside = self._aside / f"{number}.part"
         with beside.open("wb") as file:
@@ -178,7 +178,7 @@ class Rollout(FrameSamples):
         beside.replace(self._path(number))
 
     def _put_aside_part(self, number: int, lead: int, forecast: np.ndarray) -> None:
-        """The same of a forecast that is made in parts, (M, t, C, H, W) from a lead time on."""
+        """Write a part of a forecast, (M, t, C, H, W) from a lead time on, to its file."""
         self._aside.mkdir(parents=True, exist_ok=True)
         beside = self._aside / f"{number}.part"
         mode: Literal["w+", "r+"] = "r+" if lead else "w+"

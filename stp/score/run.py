@@ -10,17 +10,17 @@ from stp.score.scoring import score
 def run(job: Job) -> Extras:
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
-    Distances between sets of clips are made from features that `stp.features.run` has left.
+    Distances between sets of clips are computed from the features of `stp.features.run`.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data``, ``predictions``, and
-            ``<name>.observed`` and ``<name>.predicted`` for each of its ``features``; the runtime
-            may set ``block_samples``, the samples that are read at a time, ``score_threads``, the
-            blocks that are computed at the same time, and ``checkpoint_every_s``.
+            ``<name>.observed`` and ``<name>.predicted`` for each of its ``features``. The runtime
+            may set ``block_samples`` (samples per block), ``score_threads`` (blocks that are
+            computed at the same time) and ``checkpoint_every_s``.
 
     Returns:
         Numbers of samples, members, clusters and lead times, and the overall value of each
-        convention (of several series, by name).
+        convention (several series by name).
 
     Raises:
         StpError: a bad recipe, an unknown convention, damaged inputs, or predictions that do not

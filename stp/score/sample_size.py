@@ -1,10 +1,10 @@
 """How a distance between sets depends on their size (Unterthiner et al. 2018, section 4.2).
 
-Of finite sets the Frechet distance is too large, by about b / N: means and covariances are
-estimated, and what is estimated twice differs. So two halves of one set have a distance, although
-what they were drawn from has none; a difference between two sets that is no larger than that is
-hidden by N. The value at infinite N is our addition: the line through values at several N, drawn
-over 1 / N (Chong and Forsyth 2020, arXiv 1911.07023), with a standard error by the jackknife.
+The Frechet distance of finite sets is biased upwards by about b / N, since means and covariances
+are estimated. Two halves of one set therefore have a positive distance, and a distance between two
+sets that is no larger cannot be told from chance at this N. The value at infinite N is our
+addition: a line through values at several N over 1 / N (Chong and Forsyth 2020, arXiv 1911.07023),
+with a standard error by the jackknife.
 """
 
 import math
@@ -17,26 +17,26 @@ from stp.core.errors import StpError
 
 Distance = Callable[[np.ndarray, np.ndarray], float]
 TRIES = 50
-"""Of the paper's Figure 4."""
+"""Number of pairs of subsets in the paper's Figure 4."""
 SHARES = (32, 16, 8, 4, 2)
-"""Sizes of subsets that are shown, as parts of all clips."""
+"""Sizes of subsets: all clips divided by these numbers."""
 GROUPS = 10
-"""Of samples, one of which at a time is left out for the standard error."""
+"""Number of groups of samples for the jackknife."""
 STEPS = 5
-"""Sizes that a line is drawn through, from half of all samples on."""
+"""Number of sizes that a line is fitted to, from half of all samples on."""
 FEWEST = 20
-"""Samples of each set that a line needs."""
+"""Smallest number of samples of each set for a line."""
 
 
 class AtSize(NamedTuple):
     """Distances between sets of one size.
 
     Attributes:
-        n: samples in each of the two sets.
-        mean: over tries.
-        standard_error: of the mean, over tries; NaN of a single one.
-        deviation: standard deviation of a single try.
-        tries: pairs of sets that were drawn.
+        n: number of samples in each of the two sets.
+        mean: mean over tries.
+        standard_error: standard error of the mean over tries; NaN for a single try.
+        deviation: standard deviation over tries.
+        tries: number of pairs of sets that were drawn.
     """
 
     n: int
@@ -50,10 +50,10 @@ class Extrapolated(NamedTuple):
     """A distance at infinite N.
 
     Attributes:
-        value: it may be negative by chance, where there is no difference.
-        standard_error: over samples.
-        slope: b of value + b / N, which is the bias at N = 1.
-        sizes: that the line goes through.
+        value: the distance, which may be negative by chance if there is no difference.
+        standard_error: standard error over samples.
+        slope: b in value + b / N, the bias at N = 1.
+        sizes: the sizes N that the line was fitted to.
     """
 
     value: float
@@ -77,25 +77,23 @@ def within(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between two subsets of one set that share no sample: Figure 4 of the paper.
-
-    What they were drawn from is the same, so all of it is bias and chance.
+    """Distances between two disjoint subsets of one set (the paper's Figure 4): bias and chance.
 
     Args:
-        features: (M, D).
-        sizes: of a subset, from 2 to M / 2.
-        distance: of two sets of as many samples.
-        tries: pairs of subsets of each size.
-        seed: of the drawing.
+        features: features of the set, (M, D).
+        sizes: sizes of a subset, from 2 to M / 2.
+        distance: distance between two sets of the same size.
+        tries: number of pairs of subsets of each size.
+        seed: seed of the draws.
 
     Raises:
         StpError: a size is out of range.
     """
-    found = []
+    summaries = []
     for n in sizes:
         if not 2 <= n <= len(features) // 2:
             raise StpError(
-                f"two subsets of {n} of {len(features)} samples that share none",
+                f"two disjoint subsets of {n} of {len(features)} samples",
                 expected=f"2 to {len(features) // 2} samples",
                 remedy="take smaller subsets, or more samples",
             )
@@ -103,8 +101,8 @@ def within(
         for number in range(tries):
             order = np.random.default_rng([seed, n, number]).permutation(len(features))
             values.append(distance(features[order[:n]], features[order[n : 2 * n]]))
-        found.append(_summary(n, values))
-    return found
+        summaries.append(_summary(n, values))
+    return summaries
 
 
 def between(
@@ -116,22 +114,22 @@ def between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between random subsets of two sets, (M, D) each; of all M samples there is one."""
-    found = []
+    """Distances between random subsets of two sets, (M, D) each; a single try for all M samples."""
+    summaries = []
     for n in sizes:
         values = []
         for number in range(tries if n < len(x) else 1):
             random = np.random.default_rng([seed, n, number])
             chosen = [np.sort(random.permutation(len(x))[:n]) for _ in range(2)]
             values.append(distance(x[chosen[0]], y[chosen[1]]))
-        found.append(_summary(n, values))
-    return found
+        summaries.append(_summary(n, values))
+    return summaries
 
 
 def why_no_line(count: int, dimensions: int) -> str:
-    """Why there is no value at infinite N; empty if there is.
+    """The reason for a missing value at infinite N; empty if it can be computed.
 
-    With fewer samples than features covariances are singular, and values do not lie on the line.
+    With fewer samples than features, covariances are singular and values do not lie on a line.
     """
     fewest = max(FEWEST, math.ceil(2.5 * dimensions))
     if count >= fewest:
@@ -144,14 +142,14 @@ def extrapolate(
 ) -> Extrapolated:
     """Estimate a distance at infinite N.
 
-    The standard error is that of the jackknife over ten groups of samples: both sets lose one
-    group, and everything is done again.
+    The standard error is that of the jackknife over ten groups of samples, which both sets lose in
+    turn.
 
     Args:
-        x, y: (M, D) each.
-        distance: of two sets of as many samples, whose bias falls as 1 / N.
-        tries: subsets of each size.
-        seed: of the drawing.
+        x, y: features, (M, D) each.
+        distance: distance between two sets of the same size, with a bias proportional to 1 / N.
+        tries: number of pairs of subsets of each size.
+        seed: seed of the draws.
 
     Raises:
         StpError: there are too few samples, see `why_no_line`.
@@ -168,10 +166,10 @@ def extrapolate(
 def _line(
     x: np.ndarray, y: np.ndarray, distance: Distance, tries: int, seed: int
 ) -> tuple[float, float, tuple[int, ...]]:
-    """Value at infinite N, slope over 1 / N, and the sizes."""
+    """Value at infinite N, slope over 1 / N, and the sizes N."""
     # Evenly spaced in 1 / N, from 2 / M to 1 / M.
     sizes = tuple(round(len(x) / share) for share in np.linspace(2, 1, STEPS))
-    means = [one.mean for one in between(x, y, sizes, distance, tries=tries, seed=seed)]
+    means = [of_size.mean for of_size in between(x, y, sizes, distance, tries=tries, seed=seed)]
     slope, value = np.polyfit(1 / np.array(sizes), means, 1)
     return float(value), float(slope), sizes
 
@@ -180,9 +178,9 @@ class Resolution(NamedTuple):
     """Whether two sets can be told apart at their size.
 
     Attributes:
-        n: samples of each half.
-        same: between halves of the first set.
-        other: between halves of the two sets.
+        n: number of samples of each half.
+        same: distance between halves of the first set.
+        other: distance between halves of the two sets.
     """
 
     n: int
@@ -191,7 +189,7 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Is the distance no larger than what chance makes of one set (two deviations)?"""
+        """Whether the distance is within two deviations of that between halves of one set."""
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 
 
@@ -201,7 +199,10 @@ def resolution(
     """Compare the distance between two sets with that between halves of the first.
 
     Args:
-        x, y: (M, D) each, M from 4.
+        x, y: features, (M, D) each, M from 4.
+        distance: distance between two sets of the same size.
+        tries: number of pairs of halves.
+        seed: seed of the draws.
     """
     n = len(x) // 2
     (same,) = within(x, [n], distance, tries=tries, seed=seed)

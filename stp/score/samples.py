@@ -1,12 +1,12 @@
-"""The seam between forecasts and scores: what scoring asks for, and whoever makes it answers.
+"""The interface between forecasts and scores.
 
-Scoring (`stp.score.scoring`) reads forecasts and what was observed from a `Samples`, some samples
-and some lead times at a time. It knows no model, no archive and no file of predictions. Each core
-of scores is one way to make a `Samples`:
+Scoring (`stp.score.scoring`) reads forecasts and observations from a `Samples`, some samples and
+lead times at a time. It knows no models, archives or files of predictions. Each core of scores has
+its own kind of `Samples`:
 
 - `stp.score.run` reads stored predictions (`stp.score.predictions.Predictions`);
-- `stp.score.rollout` makes forecasts when they are asked for (`stp.predict.forecasts.Forecasts`);
-- `stp.score.read` reads those of others when they are asked for (`stp.predict.source.Source`);
+- `stp.score.rollout` makes forecasts on demand (`stp.predict.forecasts.Forecasts`);
+- `stp.score.read` reads the forecasts of others on demand (`stp.predict.source.Source`);
 - `stp.score.motion` reads stored tracks of people.
 """
 
@@ -25,17 +25,17 @@ ALL = slice(None)
 
 
 def spread(samples: int, most: int) -> np.ndarray:
-    """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
+    """At most ``most`` of the samples 0..samples-1, evenly spaced, int64 and ascending."""
     count = min(most, samples)
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
 def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
-    """Numbers of the samples whose forecasts are to be stored, int64 and ascending.
+    """Indices of the samples whose forecasts are stored, int64 and ascending.
 
     Args:
-        clips: of the split.
-        keep: how many, which are then evenly spread; or the names of their clips.
+        clips: clips of the split.
+        keep: number of samples, evenly spaced; or names of clips.
 
     Raises:
         StpError: there is no such clip.
@@ -54,11 +54,11 @@ def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
 
 
 class There(NamedTuple):
-    """Which lead times and channels forecasts have: numbers from 0, ascending.
+    """Available lead times and channels of forecasts: indices from 0, ascending.
 
     Attributes:
-        leads: of lead times, int64 (T_there,).
-        channels: of channels of the data, int64 (C_there,).
+        leads: indices of lead times, int64 (T_there,).
+        channels: indices of channels of the data, int64 (C_there,).
     """
 
     leads: np.ndarray
@@ -66,17 +66,17 @@ class There(NamedTuple):
 
 
 class Samples(ABC):
-    """The samples of one split: forecasts, and what was observed.
+    """The samples of one split: forecasts and observations.
 
     Attributes:
-        index: a row for each sample that has forecasts, with ``clip`` and ``cluster``.
-        blocks: where the clusters of the whole split lie in time, if they are blocks of time.
-        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
-        members: forecasts of each sample, 1 unless the model draws several.
+        index: a row for each sample with forecasts, with ``clip`` and ``cluster``.
+        blocks: the clusters of the whole split as blocks of time, if they are.
+        shape: shape of all available forecasts, (N, M, T_there, C_there, H, W).
+        members: number of forecasts of each sample, 1 unless the model draws several.
         leads: number of lead times T that there should be.
-        there: which lead times and channels forecasts have.
+        there: available lead times and channels.
         context: number of context frames.
-        together: samples that are best read together where only some lead times are.
+        together: number of samples to read together when only some lead times are read.
     """
 
     index: pd.DataFrame
@@ -93,9 +93,8 @@ class Samples(ABC):
         """Frames of samples start..stop-1, of the channels that forecasts have.
 
         Args:
-            start, stop: numbers of samples.
-            leads: which of the lead times that there are; all unless given. No frames of others
-                are read.
+            start, stop: range of samples.
+            leads: range of the available lead times, all by default; only their frames are read.
 
         Returns:
             Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
@@ -108,18 +107,18 @@ class Samples(ABC):
 
     @abstractmethod
     def frames(self) -> np.ndarray:
-        """Number of each observed frame, int64 (N, T)."""
+        """Index of each observed frame in the data, int64 (N, T)."""
 
 
 class FrameSamples(Samples):
     """Samples whose observed frames are prepared data.
 
     Args:
-        clips: of the split.
-        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
-        rows: numbers of the clips that have forecasts; all unless given.
-        leads: number of lead times that there should be; as many as there are unless given.
-        there: which lead times and channels forecasts have; all unless given.
+        clips: clips of the split.
+        shape: shape of all available forecasts, (N, M, T_there, C_there, H, W).
+        rows: indices of the clips with forecasts; all by default.
+        leads: number of lead times that there should be; by default the available number.
+        there: available lead times and channels; all by default.
     """
 
     def __init__(
@@ -146,8 +145,8 @@ class FrameSamples(Samples):
         """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W).
 
         Args:
-            start, stop: numbers of samples.
-            leads: which of the lead times that there are; all unless given.
+            start, stop: range of samples.
+            leads: range of the available lead times, all by default.
         """
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:

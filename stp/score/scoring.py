@@ -1,8 +1,8 @@
-"""Score forecasts wherever they come from: compare them with what happened.
+"""Scores of forecasts, wherever these come from.
 
-Forecasts and truth are read in blocks of samples and dropped again (`stp.score.samples`); kept are
-the statistics of each sample, a few numbers per convention and lead time, and their sums over
-clusters. All values and intervals are made from these, so they do not depend on the blocks.
+Forecasts and truth are read in blocks of samples (`stp.score.samples`). The statistics of each
+sample, a few numbers per convention and lead time, and their sums over clusters are kept. All
+values and intervals follow from these, so they do not depend on the blocks.
 """
 
 from collections.abc import Mapping
@@ -35,18 +35,18 @@ def score(
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
     Args:
-        job: for its folders, runtime and progress.
-        options: of the recipe.
+        job: gives the folders, runtime and progress.
+        options: options of the recipe.
         data: the prepared data.
-        predictions: forecasts and what was observed.
-        where: they come from, for errors.
-        threads: blocks that are computed at the same time.
+        predictions: forecasts and observations.
+        where: source of the forecasts, for errors.
+        threads: number of blocks that are computed at the same time.
         spread: whether standard deviations over samples are written as well.
-        densities: of people, see `stp.metrics.comparison.Comparison`.
+        densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
     """
-    found = {name: conventions.build(name, of) for name, of in options.conventions.items()}
+    built = {name: conventions.build(name, of) for name, of in options.conventions.items()}
     in_channels = len(predictions.there.channels) < data.shape[0]
-    ready = network_weights.with_weights(job, options, found)
+    ready = network_weights.with_weights(job, options, built)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
@@ -57,16 +57,16 @@ def score(
     metrics = {name: metric for name, metric in bound.items() if not metric.reason}
 
     codes, names = pd.factorize(predictions.index["cluster"])
-    if predictions.blocks is not None:  # also those that no forecasts begin in
+    if predictions.blocks is not None:  # including those without forecasts
         names = pd.Index(predictions.blocks.names)
         codes = names.get_indexer(pd.Index(predictions.index["cluster"].astype(str)))
     counts = np.bincount(codes, minlength=len(names))
     kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
     lacks = _lacks(predictions, data)
     if lacks:
-        unseen, ready = ready.distances, ready._replace(distances={})
+        without_value, ready = ready.distances, ready._replace(distances={})
     else:
-        unseen = {}
+        without_value = {}
     scored = _rows(options, metrics, kept, counts, predictions)
     if spread:
         for name, metric in metrics.items():
@@ -76,17 +76,17 @@ def score(
 
     variable = _variable(data)
     rows = {
-        # A convention without series of its own is about the data's only variable, if there is one.
-        name: [row._replace(variable=variable) for row in its_rows]
+        # A convention without series of its own gets the data's only variable, if there is one.
+        name: [row._replace(variable=variable) for row in of_metric]
         if bound[name].series == (Series(),)
-        else its_rows
-        for name, its_rows in ((name, scored.get(name) or absent[name]) for name in bound)
+        else of_metric
+        for name, of_metric in ((name, scored.get(name) or absent[name]) for name in bound)
     }
-    for name in unseen:
+    for name in without_value:
         rows[name] = [aggregate.Row(None, "mean", None, len(codes), lacks, variable)]
     for name, distance in ready.distances.items():
-        pair = sets.read(job.inputs, options.features.get(name))
-        rows[name] = [row._replace(variable=variable) for row in sets.rows(distance, pair)]
+        features = sets.read(job.inputs, options.features.get(name))
+        rows[name] = [row._replace(variable=variable) for row in sets.rows(distance, features)]
     clips = [str(clip) for clip in predictions.index["clip"]]
     clusters = [str(name) for name in names]
     tables.write_scores(job.out / "scores.parquet", options.cell, rows)
@@ -113,7 +113,7 @@ def score(
         "members": predictions.members,
         "clusters": int((counts > 0).sum()),
         "leads": predictions.leads,
-        "values": {name: _overall(its_rows) for name, its_rows in rows.items()},
+        "values": {name: _overall(of_metric) for name, of_metric in rows.items()},
     }
 
 
@@ -124,12 +124,12 @@ def _rows(
     counts: np.ndarray,
     predictions: Samples,
 ) -> dict[str, list[aggregate.Row]]:
-    """Rows by convention; all conventions see the same resamples."""
+    """Rows by convention; all conventions use the same resamples."""
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
     leads, blocks, there = predictions.leads, predictions.blocks, predictions.there
-    known = aggregate.There(
+    available = aggregate.Availability(
         frozenset(there.leads.tolist()) if len(there.leads) < leads else None,
         frozenset(there.channels.tolist()),
     )
@@ -140,16 +140,16 @@ def _rows(
         options.bootstrap,
         leads=leads,
         blocks=blocks,
-        there=known,
+        available=available,
     )
     return {
         name: aggregate.rows(
             metric,
-            kept[name].flaws,
+            kept[name].non_finite,
             kept[name].sums.sum(axis=0) / counts.sum(),
             spread,
             leads=leads,
-            there=known,
+            available=available,
             in_blocks=blocks is not None,
         )
         for (name, metric), spread in zip(metrics.items(), spreads, strict=True)
@@ -157,7 +157,7 @@ def _rows(
 
 
 def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
-    """The convention for these data, whose statistics are of the channels that forecasts have."""
+    """The convention for these data, with statistics of the channels that forecasts have."""
     bound = on_data(metric, compared)
     there = predictions.there
     if len(there.channels) < compared.data.shape[0]:
@@ -176,28 +176,28 @@ def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric
 
 
 def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
-    """Which of the sums (..., K, T') forecasts have, bool (K, T')."""
+    """Which of the sums (..., K, T') are defined by the forecasts, bool (K, T')."""
     _, components, leads = shape
-    found = np.ones((components, leads), bool)
+    mask = np.ones((components, leads), bool)
     if metric.independent_leads:
-        found &= np.isin(np.arange(leads), list(metric.valued(predictions.there.leads.tolist())))
+        mask &= np.isin(np.arange(leads), list(metric.valued(predictions.there.leads.tolist())))
     if metric.is_by_variable:
         count = len(metric.variables)
         of_variables = np.isin(np.arange(count), predictions.there.channels)
-        found &= np.repeat(of_variables, components // count)[:, None]
-    return found
+        mask &= np.repeat(of_variables, components // count)[:, None]
+    return mask
 
 
 def _lacks(predictions: Samples, data: ComparedData) -> str:
-    """Say that forecasts lack lead times or variables; nothing if they lack none."""
+    """Says which lead times or variables the forecasts lack; empty if they lack none."""
     there, channels = predictions.there, data.shape[0]
     parts = [
-        f"{whole - held} of {whole} {what}"
-        for whole, held, what in (
+        f"{expected - present} of {expected} {unit}"
+        for expected, present, unit in (
             (predictions.leads, len(there.leads), "lead times"),
             (channels, len(there.channels), "variables"),
         )
-        if held < whole
+        if present < expected
     ]
     return f"the forecasts lack {' and '.join(parts)}" if parts else ""
 
@@ -208,9 +208,9 @@ def _sample_columns(
     variable: str | None,
     predictions: Samples,
 ) -> dict[str, tables.BySample]:
-    """Values of single samples by column and variable; ``variable`` is that of all together.
+    """Values of single samples by column and variable; ``variable`` names all channels together.
 
-    Lead times and variables that forecasts lack are masked, or left out.
+    Lead times and variables that the forecasts lack are masked or left out.
     """
     columns: dict[str, tables.BySample] = {}
     for name, metric in metrics.items():
@@ -219,21 +219,21 @@ def _sample_columns(
         absent = ~_there(metric, samples.shape, predictions)
         masked = np.ma.masked_array(samples, np.broadcast_to(absent, samples.shape))
         every = metric.by_variable(masked).items()
-        dealt = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}
+        by_name = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}
         for k, component in enumerate(metric.components):
             column = name if len(metric.components) == 1 else f"{name}.{component}"
-            columns[column] = {v or variable: values[:, k] for v, values in dealt.items()}
+            columns[column] = {v or variable: values[:, k] for v, values in by_name.items()}
     return columns
 
 
 def _variable(data: ComparedData) -> str | None:
-    """Name of the only channel, if it has one."""
+    """Name of the only channel; None if there are several, or it has no name."""
     names = data.attrs.get("variables")
     return names[0] if names and data.shape[0] == 1 else None
 
 
 def _overall(rows: list[aggregate.Row]) -> Any:
-    """The value over all lead times; of several series, each by variable or threshold."""
+    """The value over all lead times; with several series, the values by variable or threshold."""
     means = [row for row in rows if row.lead is None and row.statistic == "mean"]
     if len(means) == 1:
         return means[0].value

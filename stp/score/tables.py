@@ -1,4 +1,4 @@
-"""The three Parquet files of a score artefact."""
+"""Read and write the three Parquet files of a score artefact."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,9 +29,9 @@ SCORES = pa.schema(
         ("reason", pa.string()),
     ]
 )
-"""``scores.parquet``: a row per convention, lead time (NULL: all) and statistic ("mean",
-"ci95_low", "ci95_high"; of people "sd", over samples; of opinions "median" and "sd", over splits).
-``n`` counts samples, for intervals clusters. A NULL value has a reason."""
+"""``scores.parquet``: a row per convention, lead time (NULL: all) and statistic: "mean", "ci95_low"
+and "ci95_high"; for people also "sd", over samples; for opinions "median" and "sd", over splits.
+``n`` counts samples, in rows of intervals clusters. A NULL value has a reason."""
 
 SAMPLES = pa.schema(
     [
@@ -42,16 +42,15 @@ SAMPLES = pa.schema(
         ("variable", pa.string()),
     ]
 )
-"""``sample_scores.parquet``: these and, for each convention, a list over lead times in a column of
-its name. There is a row per sample and variable: first those of all channels together (``variable``
-is NULL, or the name of the only channel), then those of each variable, which has its level in its
-name. A convention fills the rows that its values are about and is NULL in the others, so the number
-of columns depends neither on the number of variables nor on that of lead times. Where a convention
-needs several numbers of a sample, such as hits and misses at each threshold, they are columns
-``<convention>.<component>``; the definition of the convention says how many."""
+"""``sample_scores.parquet``: these columns and, per convention, a list over lead times. There is a
+row per sample and variable: first the rows of all channels together (``variable`` is NULL, or the
+name of the only channel), then those of each variable, whose name includes its level. A convention
+is NULL in the rows of variables that it has no values of, so the number of columns depends neither
+on the number of variables nor on that of lead times. A convention with several numbers per sample,
+such as hits and misses at each threshold, has a column ``<convention>.<component>`` for each."""
 
 BySample = Mapping[str | None, np.ndarray]
-"""Values of the samples by variable (None: all together), float64 (N, T') each; what is masked is
+"""Values of the samples by variable (None: all together), float64 (N, T') each; masked values are
 written as NULL."""
 
 CLUSTERS = pa.schema(
@@ -67,19 +66,20 @@ CLUSTERS = pa.schema(
         ("lacks", pa.string()),
     ]
 )
-"""``cluster_sums.parquet``: sums over the samples of a cluster, K rows of T' lead times one after
-the other; NULL where the forecasts lack a lead time or variable. Sums of the same cluster may be
-added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
-`stp.score.blocks`) have their first frame, their length and the frames of a lead time, also those
-without samples. ``lacks`` says of a convention that pools variables which of them are not in it."""
+"""``cluster_sums.parquet``: sums over the samples of a cluster, K components of T' lead times one
+after the other; NULL where the forecasts lack a lead time or variable. Sums of the same cluster may
+be added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
+`stp.score.blocks`), including those without samples, have their first frame, their length and the
+frames per lead time. ``lacks`` says which variables are missing from a convention that pools
+variables."""
 
 
 def write_scores(path: Path, cell: CellValues, rows: Mapping[str, Sequence[Row]]) -> None:
     """Write ``scores.parquet`` from the rows of each convention."""
     named = [
         (convention.split(".")[0], convention, *row)
-        for convention, its_rows in rows.items()
-        for row in its_rows
+        for convention, of_convention in rows.items()
+        for row in of_convention
     ]
     names = ("metric", "convention", *Row._fields)
     columns = {name: [row[i] for row in named] for i, name in enumerate(names)}
@@ -103,11 +103,11 @@ def write_samples(
     """Write ``sample_scores.parquet``, one variable after the other.
 
     Args:
-        path: of the file.
+        path: the file.
         cell: keys of the cell.
-        variable: of the rows of all channels together: None, or the name of the only channel.
-        clips: names of the N samples.
-        clusters: theirs.
+        variable: variable of the rows of all channels together: None, or the only channel's name.
+        clips: clip of each of the N samples.
+        clusters: cluster of each sample.
         columns: values by column and variable.
     """
     n = len(clips)
@@ -141,12 +141,12 @@ def read_samples(
     """Read one column of ``sample_scores.parquet``.
 
     Args:
-        folder: of the score artefact.
-        column: its name.
-        variable: whose values; None: those of all channels together.
+        folder: folder of the score artefact.
+        column: name of the column.
+        variable: the variable; None for all channels together.
 
     Returns:
-        the names of the clips, in the order of the samples, and the values of each over lead times;
+        Names of the clips, in the order of the samples, and the values of each over lead times;
         None if there are no such values.
 
     Raises:
@@ -158,8 +158,8 @@ def read_samples(
         return None
     table = read_table(path, ["clip", "variable", column], expected=expected)
     of_each = table["variable"].to_pylist()
-    wanted = of_each[0] if variable is None and of_each else variable
-    chosen = table.filter(pa.array([name == wanted for name in of_each], pa.bool_()))
+    named = of_each[0] if variable is None and of_each else variable
+    chosen = table.filter(pa.array([name == named for name in of_each], pa.bool_()))
     values = chosen[column]
     if values.null_count == len(values):
         return None
@@ -179,13 +179,13 @@ def write_clusters(
     """Write ``cluster_sums.parquet``.
 
     Args:
-        path: of the file.
-        names: of the clusters.
-        counts: number of samples of each.
-        sums: by convention, float64 (clusters, K, T') each.
-        blocks: where the clusters lie in time, if they are blocks of it.
-        there: which sums the forecasts have, by convention, bool (K, T') each; all unless given.
-        lacks: what conventions that pool variables lack.
+        path: the file.
+        names: names of the clusters.
+        counts: number of samples of each cluster.
+        sums: sums by convention, float64 (clusters, K, T') each.
+        blocks: the clusters as blocks of time, if they are.
+        there: which sums are defined, by convention, bool (K, T') each; all by default.
+        lacks: variables missing from conventions that pool variables.
     """
     places = [
         pa.nulls(len(names), pa.int64()) if values is None else pa.array(values, pa.int64())
@@ -225,7 +225,7 @@ _LISTS = pa.list_(pa.float64())
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:
-    """float64 (rows, T) to a column of lists; NULL where it is masked."""
+    """A column of lists from float64 (rows, T); NULL where it is masked."""
     offsets = np.arange(len(values) + 1, dtype=np.int32) * np.int32(values.shape[1])
     flat = pa.array(np.ma.getdata(values).reshape(-1), mask=np.ma.getmaskarray(values).reshape(-1))
     return pa.ListArray.from_arrays(pa.array(offsets), flat)

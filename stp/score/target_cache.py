@@ -1,7 +1,6 @@
-"""What conventions make of observed frames, kept while further starts are compared with them.
+"""Cache of transforms of observed frames, such as spectra, that several starts are compared with.
 
-Of daily starts with 44 lead times, a day is observed 44 times. What is small, such as a spectrum,
-is made once.
+With daily starts and 44 lead times, each day is observed 44 times.
 """
 
 from collections.abc import Callable
@@ -13,14 +12,14 @@ Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """As `stp.metrics.metric.Metric.transform`."""
 
 KEPT_BYTES = 1 << 26
-"""Of all that is kept."""
+"""Size of all cached arrays together."""
 
 
-class Observed:
+class TargetCache:
     """Transforms of observed frames.
 
     Args:
-        frames: number of the observed frame of each sample and lead time, int64 (N, T).
+        frames: index of the observed frame of each sample and lead time, int64 (N, T).
     """
 
     def __init__(self, frames: np.ndarray) -> None:
@@ -31,23 +30,23 @@ class Observed:
     def of(
         self, transform: Transform, observed: np.ndarray, samples: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        """What a transform makes of observed frames; the oldest of all that is kept is forgotten.
+        """Transform observed frames, or take them from the cache, which drops the oldest entries.
 
         Args:
-            transform: independent of lead times and samples.
-            observed: (n, T, C, H, W).
-            samples, leads: their numbers, from 0.
+            transform: a transform of single frames, independent of lead times and samples.
+            observed: observed frames, (n, T, C, H, W).
+            samples, leads: their indices, from 0.
         """
-        found = []
+        results = []
         for n, t in np.ndindex(*observed.shape[:2]):
             key = transform, int(self._frames[samples[n], leads[t]])
-            made = self._kept.get(key)
-            if made is None:
-                one = observed[n : n + 1, t : t + 1]
-                made = transform(one, one)[0, 0]
+            result = self._kept.get(key)
+            if result is None:
+                frame = observed[n : n + 1, t : t + 1]
+                result = transform(frame, frame)[0, 0]
                 with self._lock:
-                    self._kept[key] = made
-                    while len(self._kept) > max(1, KEPT_BYTES // made.nbytes):
+                    self._kept[key] = result
+                    while len(self._kept) > max(1, KEPT_BYTES // result.nbytes):
                         del self._kept[next(iter(self._kept))]
-            found.append(made)
-        return np.stack(found).reshape(*observed.shape[:2], *found[0].shape)
+            results.append(result)
+        return np.stack(results).reshape(*observed.shape[:2], *results[0].shape)

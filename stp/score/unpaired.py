@@ -1,4 +1,4 @@
-"""FVD and KVD between two folders of videos that do not belong together clip by clip."""
+"""FVD and KVD between two folders of unpaired videos."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,21 +16,21 @@ from stp.score.video_folder import Clip, find_clips, read_clip
 
 CONVENTIONS = tuple(CHOICES)
 BATCH = 16
-"""Clips that are read before the network looks at them."""
+"""Number of clips that the network processes at a time."""
 
 
 class Options(NamedTuple):
     """Which frames of which clips are compared.
 
     Attributes:
-        frames: of each clip, its context included; all unless given, and then all clips have to
-            have as many.
-        interval: every which frame counts.
-        context: the first of these frames that are context.
-        convention: one of ``CONVENTIONS``; without context, the first two are the same.
-        clips: of each folder; as many as the smaller one has unless given.
-        seed: of the choice where a folder has more clips.
-        extrapolate: estimate FVD at infinite N as well.
+        frames: number of frames of each clip, context included; None for all frames, and then all
+            clips must have the same number.
+        interval: spacing of the frames.
+        context: number of these frames that are context.
+        convention: one of ``CONVENTIONS``; without context, the first two are equal.
+        clips: number of clips of each folder; None for the number in the smaller folder.
+        seed: seed of the choice of clips in a folder with more.
+        extrapolate: whether to estimate FVD at infinite N as well.
     """
 
     frames: int | None = None
@@ -46,15 +46,18 @@ class UnpairedDistances(NamedTuple):
     """FVD and KVD of two folders, and what they were computed on.
 
     Attributes:
-        n: clips of each folder that were compared.
-        available: clips that the folders have, real and generated.
-        frames: of each clip that the network saw.
-        height: of a frame.
-        width: of a frame.
-        resolution: FVD between halves of the two sets, beside halves of the real one; None of
+        fvd: Frechet video distance.
+        kvd: kernel video distance.
+        n: number of clips of each folder that were compared.
+        available: number of clips in the folders, real and generated.
+        frames: number of frames of each clip that the network processed.
+        height: height of a frame, pixels.
+        width: width of a frame, pixels.
+        resolution: FVD between halves of the two sets and between halves of the real set; None for
             fewer than four clips.
-        at_infinite_n: FVD, and its standard error; None unless it was asked for and can be had.
-        why_not: it cannot be had; empty unless it was asked for.
+        at_infinite_n: FVD at infinite N with its standard error; None unless requested and
+            possible.
+        why_not: the reason why it is impossible; else empty.
     """
 
     fvd: float
@@ -79,13 +82,14 @@ def compare(
     """Compare two folders.
 
     Args:
-        real: folder of real videos (see stp.score.video_folder).
-        generated: folder of generated ones.
-        embed: from clips to features (see `stp.features.networks.i3d.embed`).
+        real: folder of real videos (see `stp.score.video_folder`).
+        generated: folder of generated videos.
+        options: frames and clips to compare.
+        embed: computes features of clips (see `stp.features.networks.i3d.embed`).
+        report: receives the progress.
 
     Raises:
-        StpError: folders, clips or options that do not fit, clips that are too short, or fewer than
-            two.
+        StpError: unsuitable folders, clips or options, clips that are too short, or fewer than two.
     """
     if options.convention not in CONVENTIONS:
         raise StpError(
@@ -104,13 +108,13 @@ def compare(
         [own[i] for i in matched(len(own), n, options.seed)] for own in clips
     )
     first = _read(real_clips[0], options)
-    seen = _cut(first[None], options)
-    if seen.shape[1] < i3d.SHORTEST:
+    shortened = _cut(first[None], options)
+    if shortened.shape[1] < i3d.SHORTEST:
         raise StpError(
-            f"{real_clips[0]} gives {seen.shape[1]} frames for {options.convention}",
+            f"{real_clips[0]} gives {shortened.shape[1]} frames for {options.convention}",
             expected=f"at least {i3d.SHORTEST}, what I3D needs",
             remedy="use longer clips, --convention with_context, or zero_padded (whose values "
-            "compare with their like only)",
+            "can only be compared with each other)",
         )
     features = []
     for part, own in enumerate((real_clips, generated_clips)):
@@ -119,14 +123,14 @@ def compare(
             some = own[start : start + BATCH]
             read = [_alike(clip, _read(clip, options), real_clips[0], first) for clip in some]
             blocks.append(embed(_cut(np.stack(read), options)))
-            report("clips seen", part * n + start + len(some), 2 * n)
+            report("clips processed", part * n + start + len(some), 2 * n)
         features.append(np.concatenate(blocks))
     for folder, own_features in zip((real, generated), features, strict=True):
         if not np.isfinite(own_features).all():
             raise StpError(
                 f"features of {folder} are NaN or infinite",
                 expected="finite features",
-                remedy="see whether the weights are those of I3D (`stp list weights --check`)",
+                remedy="check the weights of I3D: `stp list weights --check`",
             )
     x, y = features
     split = resolution(x, y, frechet.distance, seed=options.seed) if n >= 4 else None
@@ -138,7 +142,7 @@ def compare(
         kvd=kvd.distance(x, y),
         n=n,
         available=available,
-        frames=seen.shape[1],
+        frames=shortened.shape[1],
         height=first.shape[2],
         width=first.shape[3],
         resolution=split,
@@ -148,7 +152,7 @@ def compare(
 
 
 def _read(clip: Clip, options: Options) -> np.ndarray:
-    """The frames of a clip that count, as RGB: (T, 3, H, W)."""
+    """The frames of a clip that are compared, as RGB: (T, 3, H, W)."""
     frames = read_clip(clip, options.frames, options.interval)
     if options.frames is not None and len(frames) < options.frames:
         raise StpError(
@@ -160,20 +164,20 @@ def _read(clip: Clip, options: Options) -> np.ndarray:
 
 
 def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
-    """What the network shall see of clips (N, T, C, H, W)."""
+    """The frames of clips (N, T, C, H, W) that the network processes."""
     return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 
 
-def _alike(clip: Clip, frames: np.ndarray, first: Clip, wanted: np.ndarray) -> np.ndarray:
-    """Refuse a clip of another length or size than the first: FVD would measure that."""
-    if len(frames) != len(wanted):
+def _alike(clip: Clip, frames: np.ndarray, first: Clip, model: np.ndarray) -> np.ndarray:
+    """Refuse a clip of another length or size than the first, which FVD would measure."""
+    if len(frames) != len(model):
         raise StpError(
-            f"{clip} has {len(frames)} frames, {first} has {len(wanted)}",
+            f"{clip} has {len(frames)} frames, {first} has {len(model)}",
             expected="clips of one length",
-            remedy=f"--frames {min(len(frames), len(wanted))} takes the first ones of each",
+            remedy=f"--frames {min(len(frames), len(model))} takes the first ones of each",
         )
-    if frames.shape != wanted.shape:
-        sizes = ["{3} x {2}".format(*one.shape) for one in (frames, wanted)]
+    if frames.shape != model.shape:
+        sizes = ["{3} x {2}".format(*one.shape) for one in (frames, model)]
         raise StpError(
             f"{clip} has {sizes[0]} pixels, {first} has {sizes[1]}",
             expected="frames of one size in both folders",
@@ -192,6 +196,6 @@ def _check_number(n: int, available: tuple[int, int], real: Path, generated: Pat
     if n > min(available):
         raise StpError(
             f"--n {n}: {real} has {available[0]} clips, {generated} has {available[1]}",
-            expected=f"at most {min(available)}: FVD depends on N, so both sets have as many",
+            expected=f"at most {min(available)}: FVD depends on N, which is the same for both sets",
             remedy="generate more clips, or leave --n out",
         )

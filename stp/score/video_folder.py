@@ -1,4 +1,4 @@
-"""Folders of videos from anywhere: films, pictures or arrays, a clip at a time.
+"""Folders of videos as films, pictures or arrays, read a clip at a time.
 
 A clip is a film (.mp4, .gif, .webm, ...: `stp.prepare.video.SUFFIXES`), an array file (.npy, or
 .npz with one array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their
@@ -34,7 +34,7 @@ class Clip(NamedTuple):
 
     Attributes:
         path: the film, array file or folder of pictures.
-        number: which one of an array of several; None if it is the only one.
+        number: index of the clip in an array of several clips; None for a single clip.
     """
 
     path: Path
@@ -48,54 +48,55 @@ def find_clips(folder: Path) -> list[Clip]:
     """List the clips of a folder, in the order of their names.
 
     Raises:
-        StpError: there is no such folder, or no clip in it.
+        StpError: the folder is missing, or has no clips.
     """
     if not folder.is_dir():
         raise StpError(f"there is no folder {folder}", expected=f"a folder of {_KINDS}")
-    found: list[Clip] = []
+    clips: list[Clip] = []
     for path in sorted(folder.iterdir()):
         suffix = path.suffix.lower()
         if suffix in (*FILMS, *ARRAYS):
             require_regular(path)
         if (path.is_dir() and _pictures(path)) or suffix in FILMS:
-            found.append(Clip(path))
+            clips.append(Clip(path))
         elif suffix in ARRAYS:
             array = read_array(path)
             several = array.ndim == 5 or (array.ndim == 4 and _channels_axis(array.shape) is None)
-            found += [Clip(path, i) for i in range(len(array))] if several else [Clip(path)]
-    if not found:
-        loose = " (loose pictures are no clip)" if _pictures(folder) else ""
+            clips += [Clip(path, i) for i in range(len(array))] if several else [Clip(path)]
+    if not clips:
+        loose = " (single pictures are not clips)" if _pictures(folder) else ""
         raise StpError(
             f"no videos in {folder}{loose}",
             expected=_KINDS,
-            remedy="name the folder that holds them directly, one film, array or folder a clip",
+            remedy="name the folder that contains them, with a film, array or folder for each clip",
         )
-    return found
+    return clips
 
 
 def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.ndarray:
     """Read the first frames of a clip.
 
     Args:
-        frames: how many; all unless given.
-        interval: every which frame.
+        clip: the clip.
+        frames: number of frames; None for all.
+        interval: spacing of the frames.
 
     Returns:
-        float32 (T, C, H, W) in [0, 1], C is 1 or 3; fewer than ``frames`` if it is shorter.
+        float32 (T, C, H, W) in [0, 1], C is 1 or 3; fewer than ``frames`` if the clip is shorter.
 
     Raises:
-        StpError: it cannot be read, or holds something else.
+        StpError: the clip cannot be read, or is not a video.
     """
     stop = None if frames is None else (frames - 1) * interval + 1
     if clip.path.is_dir():
-        taken = _from_pictures(clip.path, slice(None, stop, interval))
+        frames_read = _from_pictures(clip.path, slice(None, stop, interval))
     elif clip.path.suffix.lower() in FILMS:
-        taken = _from_film(clip.path, stop, interval)
+        frames_read = _from_film(clip.path, stop, interval)
     else:
-        taken = _from_array(clip, slice(None, stop, interval))
-    if not len(taken):
+        frames_read = _from_array(clip, slice(None, stop, interval))
+    if not len(frames_read):
         raise StpError(f"{clip} has no frames", remedy="leave it out of the folder")
-    return taken
+    return frames_read
 
 
 def _pictures(folder: Path) -> list[str]:
@@ -108,10 +109,10 @@ def _unit(frames: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(frames.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
 
 
-def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
+def _from_pictures(folder: Path, chosen: slice) -> np.ndarray:
     frames: list[np.ndarray] = []
     ordered, _ = in_order(_pictures(folder), "ignore")
-    for path in ordered[wanted]:
+    for path in ordered[chosen]:
         frames.append(decode_picture(Path(path).read_bytes(), path, "RGB"))
         if frames[-1].shape != frames[0].shape:
             raise StpError(
@@ -126,9 +127,9 @@ def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
     return _unit(np.stack(list(decode_film(path, stop, interval))))
 
 
-def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
+def _from_array(clip: Clip, chosen: slice) -> np.ndarray:
     whole = read_array(clip.path)
-    array = np.asarray((whole if clip.number is None else whole[clip.number])[wanted])
+    array = np.asarray((whole if clip.number is None else whole[clip.number])[chosen])
     if array.ndim == 3:
         array = array[..., None]
     axis = _channels_axis(array.shape)
@@ -162,13 +163,13 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _are_masks(folder: Path, changed: int) -> bool:
-    """Whether all integers of a folder, as of a time, are 0 and 1: no clip of bytes is as dark."""
+    """Whether all integers of a folder are 0 and 1; ``changed`` is its time of modification."""
     arrays = (read_array(path) for path in folder.iterdir() if path.suffix.lower() in ARRAYS)
     return all(array.max(initial=0) <= 1 for array in arrays if array.dtype.kind in "iu")
 
 
 def _channels_axis(shape: Sequence[int]) -> int | None:
-    """Where the channels of (T, ...) are; None if nowhere."""
+    """The axis of the channels of (T, ...); None if there is none."""
     if len(shape) == 4:
         for axis in (3, 1):
             if shape[axis] in (1, 3):
@@ -180,18 +181,19 @@ def read_array(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped, or of a .npz file that holds one.
 
     Raises:
-        StpError: it is damaged, no regular file, or holds several arrays.
+        StpError: the file is damaged, not a regular file, or has several arrays.
     """
     require_regular(path)
     try:
         if path.suffix.lower() == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            mapped: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+            return mapped
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
         with np.load(path, allow_pickle=False) as file:
             if len(file.files) != 1:
                 raise StpError(
-                    f"{path} holds the arrays {', '.join(file.files) or 'none'}",
+                    f"{path} has the arrays {', '.join(file.files) or 'none'}",
                     expected="one array",
                     remedy="write a file for each clip, or one array (N, T, H, W, C) for all",
                 )

@@ -1,8 +1,8 @@
-"""Means over lead times, such as those of weeks, made while frames are read.
+"""Means over windows of lead times, such as weeks, computed while frames are read.
 
-A forecast of the third and fourth week is one of their mean: an error that one day makes good on
-the next is none. In memory is one mean of each window that has begun, not its frames: those of 14
-days of an ensemble are 5 GB.
+A forecast of the third and fourth week is a forecast of their mean, in which errors of opposite
+sign cancel. Memory holds one sum for each open window and not its frames, which are 5 GB for 14
+days of an ensemble.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ class Frames(NamedTuple):
     Attributes:
         predicted: float32 (n, M, T, C, H, W).
         observed: float32 (n, T, C, H, W).
-        leads: numbers of the lead times from 0, of a mean the last one, (T,).
+        leads: indices of the lead times from 0, for a mean that of the last one, (T,).
     """
 
     predicted: np.ndarray
@@ -49,27 +49,27 @@ class _Sum:
 
 
 class WindowMeans:
-    """Means over windows of lead times, of samples that are read in order.
+    """Means over windows of lead times of samples that are read in order.
 
     Args:
-        wanted: windows that conventions have, again and again.
+        windows: windows of all conventions, which may repeat.
     """
 
-    def __init__(self, wanted: Iterable[Windows]) -> None:
-        self._wanted = sorted({windows for windows in wanted if windows})
+    def __init__(self, windows: Iterable[Windows]) -> None:
+        self._windows = sorted({of for of in windows if of})
         self._open: dict[tuple[int, int], _Sum] = {}
 
     def add(self, frames: Frames) -> dict[Windows, Frames]:
-        """Take the next frames of these samples, or the first ones of others.
+        """Add the next frames of these samples, or the first frames of others.
 
-        A window counts if it is whole: if no lead time of it is left out. Sums are float64, and go
-        from frame to frame, so they do not depend on how many come at a time.
+        A window counts only if it is complete. Frames are added one by one in float64, so sums do
+        not depend on the number of frames per call.
 
         Returns:
-            The means over the windows that end with these frames; those without are left out.
+            Means over the windows that end with these frames, by windows of conventions.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
-        every = {window for windows in self._wanted for window in windows}
+        every = {window for windows in self._windows for window in windows}
         for t, number in enumerate(frames.leads.tolist()):
             now = frames.predicted[:, :, t], frames.observed[:, t]
             for first, last in every:
@@ -81,13 +81,13 @@ class WindowMeans:
                     means = self._open.pop((first, last)).mean_of(last + 1 - first)
                     if means is not None:
                         ended[first, last] = means
-        found = {}
-        for windows in self._wanted:
-            there = [window for window in windows if window in ended]
-            if there:
-                found[windows] = Frames(
-                    np.stack([ended[window][0] for window in there], axis=2),
-                    np.stack([ended[window][1] for window in there], axis=1),
-                    np.array([last - 1 for _, last in there]),
+        means_of = {}
+        for windows in self._windows:
+            complete = [window for window in windows if window in ended]
+            if complete:
+                means_of[windows] = Frames(
+                    np.stack([ended[window][0] for window in complete], axis=2),
+                    np.stack([ended[window][1] for window in complete], axis=1),
+                    np.array([last - 1 for _, last in complete]),
                 )
-        return found
+        return means_of

@@ -1,41 +1,48 @@
-"""The key of a questionnaire: what is behind each choice. Raters never get it."""
+"""The key of a questionnaire: what each choice stands for. Raters never get it."""
 
 import json
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import model_validator
 
-from stp.core.errors import StpError
-from stp.plan.checked_config import Strict
+from stp.core.errors import FileError
+from stp.plan.checked_config import Strict, check
 from stp.studies.options import BestOf, Item, Pairs, Ratings
 
 NONE = "none"
 """The choice of a rater who cannot tell."""
 
 Kind = Literal["equal", "spread", "gap"]
-"""How models of a scenario are chosen."""
+"""How the models of a scenario are chosen."""
 
 REMEDY = "name the key.json that was written with the questionnaire"
 
 
-class Asked(Strict):
+class Question(Strict):
     """A question.
 
     Attributes:
-        id: what it is called on the page.
-        choices: model (of a rating: video) by what its picture is called on the page.
+        id: of the question on the page.
+        choices: names of models (of a rating: the name of the video) by the ids of their pictures.
     """
 
     id: str
     choices: dict[str, str]
 
 
-class AskedClip(Asked):
-    """A clip, with the number of its test sample, and the video or trajectory it comes from."""
+class ClipQuestion(Question):
+    """Predictions of one clip.
+
+    Attributes:
+        dataset: name.
+        sample: number of the test sample.
+        clip: name.
+        cluster: the video or trajectory that the clip comes from.
+    """
 
     dataset: str
     sample: int
@@ -43,14 +50,14 @@ class AskedClip(Asked):
     cluster: str
 
 
-class AskedPair(Asked):
-    """Two videos of one clip, and names of the scenarios that they belong to."""
+class PairQuestion(Question):
+    """Two videos of one clip, and the names of the scenarios that the pair belongs to."""
 
     clip: str
     scenarios: list[str]
 
 
-class AskedVideo(Asked):
+class VideoQuestion(Question):
     """A video to rate, and the file of the natural video beside it."""
 
     natural: str
@@ -65,11 +72,14 @@ class Source(Strict):
     """The cell behind the predictions of a model for a dataset.
 
     Attributes:
-        seed: of the training; None where there is none.
+        dataset: name.
+        model: name.
+        seed: of the training; None for a model that is not trained.
         source: origin of the raw data: official, sample or synthetic.
+        release: of the raw data.
         protocol: of training and test.
-        official_paper_protocol: whether both are the paper's.
-        predictions: their folder.
+        official_paper_protocol: whether data and protocol are those of the paper.
+        predictions: folder.
     """
 
     dataset: str
@@ -82,14 +92,14 @@ class Source(Strict):
     predictions: str
 
 
-class Rated(Strict):
+class ScoredModel(Strict):
     """A model whose videos are compared.
 
     Attributes:
-        values: by heading of the metric; None where it has none.
+        values: scores by heading of the metric; None where a score is missing.
         source: origin of the data: official, sample, synthetic or own.
-        protocol: of training and test; empty if it is not known.
-        predictions: their folder.
+        protocol: of training and test; empty if unknown.
+        predictions: folder.
     """
 
     values: dict[str, float | None]
@@ -99,18 +109,18 @@ class Rated(Strict):
 
 
 class Scenario(Strict):
-    """Models that were chosen for one column of Table 1, or one point of Figure 5.
+    """The models that were chosen for one column of Table 1, or one point of Figure 5.
 
     Attributes:
         name: as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
         kind: how models were chosen.
         metric: heading of the metric that they were chosen by.
-        models: those that were chosen; of a gap, the base first.
-        reason: why there are none, or fewer than wanted; empty otherwise.
-        low: the least value of the metric among them, None without models.
-        high: the largest one.
-        base: of a gap, the wanted value of the base; None otherwise.
-        step: of a gap, by how much others are worse; None otherwise.
+        models: names; of a gap, the base first.
+        reason: why there are no models, or fewer than configured; empty otherwise.
+        low: smallest value of the metric among the models; None without models.
+        high: largest value of the metric among the models; None without models.
+        base: of a gap, the configured value of the base; None otherwise.
+        step: of a gap, by how much the others are worse; None otherwise.
     """
 
     name: str
@@ -125,13 +135,13 @@ class Scenario(Strict):
 
 
 class Key(Strict):
-    """All that is needed to read answers.
+    """The key of a questionnaire.
 
     Attributes:
         study: checksum of what raters see; empty before it is known.
-        pictures: how they are encoded.
+        pictures: how pictures are encoded.
         about: the configuration.
-        questions: in the order of the page's file.
+        questions: sorted by id.
     """
 
     in_rounds: ClassVar[bool] = True
@@ -140,20 +150,21 @@ class Key(Strict):
     study: str = ""
     pictures: str = ""
     about: Item
-    questions: Sequence[Asked]
+    questions: Sequence[Question]
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What the questionnaire has, in words: numbers of questions, models, raters."""
+        """Numbers of questions, models and raters, in words."""
 
-    def problem(self) -> str:
-        """What does not fit together; empty if all does."""
-        ids = {asked.id for asked in self.questions}
-        return "a question is there twice" if len(ids) < len(self.questions) else ""
+    @model_validator(mode="after")
+    def _unique_questions(self) -> "Key":
+        if len({question.id for question in self.questions}) < len(self.questions):
+            raise ValueError("two questions have one id")
+        return self
 
     def text(self) -> str:
-        """As JSON."""
+        """The key as JSON."""
         return self.model_dump_json(indent=1) + "\n"
 
 
@@ -161,10 +172,10 @@ class BestOfKey(Key):
     """The key of a study of the best of several predictions.
 
     Attributes:
-        scale: where the predictions come from.
+        scale: of the predictions.
         models: title by name.
         datasets: title by name.
-        sources: of the predictions.
+        sources: cells of the predictions.
     """
 
     in_rounds: ClassVar[bool] = False
@@ -174,17 +185,22 @@ class BestOfKey(Key):
     models: dict[str, str]
     datasets: dict[str, str]
     sources: list[Source]
-    questions: list[AskedClip]
+    questions: list[ClipQuestion]
 
     @property
     def summary(self) -> str:
         return f"{len(self.questions)} questions, {len(self.models)} models"
 
-    def problem(self) -> str:
-        for asked in self.questions:
-            if asked.dataset not in self.datasets or {*asked.choices.values()} != {*self.models}:
-                return f"question {asked.id} has a dataset or models that the key does not list"
-        return super().problem()
+    @model_validator(mode="after")
+    def _listed(self) -> "BestOfKey":
+        for question in self.questions:
+            models = {*question.choices.values()}
+            if question.dataset not in self.datasets or models != {*self.models}:
+                raise ValueError(f"question {question.id} has a dataset or models not listed")
+        for source in self.sources:
+            if source.dataset not in self.datasets or source.model not in self.models:
+                raise ValueError(f"{source.model} on {source.dataset} is not listed")
+        return self
 
 
 class PairKey(Key):
@@ -193,77 +209,77 @@ class PairKey(Key):
     Attributes:
         scale: of the results store; empty for a CSV file.
         population: the file that models were chosen from.
-        size: number of its models.
-        models: by name.
-        scenarios: all that were asked for.
+        size: number of models in the population.
+        models: the chosen models, by name.
+        scenarios: all scenarios of the configuration.
     """
 
     about: Pairs
     scale: str = ""
     population: str = ""
     size: int = 0
-    models: dict[str, Rated]
+    models: dict[str, ScoredModel]
     scenarios: list[Scenario]
-    questions: list[AskedPair]
+    questions: list[PairQuestion]
 
     @property
     def summary(self) -> str:
         return f"{len(self.questions)} questions, {len(self.models)} models of {self.size}"
 
-    def better(self, metric: str, asked: AskedPair) -> str | None:
-        """The model that a metric finds better; None if it has no value, or both are equal."""
-        first, second = asked.choices.values()
+    def better(self, metric: str, question: PairQuestion) -> str | None:
+        """The model with the better score; None if a score is missing, or both are equal."""
+        first, second = question.choices.values()
         a, b = (self.models[name].values.get(metric) for name in (first, second))
         if a is None or b is None or a == b:
             return None
         return first if (a > b) == self.about.metrics[metric].higher_is_better else second
 
-    def problem(self) -> str:
+    @model_validator(mode="after")
+    def _listed(self) -> "PairKey":
         names = {scenario.name for scenario in self.scenarios}
-        for asked in self.questions:
-            models = set(asked.choices.values())
-            listed = models <= set(self.models) and set(asked.scenarios) <= names
-            if len(asked.choices) != 2 or len(models) != 2 or not listed:
-                return f"question {asked.id} has models or scenarios that the key does not list"
+        for question in self.questions:
+            models = {*question.choices.values()}
+            is_listed = models <= {*self.models} and {*question.scenarios} <= names
+            if len(question.choices) != 2 or len(models) != 2 or not is_listed:
+                raise ValueError(f"question {question.id} has models or scenarios not listed")
         for scenario in self.scenarios:
-            if scenario.metric not in self.about.metrics or not {*scenario.models} <= {
-                *self.models
-            }:
-                return f"{scenario.name} has a metric or models that the key does not list"
+            is_listed = {*scenario.models} <= {*self.models}
+            if scenario.metric not in self.about.metrics or not is_listed:
+                raise ValueError(f"{scenario.name} has a metric or models not listed")
         for name, model in self.models.items():
-            values = [value for value in model.values.values() if value is not None]
-            if not all(map(math.isfinite, values)):
-                return f"{name} has a value that is no number"
-        return super().problem()
+            if not all(value is None or math.isfinite(value) for value in model.values.values()):
+                raise ValueError(f"{name} has a value that is not finite")
+        return self
 
 
 class RatingKey(Key):
     """The key of a study of ratings.
 
     Attributes:
-        folder: where the videos are from.
+        folder: of the videos.
         sessions: ids of the questions of each session, by the name of the rater: 16 hexadecimal
             digits, the last four a decimal number from 1.
     """
 
     about: Ratings
     folder: str
-    questions: list[AskedVideo]
+    questions: list[VideoQuestion]
     sessions: dict[str, list[list[str]]]
 
     @property
     def summary(self) -> str:
         return f"{len(self.sessions)} raters, {len(self.questions)} videos"
 
-    def problem(self) -> str:
-        ids = {asked.id for asked in self.questions}
-        if any(len(asked.choices) != 1 for asked in self.questions):
-            return "a question has not one video"
+    @model_validator(mode="after")
+    def _listed(self) -> "RatingKey":
+        ids = {question.id for question in self.questions}
+        if any(len(question.choices) != 1 for question in self.questions):
+            raise ValueError("a question does not have exactly one video")
         for rater, sessions in self.sessions.items():
             own = [name for session in sessions for name in session]
-            if len(set(own)) < len(own) or not ids.issuperset(own):
-                return f"rater {rater} has questions twice, or some that the key does not list"
-        return super().problem()
+            if len({*own}) < len(own) or not ids.issuperset(own):
+                raise ValueError(f"rater {rater} has a question twice, or one that is not listed")
+        return self
 
 
 KINDS: dict[str, type[Key]] = {"best_of": BestOfKey, "pair": PairKey, "rating": RatingKey}
@@ -271,7 +287,7 @@ K = TypeVar("K", bound=Key)
 
 
 def kept_path(key: Path, study: str) -> Path:
-    """Where the key of a questionnaire stays when another questionnaire is written."""
+    """Where a copy of the key stays when another questionnaire is written."""
     return key.parent / "keys" / f"{study}.json"
 
 
@@ -279,31 +295,21 @@ def load_key(path: Path, kind: type[K]) -> K:
     """Read a key.
 
     Args:
-        path: the file.
-        kind: of the key, or `Key` for any.
+        path: of the file.
+        kind: class of the key; `Key` accepts any.
 
     Raises:
-        StpError: it is missing or damaged, or is of another kind.
+        StpError: the key is missing or damaged, or is of another kind.
     """
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-        key = KINDS[content["about"]["item"]].model_validate(content)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        model = KINDS[content["about"]["item"]]
     except FileNotFoundError:
-        problem = "no such key"
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        problem = f"this is no key of a questionnaire ({where}: {first['msg']})"
+        raise FileError(path, "no such key", remedy=REMEDY) from None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        problem = f"this is no key of a questionnaire ({type(error).__name__}: {error})"
-    else:
-        problem = key.problem()
-        if not problem and isinstance(key, kind):
-            return key
-        problem = problem or f"this is the key of a study of the item {key.about.item}"
-    item = next((f"of the item {name} " for name, own in KINDS.items() if own is kind), "")
-    raise StpError(
-        f"{path}: {problem}",
-        expected=f"a key {item}that `stp questionnaire` wrote",
-        remedy=REMEDY,
-    )
+        problem = f"not a key of a questionnaire ({type(error).__name__}: {error})"
+        raise FileError(path, problem, remedy=REMEDY) from None
+    key = check(model, content, str(path))
+    if not isinstance(key, kind):
+        raise FileError(path, f"a key of a study of the item {key.about.item}", remedy=REMEDY)
+    return key

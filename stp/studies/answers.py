@@ -1,15 +1,17 @@
-"""Read the answers of raters: files from strangers, so every field is checked."""
+"""Files of answers from raters. They come from strangers, so every field is checked."""
 
 import csv
+import io
 import math
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from stp.core.disk import require_regular
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.opinions.raters import identical, identical_text
 from stp.studies.answer_key import NONE, Key, kept_path
 
@@ -17,38 +19,38 @@ COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", 
            "answered_at")  # fmt: skip
 """Of a file of answers, as the page saves it: one line per answered question."""
 
-SHOWN_PROBLEMS = 8
+MOST_PROBLEMS = 8
+"""That an error lists."""
 
 SIMULATED = "simulated-"
-"""What names of raters begin with that are programs: tables say so, and findings judge none."""
+"""Prefix of the names of simulated raters: tables mark them, and no finding is judged by them."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rater chose.
+    """An answer to a question.
 
     Attributes:
         rater: random name of the rater.
         question: number of the question in the key.
-        model: that was chosen; None if the rater could not tell, or rated.
-        place: of the chosen prediction on the page, from 0; None likewise.
-        seconds: that the question was looked at before the choice.
-        answered_at: when.
-        rating: from 0 to 100; None where a picture was to be chosen.
+        model: the chosen model; None for "cannot tell", and for a rating.
+        position: of the chosen prediction on the page, from 0; None where no model was chosen.
+        seconds: for which the question was visible before the choice.
+        answered_at: time of the choice.
+        rating: from 0 to 100; None where a prediction was to be chosen.
     """
 
     rater: str
     question: int
     model: str | None
-    place: int | None
+    position: int | None
     seconds: float
     answered_at: datetime
     rating: float | None = None
 
 
-@dataclass(frozen=True)
-class Rater:
-    """Who answered; ``age`` and ``gender`` are empty where they were not given."""
+class Rater(NamedTuple):
+    """A rater; ``age`` and ``gender`` are empty where they were not given."""
 
     name: str
     age: str
@@ -57,24 +59,25 @@ class Rater:
 
 @dataclass(frozen=True)
 class Answers:
-    """All answers of a study."""
+    """All answers of a study, and the raters by name."""
 
     raters: dict[str, Rater]
     answers: list[Answer]
 
     def identical(self) -> str:
-        """A sentence that names raters with the same answers; empty without such."""
-        given: dict[str, dict[Hashable, Hashable]] = {}
+        """A sentence that names raters with identical answers; empty without any."""
+        by_rater: dict[str, dict[Hashable, Hashable]] = {}
         for answer in self.answers:
-            given.setdefault(answer.rater, {})[answer.question] = (answer.model, answer.rating)
-        return identical_text(identical(given))
+            choice = (answer.model, answer.rating)
+            by_rater.setdefault(answer.rater, {})[answer.question] = choice
+        return identical_text(identical(by_rater))
 
     def warnings(self) -> list[str]:
-        """What a table has to say of these raters."""
-        said = []
+        """Warnings about these raters, for the head of a table."""
+        warnings = []
         if any(name.startswith(SIMULATED) for name in self.raters):
-            said.append("WARNING: raters are SIMULATED by a program. No person has said any of it.")
-        return said + ([f"WARNING: {text}."] if (text := self.identical()) else [])
+            warnings.append("WARNING: raters are SIMULATED by a program; no person answered.")
+        return warnings + ([f"WARNING: {text}."] if (text := self.identical()) else [])
 
 
 class _LineError(Exception):
@@ -84,120 +87,124 @@ class _LineError(Exception):
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     """Read files of answers.
 
-    A rater with two answers to a question is refused, and one with two files as well unless the
-    study has rounds: which of them counts is for people to say.
+    A rater with two answers to one question is refused, and so is a rater with two files unless the
+    study has rounds: people must decide which of them counts.
 
     Args:
         paths: files, or folders of ``*.csv``.
         key: of the questionnaire.
-        key_path: its path, for messages.
+        key_path: path of the key, for messages.
 
     Raises:
-        StpError: there is no file, or lines are malformed, of another study, unknown or doubled;
-            names files and lines.
+        StpError: there are no answers, or lines are malformed, belong to another study, are unknown
+            or duplicated; names files and lines.
     """
     raters: dict[str, Rater] = {}
-    whose: dict[str, Path] = {}
+    file_of_rater: dict[str, Path] = {}
     answers: list[Answer] = []
     problems: list[str] = []
     studies: set[str] = set()
-    numbers = {asked.id: number for number, asked in enumerate(key.questions)}
-    earlier_answers: dict[tuple[str, int], tuple[Path, int]] = {}
+    numbers = {question.id: number for number, question in enumerate(key.questions)}
+    line_of_answer: dict[tuple[str, int], str] = {}
     for path in files_of_answers(paths):
-        for number, fields in _lines(path, problems):
+        try:
+            columns, lines = read_csv(path)
+        except FileError as error:
+            problems.append(error.what)
+            continue
+        if columns != COLUMNS:
+            problem = f"columns {','.join(columns)[:80]!r}, not {','.join(COLUMNS)!r}"
+            problems.append(f"{path}: {problem}")
+            continue
+        for number, fields in lines:
             try:
                 if fields["study"] != key.study:
                     studies.add(fields["study"])
                     raise _LineError(f"study {fields['study']!r}, not {key.study!r}")
                 rater, answer = _answer(fields, key, numbers)
-                if whose.setdefault(rater.name, path) != path and not key.in_rounds:
-                    raise _LineError(f"rater {rater.name} is in {whose[rater.name]} as well")
+                file = file_of_rater.setdefault(rater.name, path)
+                if file != path and not key.in_rounds:
+                    raise _LineError(f"rater {rater.name} is in {file} as well")
                 if raters.setdefault(rater.name, rater) != rater:
                     raise _LineError(f"rater {rater.name} has another age or gender than above")
-                here = path, number
-                earlier = earlier_answers.setdefault((rater.name, answer.question), here)
-                if earlier != here:
-                    where = "" if earlier[0] == path else f"{earlier[0]}, "
-                    raise _LineError(
-                        f"rater {rater.name} answered this question in {where}line {earlier[1]}"
-                    )
+                line = f"{path}, line {number}"
+                earlier = line_of_answer.setdefault((rater.name, answer.question), line)
+                if earlier != line:
+                    raise _LineError(f"rater {rater.name} answered this question in {earlier}")
                 answers.append(answer)
             except _LineError as error:
                 problems.append(f"{path}, line {number}: {error}")
     if problems:
         _refuse(problems, studies, key_path)
     if not answers:
-        raise StpError(
-            "the files hold no answers",
-            expected="a line for each answered question",
-            remedy="collect answers with the questionnaire",
-        )
+        raise StpError("the files hold no answers", expected="a line for each answered question")
     return Answers(raters, answers)
 
 
 def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[Rater, Answer]:
     """Check the fields of a line against the key."""
-    if not re.fullmatch(rf"({SIMULATED})?[0-9a-f]{{16}}", fields["rater"]):
-        raise _LineError(f"rater {fields['rater']!r}, not 16 hexadecimal digits")
+
+    def demand(column: str, is_valid: object, expected: str) -> None:
+        if not is_valid:
+            raise _LineError(f"{column} {fields[column]!r}, not {expected}")
+
     about = key.about
+    is_name = re.fullmatch(rf"({SIMULATED})?[0-9a-f]{{16}}", fields["rater"])
+    demand("rater", is_name, "16 hexadecimal digits")
     for column, offered in (("age", about.age_groups), ("gender", about.genders)):
-        if fields[column] and fields[column] not in offered:
-            raise _LineError(
-                f"{column} {fields[column]!r}, not one of {', '.join(offered) or 'none'}"
-            )
-    if fields["question"] not in numbers:
-        raise _LineError(f"unknown question {fields['question']!r}")
+        expected = f"one of {', '.join(offered) or 'none'}"
+        demand(column, fields[column] in ("", *offered), expected)
+    demand("question", fields["question"] in numbers, "in the key")
     number = numbers[fields["question"]]
     choices = key.questions[number].choices
     shown = fields["shown"].split(" ")
-    if sorted(shown) != sorted(choices):
-        raise _LineError(
-            f"shown {fields['shown']!r}, not the {len(choices)} choices of the question"
-        )
+    demand("shown", sorted(shown) == sorted(choices), f"the {len(choices)} choices of the question")
     choice, rating = fields["choice"], None
     if about.item == "rating":
-        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", choice) or float(choice) > 100:
-            raise _LineError(f"rating {choice!r}, not a number from 0 to 100")
-        rating = float(choice)
-    elif choice not in choices and not (choice == NONE and about.cannot_tell):
-        raise _LineError(f"unknown choice {choice!r}")
+        rating = _number(choice) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", choice) else math.nan
+        demand("choice", rating <= 100, "a rating from 0 to 100")
+    else:
+        is_offered = choice in choices or (choice == NONE and about.cannot_tell)
+        demand("choice", is_offered, "one of the question")
     position = fields["position"]
-    if not re.fullmatch(r"[0-9]{1,6}", position) or not 1 <= int(position) <= len(numbers):
-        raise _LineError(f"position {position!r}, not a number from 1 to {len(numbers)}")
+    is_position = re.fullmatch(r"[0-9]{1,6}", position) and 1 <= int(position) <= len(numbers)
+    demand("position", is_position, f"a number from 1 to {len(numbers)}")
+    seconds = _number(fields["seconds"])
+    demand("seconds", math.isfinite(seconds) and seconds >= 0, "a number from 0 on")
+    time = _time(fields["answered_at"])
+    demand("answered_at", time is not None, "a time such as 2026-01-31T12:00:00Z")
+    assert time is not None
     return Rater(fields["rater"], fields["age"], fields["gender"]), Answer(
-        fields["rater"],
-        number,
-        choices.get(choice),
-        shown.index(choice) if choice in choices else None,
-        _seconds(fields["seconds"]),
-        _moment(fields["answered_at"]),
-        rating,
+        rater=fields["rater"],
+        question=number,
+        model=choices.get(choice),
+        position=shown.index(choice) if choice in choices else None,
+        seconds=seconds,
+        answered_at=time,
+        rating=rating,
     )
 
 
-def _seconds(text: str) -> float:
+def _number(text: str) -> float:
     try:
-        seconds = float(text)
+        return float(text)
     except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds >= 0):
-        raise _LineError(f"seconds {text!r}, not a number from 0 on")
-    return seconds
+        return math.nan
 
 
-def _moment(text: str) -> datetime:
+def _time(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
-        raise _LineError(f"answered_at {text!r}, not a time such as 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def files_of_answers(paths: Sequence[Path]) -> list[Path]:
-    """All files, those in folders included, each once.
+    """All files, including those in folders, each once.
 
     Raises:
-        StpError: a file is missing or no regular file, or a folder has none.
+        StpError: a file is missing or not regular, or a folder has no CSV file.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -205,52 +212,49 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
             inside = sorted(path.glob("*.csv"))
             if not inside:
                 raise StpError(
-                    f"{path}: no answers",
-                    expected="files that the questionnaire saved, *.csv",
-                    remedy="put the files of raters there",
+                    f"{path}: no answers", expected="files that the questionnaire saved, *.csv"
                 )
             files |= dict.fromkeys(map(require_regular, inside))
         elif path.is_file():
             files[path] = None
         else:
-            raise StpError(f"{path}: no such file or folder", remedy="name files of answers")
+            raise StpError(f"{path}: no such file or folder", expected="files of answers")
     return list(files)
 
 
-def _lines(path: Path, problems: list[str]) -> Iterable[tuple[int, dict[str, str]]]:
-    """Numbers and fields of lines that have all fields; others become problems."""
+def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
+    """Read a CSV file, such as a spreadsheet saves it.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        columns; and for each line its number in the file and its fields.
+
+    Raises:
+        FileError: the file cannot be read, or a line has not as many fields as columns.
+    """
     try:
         # Spreadsheets put a byte order mark in front.
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path}: {error}")
-        return
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            problems.append(f"{path}: empty")
-            return
-        if tuple(header) != COLUMNS:
-            said = ",".join(header)[:80]
-            problems.append(f"{path}, line 1: columns {said!r}, not {','.join(COLUMNS)!r}")
-            return
-        for fields in reader:
-            if len(fields) != len(COLUMNS):
-                said = f"{len(fields)} fields, not {len(COLUMNS)}"
-                problems.append(f"{path}, line {reader.line_num}: {said}")
-            else:
-                yield reader.line_num, dict(zip(COLUMNS, fields, strict=True))
-    except csv.Error as error:
-        problems.append(f"{path}, line {reader.line_num}: {error}")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(next(reader, ()))
+        lines = [(reader.line_num, fields) for fields in reader if fields]  # not empty lines
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, f"cannot be read ({error})", expected="CSV in UTF-8") from None
+    for number, fields in lines:
+        if len(fields) != len(columns):
+            problem = f"{len(fields)} fields, not {len(columns)}"
+            raise FileError(f"{path}, line {number}", problem)
+    return columns, [(number, dict(zip(columns, fields, strict=True))) for number, fields in lines]
 
 
 def _refuse(problems: list[str], studies: set[str], key_path: Path) -> None:
-    more = len(problems) - SHOWN_PROBLEMS
-    lines = [*problems[:SHOWN_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
+    more = len(problems) - MOST_PROBLEMS
+    lines = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
     kept = [kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)]
     earlier = [str(path) for path in kept if path.is_file()]
-    remedy = "mend these files, or take them away; a rater counts once"
+    remedy = "fix these files, or remove them; a rater counts once"
     if earlier:
         remedy = f"answers of an earlier questionnaire are read with its key: {', '.join(earlier)}"
     raise StpError(

@@ -1,4 +1,4 @@
-"""The best of several predictions of a clip: which clips are drawn, and their questions."""
+"""Questions about the best of several predictions of a clip."""
 
 import hashlib
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.plan.manifest import Cell, load_manifest
 from stp.score.predictions import Predictions
-from stp.studies.answer_key import AskedClip, BestOfKey, Source
+from stp.studies.answer_key import BestOfKey, ClipQuestion, Source
 from stp.studies.options import LETTERS, BestOf, load_item
-from stp.studies.page import TRIAL, Draft, Opaque, Page, question
+from stp.studies.page import TRIAL, Draft, Opaque, Page
 from stp.studies.sampling import draw
 
 WORDS = {
@@ -34,20 +34,19 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
     """Draw and read clips.
 
     Args:
-        manifest: of a dimension whose models are tested as they were trained; names predictions
-            and data.
+        manifest: of a dimension whose models are tested on the dataset that they are trained on.
         out: path of the page (.html).
-        study_file: what to ask about.
-        report: is told the progress.
+        study_file: the configuration.
+        report: callback for the progress.
 
     Raises:
-        StpError: the study asks about what the scale does not have, or data or predictions are
+        StpError: the scale lacks datasets or models of the study, or data or predictions are
             damaged.
     """
     plan = load_manifest(manifest)
     study = load_item(BestOf, study_file, plan.scale)
     cells: dict[tuple[str, str], Cell] = {}
-    for cell in plan.cells:  # of several seeds the first
+    for cell in plan.cells:  # the first of several seeds
         if cell.key.subset == "test" and cell.key.trained_on == cell.key.tested_on:
             cells.setdefault((cell.key.model, cell.key.tested_on), cell)
     study.demand(plan.scale, cells, study_file)
@@ -57,32 +56,33 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
         readers = _readers(study, cells, name)
         reader = readers[study.models[0]]
         for sample in draw(reader.index["cluster"], count, study.seed, name):
-            shown = {
+            frames = {
                 "given": pixels(reader.read_context(sample, sample + 1)[0]),
                 "beside": pixels(reader.read(sample, sample + 1)[1][0]),
             }
             for model, predictions in readers.items():
-                # Of several forecasts of a sample, the first: a draw, as raters would get one.
+                # The first of several forecasts of a sample: a random draw.
                 predicted = predictions.read(sample, sample + 1)[0][0, 0]
                 secret.update(np.ascontiguousarray(predicted).tobytes())
-                shown[f"model {model}"] = pixels(predicted)
+                frames[f"model {model}"] = pixels(predicted)
             row = reader.index.iloc[sample]
-            drawn.append((name, sample, str(row["clip"]), str(row["cluster"]), shown))
+            drawn.append((name, sample, str(row["clip"]), str(row["cluster"]), frames))
             report("clips read", len(drawn), sum(study.clips.values()))
     opaque = Opaque(secret.digest())
-    asked, questions = [], []
+    questions: list[ClipQuestion] = []
+    others: dict[str, dict[str, str]] = {}
     pictures: dict[str, Callable[[], np.ndarray]] = {}
-    for name, sample, clip, cluster, shown in drawn:
-        ids = {what: opaque(f"{name}/{sample}/{what}") for what in shown}
-        pictures |= {ids[what]: partial(np.asarray, frames) for what, frames in shown.items()}
+    for name, sample, clip, cluster, frames in drawn:
+        ids = {part: opaque(f"{name}/{sample}/{part}") for part in frames}
+        pictures |= {ids[part]: partial(np.asarray, video) for part, video in frames.items()}
         models = {ids[f"model {model}"]: model for model in study.models}
         choices = dict(sorted(models.items()))
-        asked.append(
-            AskedClip(id=opaque(f"{name}/{sample}"), choices=choices, dataset=name, sample=sample,
-                      clip=clip, cluster=cluster)
+        question = ClipQuestion(
+            id=opaque(f"{name}/{sample}"), choices=choices, dataset=name, sample=sample, clip=clip,
+            cluster=cluster,
         )  # fmt: skip
-        beside = {what: ids[what] for what in ("given", "beside")}
-        questions.append(question(asked[-1].id, list(choices), **beside))
+        questions.append(question)
+        others[question.id] = {"given": ids["given"], "beside": ids["beside"]}
     sources = [_source(cells[model, name]) for name in study.clips for model in study.models]
     is_official = all(source.source == "official" for source in sources)
     letters = LETTERS[: len(study.models)]
@@ -92,10 +92,11 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
         models={name: plan.names.models[name] for name in study.models},
         datasets={name: plan.names.datasets[name] for name in study.clips},
         sources=sources,
-        questions=sorted(asked, key=lambda drawn_clip: drawn_clip.id),
+        questions=sorted(questions, key=lambda question: question.id),
     )
     words = {**WORDS, "letters": letters, "note": "" if is_official else TRIAL}
-    return Draft(study_file, key, words, [Page(out, questions, {})], pictures)
+    page = Page(out, [question.id for question in questions], {})
+    return Draft(study_file, key, words, [page], pictures, others)
 
 
 def _readers(
@@ -106,8 +107,9 @@ def _readers(
     is_video = data.frames.dtype == np.uint8 and data.shape[0] in (1, 3)
     if not is_video or data.attrs.get("variables"):
         raise StpError(
-            f"human study: {dataset} is no video ({data.shape[0]} channels of {data.frames.dtype})",
-            expected="datasets of 8-bit grey or colour pictures",
+            f"human study: {dataset} is not a video dataset ({data.shape[0]} channels of "
+            f"{data.frames.dtype})",
+            expected="datasets of 8-bit grey or colour frames",
             remedy="leave it out of `clips` in the configuration of the study",
         )
     own = {model: cells[model, dataset] for model in study.models}

@@ -1,4 +1,4 @@
-"""What a study with people asks about: one configuration with three kinds of item."""
+"""Configuration of a study with people: one schema for each of three kinds of item."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,28 +6,28 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, StpError, nearest
 from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 LETTERS = "ABCDEFGHIJ"
-"""What predictions are called on the page."""
+"""Names of predictions on the page."""
 
-# Words go into CSV files of raters as they are, and spreadsheets run what begins as a formula.
+# Words go unescaped into CSV files of raters, and spreadsheets run text that begins like a formula.
 Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n\t=+@-][^,;\"\r\n]*$", max_length=40)]
 Count = Annotated[int, Field(ge=1)]
 
 
 class Study(Strict):
-    """What every study has.
+    """Keys of every study.
 
     Attributes:
-        item: what a question is: the `best_of` several predictions, a `pair` of videos, or the
-            `rating` of one.
-        question: what raters are asked about each item.
-        frames_per_second: of the moving pictures.
-        max_megabytes: of a page.
-        consent: what a rater agrees to.
-        return_to: what to do with the file of answers.
+        item: kind of question: `best_of` (several predictions), `pair` (of videos) or `rating` (of
+            one video).
+        question: text that raters are asked about each item.
+        frames_per_second: of the videos.
+        max_megabytes: largest size of a page.
+        consent: text that a rater agrees to.
+        return_to: text that says what to do with the file of answers.
         seed: of all draws.
     """
 
@@ -45,10 +45,10 @@ class BestOf(Study):
 
     Attributes:
         cannot_tell: whether raters may answer that they cannot tell.
-        age_groups: that a rater may choose from; none are asked for if empty.
-        genders: likewise.
+        age_groups: that a rater may choose from; if empty, the page does not ask.
+        genders: that a rater may choose from; if empty, the page does not ask.
         clips: number of test clips by dataset.
-        models: that are compared.
+        models: names of the compared models.
     """
 
     item: Literal["best_of"]
@@ -66,19 +66,19 @@ class BestOf(Study):
         return names
 
     def demand(self, scale: str, planned: Iterable[tuple[str, str]], path: Path) -> None:
-        """Refuse a study of what a scale does not have.
+        """Demand that a scale has all models and datasets of the study.
 
         Args:
-            scale: its name.
+            scale: name.
             planned: (model, dataset) of all short-term cells of the scale.
-            path: where the study comes from.
+            path: file of the configuration, for the message.
 
         Raises:
-            StpError: a model was not tested on a dataset; names all of them.
+            StpError: a model is not tested on a dataset; names all of them.
         """
         planned = set(planned)
-        asked = [(model, dataset) for dataset in self.clips for model in self.models]
-        missing = [f"{model} on {data}" for model, data in asked if (model, data) not in planned]
+        pairs = [(model, dataset) for dataset in self.clips for model in self.models]
+        missing = [f"{model} on {name}" for model, name in pairs if (model, name) not in planned]
         if missing:
             datasets = dict.fromkeys(dataset for _, dataset in sorted(planned))
             models = dict.fromkeys(model for model, _ in sorted(planned))
@@ -95,8 +95,8 @@ class Measure(Strict):
     """A metric that is compared with people.
 
     Attributes:
-        convention: its name in the results store, or a column of a CSV file.
-        higher_is_better: its direction.
+        convention: name in the results store, or of a column of a CSV file.
+        higher_is_better: whether larger values are better.
     """
 
     convention: str = Field(min_length=1)
@@ -110,8 +110,8 @@ class Gaps(Strict):
         metric: heading of the metric.
         bases: values of models that others are compared with.
         steps: by how much the others are worse.
-        models: others at each step.
-        tolerance: how far the value of a model may be from what is wanted.
+        models: number of others at each step.
+        tolerance: largest distance of the value of a model from its base or step.
     """
 
     metric: str
@@ -125,12 +125,12 @@ class Pairs(Study):
     """A study of pairs of videos, of models that are chosen by their scores.
 
     Attributes:
-        metrics: by the heading of the table.
-        models: of each scenario.
-        videos: of each model, of the same clips for all.
-        equal: headings of metrics that models are chosen to be equal in.
-        spread: headings of metrics that models are chosen to be spread in.
-        gaps: the study of small differences; None leaves it out.
+        metrics: by heading in the table.
+        models: number of models of each scenario.
+        videos: number of videos of each model, of the same clips for all.
+        equal: headings of metrics in which models are chosen to be equal.
+        spread: headings of metrics in which models are chosen to be spread.
+        gaps: study of small differences; None leaves it out.
     """
 
     cannot_tell: ClassVar[bool] = True
@@ -164,13 +164,13 @@ class Ratings(Study):
     """A study of single videos, which people rate from 0 to 100 beside a natural one.
 
     Attributes:
-        height: in pixels, that lower videos are enlarged to.
-        raters: how many people.
-        sessions: of each.
-        videos: of a session.
-        hours: from one session of a rater to the next, at least.
-        training: videos before each session, whose ratings do not count.
-        classes: datasets by the class of what their videos show.
+        height: in pixels; videos of smaller height are enlarged to it.
+        raters: number of people.
+        sessions: number of sessions of each rater.
+        videos: number of videos of a session.
+        hours: shortest time from one session of a rater to the next.
+        training: number of videos before each session, whose ratings do not count.
+        classes: datasets by the class of their content.
     """
 
     cannot_tell: ClassVar[bool] = False
@@ -196,7 +196,8 @@ class Ratings(Study):
 
     def class_of(self, dataset: str) -> str | None:
         """The class of a dataset; None where it has none."""
-        return next((name for name, own in self.classes.items() if dataset in own), None)
+        classes = (name for name, datasets in self.classes.items() if dataset in datasets)
+        return next(classes, None)
 
 
 Item = BestOf | Pairs | Ratings
@@ -209,23 +210,23 @@ def load_study(path: Path, scale: str = "") -> Item:
     """Read a study.
 
     Args:
-        path: the file; under ``scales`` it may say what is different at a scale.
-        scale: its name; empty for none.
+        path: of the file; ``scales`` in it holds keys that differ at a scale.
+        scale: name; empty for none.
 
     Raises:
-        StpError: the file is missing or says something unknown.
+        StpError: the file is missing or not a study.
     """
     content: Any = read_yaml(path)
     if not isinstance(content, dict):
-        raise StpError(f"{path}: no study", expected="keys such as item, question and seed")
+        raise FileError(path, "not a study", expected="keys such as item, question and seed")
     scales = content.pop("scales", None) or {}
     if not isinstance(scales, dict) or not all(isinstance(own, dict) for own in scales.values()):
-        raise StpError(f"{path}: scales", expected="for each scale the keys that differ there")
+        raise FileError(path, "scales", expected="for each scale, the keys that differ there")
     content |= scales.get(scale, {})
     item = content.get("item")
     kind = ITEMS.get(item) if isinstance(item, str) else None
     if kind is None:
-        raise StpError(f"{path}: item is {item!r}", expected=f"one of {', '.join(ITEMS)}")
+        raise FileError(path, f"item is {item!r}", expected=f"one of {', '.join(ITEMS)}")
     return check(kind, content, str(path))
 
 
@@ -233,10 +234,10 @@ def load_item(kind: type[S], path: Path, scale: str = "") -> S:
     """Read a study of one kind of item, as `load_study` does.
 
     Raises:
-        StpError: the file is missing, says something unknown, or is of another item.
+        StpError: the file is missing, not a study, or a study of another item.
     """
     study = load_study(path, scale)
     if isinstance(study, kind):
         return study
     item = next(name for name, own in ITEMS.items() if own is kind)
-    raise StpError(f"{path}: item is {study.item}", expected=f"a study of the item {item}")
+    raise FileError(path, f"item is {study.item}", expected=f"a study of the item {item}")

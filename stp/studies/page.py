@@ -1,9 +1,9 @@
-"""Write the pages of a questionnaire, and the key that stays at home.
+"""Pages of a questionnaire, and the key that raters never get.
 
-A page is one file. It holds no name of a model and nothing that is made from one alone: questions
-and pictures are called by a keyed hash, whose key comes from what only the writer of the study has
-(predicted values, files of videos) and which is nowhere in the page. The same predictions give the
-same page.
+A page is one file. It holds no name of a model and nothing that is computed from a name alone: ids
+of questions and pictures are keyed hashes, and the key of the hash is made from data that only the
+author of the study has (predicted values, files of videos). The same predictions give the same
+page.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.disk import beside, writing
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Report
 from stp.render.pictures import sprites
 from stp.studies.answer_key import Key, kept_path
@@ -33,50 +33,31 @@ Json = dict[str, Any]
 
 
 class Opaque:
-    """Names that nobody can make without the secret."""
+    """Ids that cannot be computed without the secret."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
 
     def __call__(self, name: str) -> str:
-        """Of 12 hexadecimal digits."""
+        """The id of a name, 12 hexadecimal digits."""
         return hmac.new(self.secret, name.encode(), hashlib.sha256).hexdigest()[:12]
-
-
-def question(name: str, choices: Sequence[str], **pictures: str) -> Json:
-    """A question as the page knows it.
-
-    Args:
-        name: its id.
-        choices: ids of the pictures to choose from.
-        pictures: ids of others: ``given``, the frames before all others; ``beside``, what is shown
-            beside the choices.
-    """
-    # By id: the order of the file tells nothing.
-    return {"id": name, "choices": sorted(choices), **pictures}
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page without its pictures: questions, training items, and what is its own."""
+    """A page.
+
+    Attributes:
+        path: of the file.
+        questions: ids.
+        own: other data of this page alone, such as the name of its rater.
+        training: ids of questions whose answers do not count.
+    """
 
     path: Path
-    questions: list[Json]
+    questions: Sequence[str]
     own: Json
-    training: Sequence[Json] = ()
-
-    def content(self) -> Json:
-        """As the page knows it."""
-        in_order = sorted(self.questions, key=lambda asked: str(asked["id"]))
-        return {**self.own, "questions": in_order, "training": list(self.training)}
-
-    def shown(self) -> list[str]:
-        """Ids of its pictures."""
-        names: set[str] = set()
-        for asked in [*self.questions, *self.training]:
-            names.update(asked["choices"])
-            names.update(asked[extra] for extra in ("given", "beside") if extra in asked)
-        return sorted(names)
+    training: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -84,11 +65,13 @@ class Draft:
     """A questionnaire before its pictures are encoded.
 
     Attributes:
-        file: the configuration.
+        file: of the configuration.
         key: without a checksum.
-        words: what pages say, besides what the study says.
+        words: texts and settings of the pages that the configuration does not state.
         pages: all of them.
-        pictures: by id, what gives 8-bit frames (T, H, W, 3).
+        pictures: by id, a function that returns 8-bit frames (T, H, W, 3).
+        others: by id of a question, ids of pictures besides the choices: ``given``, the context
+            frames; ``beside``, the video beside the choices.
     """
 
     file: Path
@@ -96,32 +79,60 @@ class Draft:
     words: Json
     pages: list[Page]
     pictures: Mapping[str, Callable[[], np.ndarray]]
+    others: Mapping[str, Json] = field(default_factory=dict)
+
+    def content(self, page: Page) -> Json:
+        """The data of a page, sorted by id, so that the order says nothing."""
+        by_id = {
+            question.id: {
+                "id": question.id,
+                "choices": sorted(question.choices),
+                **self.others.get(question.id, {}),
+            }
+            for question in self.key.questions
+        }
+        return {
+            **page.own,
+            "questions": [by_id[name] for name in sorted(page.questions)],
+            "training": [by_id[name] for name in page.training],
+        }
+
+
+def _pictures(content: Json) -> list[str]:
+    """Ids of all pictures of a page."""
+    names: set[str] = set()
+    for question in [*content["questions"], *content["training"]]:
+        names.update(question["choices"])
+        names.update(question[extra] for extra in ("given", "beside") if extra in question)
+    return sorted(names)
 
 
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     """Write all pages with the best pictures that fit, and the key, with a copy named after it.
 
     Raises:
-        StpError: there is a key of another kind of item, or a page becomes larger than it may.
+        StpError: there is a key of another kind of item, or a page would be larger than
+            ``max_megabytes``.
     """
     mark = f'"item": "{draft.key.about.item}"'
     if key_path.exists() and mark not in key_path.read_text(encoding="utf-8", errors="replace"):
         raise StpError(
-            f"{key_path} belongs to a questionnaire of another kind, which stays",
-            expected=f"a folder of its own for a study of the item {draft.key.about.item}",
+            f"{key_path} belongs to a questionnaire of another kind",
+            expected=f"a separate folder for a study of the item {draft.key.about.item}",
             remedy="name one with --out",
         )
     limit = draft.key.about.max_megabytes * 1e6
+    contents = [draft.content(page) for page in draft.pages]
     for quality in sprites.QUALITIES:
-        encoded = _encoded(draft, quality, limit, report)
+        encoded = _encoded(draft, contents, quality, limit, report)
         if encoded is None:
             continue
-        seen = [_common(draft), [page.content() for page in draft.pages], encoded]
-        checksum = hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
-        how = "lossless WebP" if quality is None else f"JPEG 4:4:4 of quality {quality}"
-        key = draft.key.model_copy(update={"study": checksum, "pictures": how})
+        visible = [_common(draft), contents, encoded]
+        checksum = hashlib.sha256(json.dumps(visible, sort_keys=True).encode()).hexdigest()[:16]
+        encoding = "lossless WebP" if quality is None else f"JPEG 4:4:4 of quality {quality}"
+        key = draft.key.model_copy(update={"study": checksum, "pictures": encoding})
         text = partial(_text, {"study": checksum, **_common(draft)}, encoded)
-        if all(len(text(page).encode()) <= limit for page in draft.pages):
+        if all(len(text(content).encode()) <= limit for content in contents):
             break
     else:
         raise StpError(
@@ -131,20 +142,20 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
             remedy=f"ask for fewer items, or allow more, in {draft.file}",
         )
     with writing(key_path), ExitStack() as stack:
-        # It unwinds from the last entry to the first: once all are written, the keys are put in
-        # place, and then the pages, which stand for them.
-        for number, page in enumerate(draft.pages, start=1):
+        # The stack unwinds from the last entry to the first: once all files are written, the keys
+        # are put in place, and then the pages, whose presence means that the keys are complete.
+        for number, (page, content) in enumerate(zip(draft.pages, contents, strict=True), start=1):
             temporary = stack.enter_context(beside(page.path))
-            temporary.write_text(text(page), encoding="utf-8", newline="\n")
+            temporary.write_text(text(content), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
         for path in (key_path, kept_path(key_path, key.study)):
             stack.enter_context(beside(path)).write_text(key.text(), encoding="utf-8")
     return key
 
 
-def _text(common: Json, encoded: Mapping[str, Json], page: Page) -> str:
-    pictures = {name: encoded[name] for name in page.shown()}
-    return html({**common, **page.content(), "pictures": pictures})
+def _text(common: Json, encoded: Mapping[str, Json], content: Json) -> str:
+    pictures = {name: encoded[name] for name in _pictures(content)}
+    return html({**common, **content, "pictures": pictures})
 
 
 def _common(draft: Draft) -> Json:
@@ -163,20 +174,20 @@ def _common(draft: Draft) -> Json:
 
 
 def _encoded(
-    draft: Draft, quality: int | None, limit: float, report: Report
+    draft: Draft, contents: list[Json], quality: int | None, limit: float, report: Report
 ) -> dict[str, Json] | None:
-    """Sprite sheets by id, with the size of their frames; None if a page becomes too large."""
+    """Sprite sheets by id, with the size of their frames; None if a page would be too large."""
     encoded: dict[str, Json] = {}
-    for page in draft.pages:
+    for content in contents:
         size = 0
-        for name in page.shown():
+        for name in _pictures(content):
             if name not in encoded:
                 frames = draft.pictures[name]()
-                high, wide = frames.shape[1:3]
+                height, width = frames.shape[1:3]
                 encoded[name] = {
                     **sprites.sheet(frames, quality)._asdict(),
-                    "size": [wide, high],
-                    "pitch": [sprites.pitch(wide), sprites.pitch(high)],
+                    "size": [width, height],
+                    "pitch": [sprites.pitch(width), sprites.pitch(height)],
                 }
                 report("pictures encoded", len(encoded), len(draft.pictures))
             size += len(encoded[name]["uri"])
@@ -186,10 +197,10 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """Put a page together from its parts; nothing is loaded from anywhere.
+    """Assemble a page from its parts; it loads nothing from elsewhere.
 
     Args:
-        payload: what the page knows.
+        payload: data of the page.
     """
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
@@ -200,17 +211,17 @@ def html(payload: Json) -> str:
     }
     text = (PARTS / "page.html").read_text(encoding="utf-8")
     for mark, part in parts.items():
-        before, found, after = text.partition(f"<!-- {mark} -->")
-        assert found, f"page.html has no {mark}"
+        before, comment, after = text.partition(f"<!-- {mark} -->")
+        assert comment, f"page.html has no {mark}"
         text = before + part + after
     return text
 
 
 def read_page(path: Path) -> Json:
-    """What a page knows.
+    """The data of a page.
 
     Raises:
-        StpError: it is missing, or no page of a questionnaire.
+        StpError: the page is missing, or not a page of a questionnaire.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -219,9 +230,10 @@ def read_page(path: Path) -> Json:
         if not isinstance(payload, dict) or not {"study", "pictures", "questions"} <= set(payload):
             raise ValueError("it has no questions")
     except (OSError, ValueError, RecursionError) as error:
-        raise StpError(
-            f"{path} is no page of a questionnaire ({error})",
-            expected="a page that `stp questionnaire` wrote",
+        raise FileError(
+            path,
+            f"not a page of a questionnaire ({error})",
+            expected="a page that `stp study questionnaire` wrote",
             remedy="name it with --page, or write it again: the same videos give the same page",
         ) from None
     return payload

@@ -4,14 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS
 from stp.collect.published import PublishedValue
 from stp.collect.schema import AgreementRow
-from stp.studies.answer_key import AskedPair, PairKey, Scenario
+from stp.studies.answer_key import PairKey, PairQuestion, Scenario
 from stp.studies.answers import SIMULATED, Answer, Answers
-from stp.studies.shares import Share, share
+from stp.studies.shares import Vote, share
 
 NOBODY = "nobody has answered"
 RESAMPLES = 2000
@@ -19,23 +17,23 @@ RESAMPLES = 2000
 CHOSEN_EQUAL = "models were chosen to be equal in it"
 
 
-def asked_of(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
-    """All answers to each question of a key, by its number, in the order in which they came."""
-    given: dict[int, list[Answer]] = {number: [] for number in range(len(key.questions))}
-    for answer in sorted(read.answers, key=lambda one: (one.answered_at, one.rater)):
-        given[answer.question].append(answer)
-    return given
+def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
+    """All answers to each question of a key, by its number, in the order of time."""
+    answers: dict[int, list[Answer]] = {number: [] for number in range(len(key.questions))}
+    for answer in sorted(read.answers, key=lambda answer: (answer.answered_at, answer.rater)):
+        answers[answer.question].append(answer)
+    return answers
 
 
 def needs_rater(answers: list[Answer]) -> Literal["second", "third"] | None:
-    """Is one more rater to be asked, who is at least the second one, or the third one?"""
+    """The next rater that a pair needs: at least a second one, or a third one, or none."""
     if len(answers) < 2:
         return "second"
     return "third" if len(answers) == 2 and not agree(answers) else None
 
 
 def agree(answers: list[Answer]) -> bool:
-    """Have the first two raters chosen alike? That both found no difference is alike."""
+    """Whether the first two raters chose alike; "indistinguishable" twice is alike."""
     return answers[0].model == answers[1].model
 
 
@@ -48,140 +46,141 @@ class Judged(NamedTuple):
     """A pair of videos that somebody has compared.
 
     Attributes:
-        asked: the question.
+        question: about the pair of videos.
         pair: number of the pair of models.
-        answers: those that count, in the order in which they came: one to three.
+        answers: those that count, in the order of time: one to three.
     """
 
-    asked: AskedPair
+    question: PairQuestion
     pair: int
     answers: list[Answer]
 
 
-class _Vote(NamedTuple):
-    """What a metric is counted by: whether it agrees, with whom, on which models and question."""
-
-    hit: bool
-    rater: str
-    pair: int
-    question: str
-
-
 def agreements(
-    key: PairKey, read: Answers | None, published: Iterable[PublishedValue]
+    key: PairKey, read: Answers, published: Iterable[PublishedValue]
 ) -> list[AgreementRow]:
     """Compare answers with each metric in each scenario, and the first two raters with each other.
 
     Args:
         key: of the questionnaire.
-        read: the answers; None where there are none yet.
+        read: all answers; empty before anybody has answered.
         published: the printed values.
     """
     judged = _judged(key, read)
-    printed = {
-        (value.run, value.model): value.value
-        for value in published
-        if value.dimension == "agreement"
-    } | {
-        (f"{value.model} {value.run}", "FVD"): value.value
-        for value in published
-        if value.dimension == "resolution"
-    }
-    found = []
-    parts = [(one, [one]) for one in key.scenarios]
-    for scenario, its in [*parts, *over_bases(key.scenarios)]:
-        names = {one.name for one in its}
-        here = [one for one in judged if names & set(one.asked.scenarios)]
+    printed: dict[tuple[str, str], float] = {}
+    for entry in published:
+        if entry.dimension == "agreement":
+            printed[entry.run, entry.model] = entry.value
+        elif entry.dimension == "resolution":
+            printed[f"{entry.model} {entry.run}", "FVD"] = entry.value
+    rows = []
+    points = [(scenario, [scenario]) for scenario in key.scenarios]
+    for scenario, parts in [*points, *over_bases(key.scenarios)]:
+        names = {part.name for part in parts}
+        own = [pair for pair in judged if names & {*pair.question.scenarios}]
         metrics = [scenario.metric] if scenario.kind == "gap" else list(key.about.metrics)
+        # Figure 5 counts answers of no difference; how Table 1 counts them is not said.
+        papers = ALL_ANSWERS if scenario.kind == "gap" else DECIDED
         for metric in metrics:
+            value = printed.get((scenario.name, metric))
             for counting in (DECIDED, ALL_ANSWERS, MAJORITY):
-                # Figure 5 counts answers of no difference; how Table 1 does is not said.
-                is_papers = counting == (ALL_ANSWERS if scenario.kind == "gap" else DECIDED)
-                their = printed.get((scenario.name, metric)) if is_papers else None
-                found.append(_row(key, scenario, here, metric, counting, their))
+                is_papers = counting == papers
+                rows.append(
+                    _row(key, scenario, own, metric, counting, value if is_papers else None)
+                )
         if scenario.kind != "gap":
-            their = printed.get((scenario.name, RATERS))
-            found.append(_row(key, scenario, here, RATERS, ALL_ANSWERS, their))
-    return found
+            value = printed.get((scenario.name, RATERS))
+            rows.append(_row(key, scenario, own, RATERS, ALL_ANSWERS, value))
+    return rows
 
 
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
-    """Points of Figure 5 of one step and several bases as one, with these points.
+    """Points of Figure 5 of one step and several bases as one scenario, with these points.
 
     One base and five models are five pairs, too few for an interval; those of two bases are ten.
     """
     steps: dict[float, list[Scenario]] = {}
-    for one in scenarios:
-        if one.step is not None:
-            steps.setdefault(one.step, []).append(one)
-    found = []
+    for scenario in scenarios:
+        if scenario.step is not None:
+            steps.setdefault(scenario.step, []).append(scenario)
+    merged = []
     for step, points in steps.items():
         if len(points) > 1:
-            models = list(dict.fromkeys(name for one in points for name in one.models))
+            models = list(dict.fromkeys(name for point in points for name in point.models))
             reason = "" if models else points[0].reason
             changes = {"name": f"all bases +{step:g}", "models": models, "reason": reason}
             unset = dict.fromkeys(("base", "low", "high"))
-            found.append((points[0].model_copy(update=changes | unset), points))
-    return found
+            merged.append((points[0].model_copy(update=changes | unset), points))
+    return merged
 
 
-def _judged(key: PairKey, read: Answers | None) -> list[Judged]:
-    if read is None:
-        return []
+def _judged(key: PairKey, read: Answers) -> list[Judged]:
     numbers: dict[frozenset[str], int] = {}
-    found = []
-    for number, answers in asked_of(key, read).items():
-        asked = key.questions[number]
-        pair = numbers.setdefault(frozenset(asked.choices.values()), len(numbers))
+    judged = []
+    for number, answers in answers_by_question(key, read).items():
+        question = key.questions[number]
+        pair = numbers.setdefault(frozenset(question.choices.values()), len(numbers))
         if answers:
-            found.append(Judged(asked, pair, counted(answers)))
-    return found
+            judged.append(Judged(question, pair, counted(answers)))
+    return judged
 
 
-def _said(answers: Sequence[Answer], counting: str) -> list[tuple[str | None, str]]:
-    """Models, and who named them; a majority is of nobody."""
+def _choices(answers: Sequence[Answer], counting: str) -> list[tuple[str | None, str]]:
+    """Chosen models and the raters who chose them; a majority has no rater."""
     if counting == MAJORITY:
         model, votes = Counter(answer.model for answer in answers).most_common(1)[0]
         return [(model, "")] if votes >= 2 and model is not None else []
-    named = [answer for answer in answers if counting == ALL_ANSWERS or answer.model is not None]
-    return [(answer.model, answer.rater) for answer in named]
+    return [
+        (answer.model, answer.rater)
+        for answer in answers
+        if counting == ALL_ANSWERS or answer.model is not None
+    ]
 
 
 def _row(
     key: PairKey,
     scenario: Scenario,
-    here: Sequence[Judged],
+    judged: Sequence[Judged],
     metric: str,
     counting: str,
     published: float | None,
 ) -> AgreementRow:
-    votes: list[_Vote] = []
+    votes: list[Vote] = []
+    questions: set[str] = set()
     ties, reason = 0, "" if scenario.models else scenario.reason
     of_raters = counting != MAJORITY and metric != RATERS
     convention = "" if metric == RATERS else key.about.metrics[metric].convention
-    rated = [key.models[name] for name in scenario.models]
+    models = [key.models[name] for name in scenario.models]
     if metric == RATERS:
-        twice = [one for one in here if len(one.answers) >= 2]
-        votes = [_Vote(agree(one.answers), "", one.pair, one.asked.id) for one in twice]
+        for pair in judged:
+            if len(pair.answers) >= 2:
+                votes.append(Vote(agree(pair.answers), "", pair.pair))
+                questions.add(pair.question.id)
     elif scenario.kind == "equal" and metric == scenario.metric:
         reason, of_raters = CHOSEN_EQUAL, False
     else:
-        if not reason and all(model.values.get(metric) is None for model in rated):
+        if not reason and all(model.values.get(metric) is None for model in models):
             reason = f"no value of {convention}"
-        for one in here:
-            better = key.better(metric, one.asked)
+        for pair in judged:
+            better = key.better(metric, pair.question)
             ties += better is None
-            for model, rater in _said(one.answers, counting) if better is not None else []:
-                votes.append(_Vote(model == better, rater, one.pair, one.asked.id))
-    counts = None if reason else _share(votes, of_raters)
-    if counts is not None and counts.value is None:
-        reason = NOBODY if not here else "no answer counts"
-    low, high, why = counts.clustered if counts is not None else (None, None, "")
-    names = {answer.rater for one in here for answer in one.answers}
+            for model, rater in _choices(pair.answers, counting) if better is not None else []:
+                votes.append(Vote(model == better, rater, pair.pair))
+                questions.add(pair.question.id)
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    no_interval = ""
+    if not reason:
+        total = share(votes, of_raters=of_raters, resamples=RESAMPLES)
+        value, (low, high, no_interval) = total.value, total.clustered
+        if value is None:
+            reason = "no answer counts" if judged else NOBODY
+    raters = {answer.rater for pair in judged for answer in pair.answers}
     return AgreementRow(
-        source=" and ".join(sorted({model.source for model in rated})),
+        source=" and ".join(sorted({model.source for model in models})),
         scale=key.scale,
-        protocol=" and ".join(sorted({model.protocol for model in rated} - {""})),
+        protocol=" and ".join(sorted({model.protocol for model in models} - {""})),
         comparable=False,
         study=key.study,
         scenario=scenario.name,
@@ -189,28 +188,17 @@ def _row(
         metric=metric,
         convention=convention,
         counting=counting,
-        value=_percent(counts.value if counts is not None else None),
+        value=_percent(value),
         ci95_low=_percent(low),
         ci95_high=_percent(high),
-        reason=reason or why or None,
-        pairs=len({vote.pair for vote in votes}),
-        comparisons=len({vote.question for vote in votes}),
+        reason=reason or no_interval or None,
+        pairs=len({vote.question for vote in votes}),
+        comparisons=len(questions),
         answers=len(votes),
-        raters=len({vote.rater for vote in votes} if of_raters else names),
+        raters=len({vote.rater for vote in votes} if of_raters else raters),
         ties=ties,
-        simulated=any(name.startswith(SIMULATED) for name in names),
+        simulated=any(name.startswith(SIMULATED) for name in raters),
         published=published,
-    )
-
-
-def _share(votes: Sequence[_Vote], of_raters: bool) -> Share:
-    numbers = {name: n for n, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
-    return share(
-        np.array([vote.hit for vote in votes], np.float64),
-        np.array([numbers[vote.rater] for vote in votes]) if of_raters else None,
-        np.array([vote.pair for vote in votes], np.int64),
-        np.zeros(len(votes)),
-        resamples=RESAMPLES,
     )
 
 

@@ -1,8 +1,8 @@
-"""Pairs of videos: which models are compared, and who is still to be asked about which pair.
+"""Pairs of videos: which models are compared, and which pairs need another rater.
 
-The first page asks everybody about all pairs. Who has the answers makes the next page from it,
-which asks one more person about the pairs that need one: two people answer each, and a third one
-only where these two disagree (section 4.3 of the paper on FVD).
+The first page asks everybody about all pairs. The next page is made from the answers and asks one
+more person about the pairs that need one: two people answer each pair, and a third one only where
+these two disagree (section 4.3 of the paper on FVD).
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.data.pixels import pixels
-from stp.studies.answer_key import REMEDY, AskedPair, PairKey, load_key
+from stp.studies.answer_key import REMEDY, PairKey, PairQuestion, load_key
 from stp.studies.answers import read_answers
 from stp.studies.options import LETTERS, Pairs
-from stp.studies.page import TRIAL, Draft, Opaque, Page, html, question, read_page
-from stp.studies.pair_agreement import asked_of, needs_rater
+from stp.studies.page import TRIAL, Draft, Opaque, Page, html, read_page
+from stp.studies.pair_agreement import answers_by_question, needs_rater
 from stp.studies.population import Population, read_population
 from stp.studies.selection import choose
 
@@ -45,13 +45,13 @@ def pairs(
     Args:
         study: the configuration.
         source: a results store, or a CSV file, see `stp.studies.population`.
-        where: of a store, a condition in SQL on table ``cells``.
+        where: of a store, a condition in SQL on table ``cells``; empty for all cells.
         out: path of the page (.html).
-        study_file: where the configuration is from.
-        report: is told the progress.
+        study_file: the file of the configuration.
+        report: callback for the progress.
 
     Raises:
-        StpError: the population is damaged or too small, or videos do not fit each other.
+        StpError: the population is damaged or too small, or videos differ in length or size.
     """
     population = read_population(source, study.metrics, where)
     scenarios = choose(study, population.models)
@@ -66,16 +66,17 @@ def pairs(
     clips = population.clips(names, study.videos, study.seed)
     videos, secret = _videos(study, population, names, clips, report)
     opaque = Opaque(secret)
-    asked: dict[str, AskedPair] = {}  # what two scenarios want is asked once
+    by_id: dict[str, PairQuestion] = {}  # a pair of two scenarios is asked about once
     for scenario in scenarios:
-        for two in combinations(scenario.models, 2):
-            if scenario.kind == "gap" and two[0] != scenario.models[0]:
+        for pair in combinations(scenario.models, 2):
+            if scenario.kind == "gap" and pair[0] != scenario.models[0]:
                 continue  # the base with each of the others
             for clip in clips:
-                name = opaque(json.dumps(["pair", *sorted(two), clip]))
-                ids = {opaque(json.dumps([model, clip])): model for model in two}
-                new = AskedPair(id=name, choices=dict(sorted(ids.items())), clip=clip, scenarios=[])
-                asked.setdefault(name, new).scenarios.append(scenario.name)
+                name = opaque(json.dumps(["pair", *sorted(pair), clip]))
+                ids = {opaque(json.dumps([model, clip])): model for model in pair}
+                choices = dict(sorted(ids.items()))
+                new = PairQuestion(id=name, choices=choices, clip=clip, scenarios=[])
+                by_id.setdefault(name, new).scenarios.append(scenario.name)
     sources = {population.models[name].source for name in names}
     key = PairKey(
         about=study,
@@ -84,18 +85,17 @@ def pairs(
         size=len(population.models),
         models={name: population.models[name] for name in names},
         scenarios=scenarios,
-        questions=sorted(asked.values(), key=lambda pair: pair.id),
+        questions=sorted(by_id.values(), key=lambda question: question.id),
     )
-    questions = [question(pair.id, list(pair.choices)) for pair in key.questions]
     pictures = {
-        opaque(json.dumps(of)): partial(np.asarray, frames) for of, frames in videos.items()
+        opaque(json.dumps(name)): partial(np.asarray, frames) for name, frames in videos.items()
     }
     words = {**WORDS, "note": TRIAL if sources & {"synthetic", "sample"} else ""}
-    page = Page(out, questions, {"round": "first"})
+    page = Page(out, list(by_id), {"round": "first"})
     return Draft(study_file, key, words, [page], pictures)
 
 
-def nobody_asked(study: Pairs) -> PairKey:
+def empty_key(study: Pairs) -> PairKey:
     """A key without models, for the table of printed values before anybody was asked."""
     reason = {"reason": "nobody was asked"}
     scenarios = [scenario.model_copy(update=reason) for scenario in choose(study, {})]
@@ -109,8 +109,8 @@ def _videos(
     clips: Sequence[str],
     report: Report,
 ) -> tuple[dict[tuple[str, str], np.ndarray], bytes]:
-    """8-bit frames (T, H, W, 3) by model and clip; and a secret that is made from them."""
-    # Values of metrics are as little known to raters as predictions are.
+    """8-bit frames (T, H, W, 3) by model and clip; and a secret made from them."""
+    # Raters know neither predictions nor values of metrics.
     secret = hashlib.sha256(study.model_dump_json().encode())
     videos: dict[tuple[str, str], np.ndarray] = {}
     for name in names:
@@ -129,8 +129,8 @@ def _videos(
             if size != first:
                 raise StpError(
                     f"{name}, clip {clip}: {size}, but {names[0]} has {first}",
-                    expected="videos of one length and size, as people would see the difference",
-                    remedy="leave out other lengths and sizes, of a results store with --where",
+                    expected="videos of one length and size, since people would see a difference",
+                    remedy="leave out other lengths and sizes (of a results store: --where)",
                 )
             report("videos read", len(videos), len(names) * len(clips))
     return videos, secret.digest()
@@ -144,7 +144,7 @@ def _size(video: np.ndarray) -> str:
 def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tuple[int, int]:
     """Write the page for the pairs that need one more rater, from the first page and answers.
 
-    It shows nobody a pair that they have answered before, as long as they use the same browser.
+    In the browser of their first answers, raters do not see a pair again that they have answered.
 
     Args:
         first_page: the page of a study of pairs, with ``key.json`` beside it.
@@ -152,43 +152,42 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
         out: path of the new page (.html).
 
     Returns:
-        how many pairs it asks about: those of which the first two raters disagree, and those with
-        fewer than two answers.
+        numbers of pairs on which the first two raters disagree, and of pairs with fewer than two
+        answers; the page asks about both.
 
     Raises:
         StpError: the page or the key is missing or damaged, answers cannot be read or belong to
-            another questionnaire, no pair needs anybody; or ``out`` is the first page.
+            another questionnaire, no pair needs another rater, or ``out`` is the first page.
     """
     if out.resolve() == first_page.resolve():
         raise StpError(
-            f"{out} is the first page, which is not to be replaced",
-            expected="another name for the page that is made from answers",
-            remedy="name it with --out",
+            f"{out} is the first page, which must stay",
+            remedy="name another file with --out",
         )
     key_path = first_page.with_name("key.json")
     key = load_key(key_path, PairKey)
     payload = read_page(first_page)
-    listed = [asked["id"] for asked in payload["questions"]]
-    if payload["study"] != key.study or listed != [pair.id for pair in key.questions]:
+    ids = [question["id"] for question in payload["questions"]]
+    if payload["study"] != key.study or ids != [question.id for question in key.questions]:
         raise StpError(
             f"{key_path} is not the key of {first_page}",
-            expected="the page and the key that `stp questionnaire` wrote together",
+            expected="the page and the key that `stp study questionnaire` wrote together",
             remedy=REMEDY,
         )
-    given = asked_of(key, read_answers(answers, key, key_path)).values()
-    needs = [needs_rater(own) for own in given]
+    by_question = answers_by_question(key, read_answers(answers, key, key_path)).values()
+    needs = [needs_rater(own) for own in by_question]
     questions = [
-        {**asked, "answered_by": [answer.rater for answer in own]}
-        for asked, own, need in zip(payload["questions"], given, needs, strict=True)
+        {**question, "answered_by": [answer.rater for answer in own]}
+        for question, own, need in zip(payload["questions"], by_question, needs, strict=True)
         if need
     ]
     if not questions:
         raise StpError(
             "no pair needs another rater: each has two answers that agree, or three",
-            remedy="make the table: stp preferences",
+            remedy="make the table: stp study preferences",
         )
-    shown = {name for asked in questions for name in asked["choices"]}
-    payload["pictures"] = {name: payload["pictures"][name] for name in sorted(shown)}
+    pictures = {name for question in questions for name in question["choices"]}
+    payload["pictures"] = {name: payload["pictures"][name] for name in sorted(pictures)}
     payload["questions"] = questions
     payload["round"] = hashlib.sha256(json.dumps(questions).encode()).hexdigest()[:8]
     with writing(out):

@@ -1,7 +1,7 @@
 """Populations of models whose videos raters compare: cells of a results store, or a CSV file."""
 
-import csv
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,11 +13,12 @@ from stp.collect.connection import opened
 from stp.collect.query import of_answer
 from stp.collect.schema import CellRow
 from stp.collect.videos import place, predictions, video
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.options.score import CELL_KEYS
 from stp.score.predictions import Predictions
-from stp.score.video_folder import find_clips, read_clip
-from stp.studies.answer_key import Rated
+from stp.score.video_folder import Clip, find_clips, read_clip
+from stp.studies.answer_key import ScoredModel
+from stp.studies.answers import read_csv
 from stp.studies.options import Measure
 from stp.studies.sampling import draw
 
@@ -30,21 +31,53 @@ WHERE s.leads IS NULL AND s.variable IS NULL AND s.threshold IS NULL
 """
 
 
-class StorePopulation:
+class Population(ABC):
+    """Models with scores and videos.
+
+    Attributes:
+        scale: of a results store; empty for a CSV file.
+        models: by name.
+    """
+
+    scale: str
+    models: dict[str, ScoredModel]
+
+    @abstractmethod
+    def clusters(self, model: str) -> pd.Series:
+        """Cluster of each clip of a model, by the name of the clip."""
+
+    @abstractmethod
+    def video(self, model: str, clip: str) -> np.ndarray:
+        """The video of a model, float32 (T, C, H, W) in [0, 1], C is 1 or 3.
+
+        Raises:
+            StpError: it is missing or damaged.
+        """
+
+    def clips(self, models: Sequence[str], count: int, seed: int) -> list[str]:
+        """Draw clips of which all of some models have videos.
+
+        Raises:
+            StpError: there are fewer, or videos are missing or damaged.
+        """
+        clusters = self.clusters(models[0])
+        for model in models[1:]:
+            clusters = clusters[clusters.index.isin(self.clusters(model).index)]
+        numbers = draw(clusters, count, seed, f"all {len(models)} models")
+        return [str(clusters.index[number]) for number in numbers]
+
+
+class StorePopulation(Population):
     """Cells whose predictions are stored: models, variants, seeds, snapshots and settings.
 
     Args:
-        path: the results store.
+        path: of the results store.
         metrics: by heading.
-        where: a condition in SQL on table ``cells``; all unless given.
-
-    Attributes:
-        scale: of the store.
-        models: by name.
+        where: a condition in SQL on table ``cells``; empty for all cells.
 
     Raises:
-        StpError: there is no store, the condition is no SQL, no cell has predictions, or a metric
-            has another direction there.
+        StpError: there is no store, the condition is not valid SQL, no cell has predictions, or a
+            metric has another direction in the store.
     """
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure], where: str) -> None:
@@ -54,9 +87,9 @@ class StorePopulation:
                 store.execute("SELECT convention, higher_is_better FROM conventions").fetchall()
             )
             try:
-                found = store.execute(f"FROM cells WHERE {where or 'true'} ORDER BY number")
-                columns = [column[0] for column in found.description or ()]
-                cells = of_answer(CellRow, columns, found.fetchall())
+                answer = store.execute(f"FROM cells WHERE {where or 'true'} ORDER BY number")
+                columns = [column[0] for column in answer.description or ()]
+                cells = of_answer(CellRow, columns, answer.fetchall())
             except duckdb.Error as error:
                 raise StpError(
                     f"--where {where!r}: {str(error).splitlines()[0]}",
@@ -70,26 +103,25 @@ class StorePopulation:
                 raise StpError(
                     f"{heading}: higher_is_better is {measure.higher_is_better}, but {stored} for "
                     f"{measure.convention} in {path}",
-                    remedy="mend `metrics` in the configuration of the study",
+                    remedy="fix `metrics` in the configuration of the study",
                 )
         of_cell = {(number, convention): value for number, convention, value in values}
         self.scale = cells[0].scale if cells else ""
-        self.models: dict[str, Rated] = {}
+        self.models = {}
         self._cells: dict[str, CellRow] = {}
         self._readers: dict[str, Predictions] = {}
-        seen: set[Path] = set()
+        folders: set[Path] = set()
         for cell in cells:
             folder = place(cell)
-            if folder is None or folder in seen:  # one forecast can be a cell of two dimensions
+            if folder is None or folder in folders:  # one forecast can be a cell of two dimensions
                 continue
-            seen.add(folder)
+            folders.add(folder)
             self._cells[cell.key.path] = cell
-            own = {
-                heading: of_cell.get((cell.number, measure.convention))
-                for heading, measure in metrics.items()
-            }
-            self.models[cell.key.path] = Rated(
-                values=own,
+            self.models[cell.key.path] = ScoredModel(
+                values={
+                    heading: of_cell.get((cell.number, measure.convention))
+                    for heading, measure in metrics.items()
+                },
                 source=cell.source,
                 protocol=cell.protocol,
                 predictions=str(folder),
@@ -97,29 +129,16 @@ class StorePopulation:
         if not self.models:
             raise StpError(
                 f"{path}: no predictions of {len(cells)} cells are stored",
-                expected="cells whose predictions are there, as videos for raters",
                 remedy="select others with --where, or keep predictions (`keep` in the scale file)",
             )
 
-    def clips(self, models: Sequence[str], count: int, seed: int) -> list[str]:
-        """Draw clips that all of some models have videos of.
-
-        Raises:
-            StpError: there are fewer, or videos are missing or damaged.
-        """
-        shared = self._reader(models[0]).index
-        for model in models[1:]:
-            shared = shared[shared["clip"].isin(self._reader(model).index["clip"])]
-        shared = shared.reset_index(drop=True)
-        numbers = draw(shared["cluster"], count, seed, f"all {len(models)} models")
-        return [str(shared["clip"].iloc[number]) for number in numbers]
+    def clusters(self, model: str) -> pd.Series:
+        """See `Population`."""
+        index = self._reader(model).index
+        return pd.Series(index["cluster"].to_numpy(), index=index["clip"])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The video of a model, float32 (T, C, H, W) in [0, 1], C is 1 or 3.
-
-        Raises:
-            StpError: it is missing or damaged.
-        """
+        """See `Population`."""
         reader = self._reader(model)
         return video(reader, int(np.flatnonzero(reader.index["clip"] == clip)[0]))
 
@@ -129,70 +148,63 @@ class StorePopulation:
         return self._readers[model]
 
 
-class TablePopulation:
+class TablePopulation(Population):
     """Models of a CSV file: ``model``, ``clips`` (a folder of videos), and a column per metric.
 
-    A column is called as the metric's heading or its convention; a value may be empty. Clips of
-    different models belong together by their place in the order of their names.
+    A column has the name of the metric's heading or of its convention; a value may be empty. Clips
+    of different models belong together by their position in the order of their names.
 
     Args:
-        path: the file; folders of clips are relative to its own.
+        path: of the file; folders of clips are relative to its own.
         metrics: by heading.
 
-    Attributes:
-        scale: empty.
-        models: by name.
-
     Raises:
-        StpError: it is missing or damaged, or names a model twice or none.
+        StpError: the file is missing or damaged, names a model twice, or names no model.
     """
 
     scale = ""
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure]) -> None:
-        names, lines = _read_csv(path)
+        names, lines = read_csv(path)
         columns = {
             heading: next((n for n in (heading, measure.convention) if n in names), None)
             for heading, measure in metrics.items()
         }
         if not {"model", "clips"} <= set(names) or not any(columns.values()):
-            raise StpError(
-                f"{path}: columns {', '.join(names)}",
+            raise FileError(
+                path,
+                f"columns {', '.join(names)}",
                 expected=f"model, clips, and metrics out of {', '.join(metrics)}",
-                remedy="name the columns so, or mend `metrics` in the configuration of the study",
+                remedy="rename the columns, or fix `metrics` in the configuration of the study",
             )
-        self.models: dict[str, Rated] = {}
+        self.models = {}
         for number, line in lines:
             name, where = line["model"], f"{path}, line {number}"
             if not name or name in self.models:
-                raise StpError(
-                    f"{where}: model {name!r}", expected="a name, each once", remedy="mend the file"
-                )
-            values = {
-                heading: _number(line[column], where) if column else None
-                for heading, column in columns.items()
-            }
-            self.models[name] = Rated(
-                values=values,
+                raise FileError(where, f"model {name!r}", expected="a name, each once")
+            self.models[name] = ScoredModel(
+                values={
+                    heading: _number(line[column], where) if column else None
+                    for heading, column in columns.items()
+                },
                 source="own",
                 protocol="",
                 predictions=str(path.parent / line["clips"]),
             )
         if not self.models:
-            raise StpError(f"{path}: no models", expected="a line for each model")
+            raise FileError(path, "no models", expected="a line for each model")
 
-    def clips(self, models: Sequence[str], count: int, seed: int) -> list[str]:
-        """As of `StorePopulation`."""
-        fewest = min(len(find_clips(Path(self.models[name].predictions))) for name in models)
-        numbers = draw(pd.Series(range(fewest)), count, seed, f"all {len(models)} models")
-        return [str(number) for number in numbers]
+    def _videos(self, model: str) -> list[Clip]:
+        return find_clips(Path(self.models[model].predictions))
+
+    def clusters(self, model: str) -> pd.Series:
+        """See `Population`; each clip is a cluster."""
+        numbers = range(len(self._videos(model)))
+        return pd.Series(numbers, index=[str(number) for number in numbers])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """As of `StorePopulation`."""
-        return read_clip(find_clips(Path(self.models[model].predictions))[int(clip)])
-
-
-Population = StorePopulation | TablePopulation
+        """See `Population`."""
+        return read_clip(self._videos(model)[int(clip)])
 
 
 def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "") -> Population:
@@ -201,7 +213,7 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
     Args:
         path: a results store (.duckdb), or a CSV file (.csv).
         metrics: by heading.
-        where: of a store, a condition in SQL on table ``cells``.
+        where: of a store, a condition in SQL on table ``cells``; empty for all cells.
 
     Raises:
         StpError: the file is missing or damaged, or has no models.
@@ -210,33 +222,10 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
         return StorePopulation(path, metrics, where)
     if where:
         raise StpError(
-            f"{path} is no results store, so there is nothing to select from",
-            remedy="leave out --where, and delete lines of the file instead",
+            f"--where {where!r}: {path} is not a results store",
+            remedy="delete lines of the file instead",
         )
     return TablePopulation(path, metrics)
-
-
-def _read_csv(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns of a CSV file, and its lines with their numbers."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, strict=True)
-            names = list(reader.fieldnames or ())
-            lines = [(reader.line_num, line) for line in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="a CSV file in UTF-8 with the columns model, clips and metrics",
-            remedy="name an existing file, or a results store (.duckdb)",
-        ) from None
-    for number, line in lines:
-        if None in line or None in line.values():
-            raise StpError(
-                f"{path}, line {number}: not {len(names)} fields",
-                expected="as many fields as columns",
-                remedy="mend the file",
-            )
-    return names, lines
 
 
 def _number(text: str, where: str) -> float | None:
@@ -247,5 +236,5 @@ def _number(text: str, where: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise StpError(f"{where}: value {text!r}", expected="a number, or nothing")
+        raise FileError(where, f"value {text!r}", expected="a number, or nothing")
     return value

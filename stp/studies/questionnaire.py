@@ -1,4 +1,4 @@
-"""Write a questionnaire of any kind of item."""
+"""Questionnaires of any kind of item."""
 
 from pathlib import Path
 
@@ -17,16 +17,16 @@ def write_questionnaire(
     """Write the page or pages, and the key with a copy of it named after the study.
 
     Args:
-        source: what is shown: a manifest of short-term cells (best_of), a results store or CSV file
-            of models (pair), or a folder of videos (rating).
+        source: a manifest of short-term cells (best_of), a results store or CSV file of models
+            (pair), or a folder of videos (rating).
         out: path of the page, with ``key.json`` beside it; of ratings the folder of both.
-        study_file: what to ask about.
+        study_file: the configuration.
         where: of pairs from a results store, a condition in SQL on table ``cells``.
-        report: is told the progress.
+        report: callback for the progress.
 
     Raises:
-        StpError: the source lacks what the study asks about or is damaged, a page becomes larger
-            than it may, or another kind of questionnaire is there.
+        StpError: the source is damaged or lacks data that the study asks about, a page would be too
+            large, or the folder has another kind of questionnaire.
     """
     study = load_study(study_file)
     if isinstance(study, BestOf):

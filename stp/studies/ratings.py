@@ -1,6 +1,6 @@
-"""Ratings of single videos: who rates which, the pages of all sessions, and ``Ratings.csv``.
+"""Ratings of single videos: their assignment to raters, the pages, and ``Ratings.csv``.
 
-Each page shows videos one by one, on the right of a natural video of the same class and size
+Each page shows videos one by one, to the right of a natural video of the same class and size
 (Somraj et al. 2022, section 3.2).
 """
 
@@ -18,10 +18,10 @@ from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.prepare.opinions import PREDICTED, RATING_COLUMNS, TRUE, Source
-from stp.studies.answer_key import AskedVideo, RatingKey
+from stp.studies.answer_key import RatingKey, VideoQuestion
 from stp.studies.answers import Answer, Answers, read_answers
 from stp.studies.options import LETTERS, Ratings
-from stp.studies.page import Draft, Opaque, Page, question
+from stp.studies.page import Draft, Opaque, Page
 from stp.studies.sampling import assign, draw
 
 WORDS = {
@@ -38,7 +38,7 @@ WORDS = {
 
 
 class _Files:
-    """Files below a folder, by their names relative to where the folder lies."""
+    """Files below a folder, by their paths relative to its parent."""
 
     def __init__(self, folder: Path) -> None:
         self._root = folder.parent
@@ -46,7 +46,7 @@ class _Files:
         self.names = sorted(path.relative_to(self._root).as_posix() for path in paths)
 
     def find(self, name: str) -> Path:
-        """Where a file lies."""
+        """The path of a file."""
         return self._root / name
 
 
@@ -55,30 +55,30 @@ class _Video:
     """A video of the folder.
 
     Attributes:
-        of: `PREDICTED` or `TRUE`.
+        folder: `PREDICTED` or `TRUE`.
         name: of the video.
-        content: class of what it shows.
-        kind: its tags, or else its dataset.
-        is_natural: nobody has predicted it.
-        shape: of its frames, (T, H, W, 3).
-        begins: checksum of its first frame: predictions and the true future of one clip share it.
+        content: class of its content.
+        kind: tags, or else the dataset.
+        is_natural: whether no frame is predicted.
+        shape: of the frames, (T, H, W, 3).
+        first_frame: checksum: predictions and the true future of one clip share the first frame.
     """
 
-    of: str
+    folder: str
     name: str
     content: str
     kind: str
     is_natural: bool
     shape: tuple[int, ...]
-    begins: str
+    first_frame: str
 
     @property
     def file(self) -> str:
-        return f"{self.of}/{self.name}.mp4"
+        return f"{self.folder}/{self.name}.mp4"
 
 
 def page_path(folder: Path, rater: int, session: int) -> Path:
-    """Where the page of a session lies; both count from 1."""
+    """Path of the page of a session; raters and sessions count from 1."""
     return folder / f"rater-{rater:02d}-session-{session}.html"
 
 
@@ -90,57 +90,58 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         folder: ``Predicted_Videos/<name>.mp4``; and where there are such, ``Tags.csv`` and
             ``True_Videos/<name>.mp4`` (`stp.prepare.opinions`).
         out: folder of the pages.
-        study_file: where the configuration is from.
-        report: is told the progress.
+        study_file: the file of the configuration.
+        report: callback for the progress.
 
     Raises:
-        StpError: there are too few videos, one cannot be read or has no class, or no natural video
-            of its class and size is there.
+        StpError: there are too few videos, one cannot be read or has no class, or there is no
+            natural video of its class and size.
     """
     root = folder.resolve()
     source = Source(_Files(root), root.name)
     videos, secret = _survey(study, source, study_file, report)
-    rated = sorted((one for one in videos if one.of == PREDICTED), key=lambda one: one.name)
+    predicted = [video for video in videos if video.folder == PREDICTED]
+    rated = sorted(predicted, key=lambda video: video.name)
     natural = _natural(study, rated, videos)
     opaque = Opaque(hashlib.sha256(secret + study.model_dump_json().encode()).digest())
     plan = assign(len(rated), study.raters, study.sessions, study.videos, study.seed)
-    asked = [
-        AskedVideo(
-            id=opaque(f"question {one.name}"),
-            choices={opaque(one.file): one.name},
+    questions = [
+        VideoQuestion(
+            id=opaque(f"question {video.name}"),
+            choices={opaque(video.file): video.name},
             natural=beside.file,
         )
-        for one, beside in zip(rated, natural, strict=True)
+        for video, beside in zip(rated, natural, strict=True)
     ]
-    questions = [question(one.id, list(one.choices), beside=opaque(one.natural)) for one in asked]
-    seats: dict[str, list[list[str]]] = {}
+    sessions_of: dict[str, list[list[str]]] = {}
     pages = []
     for number, sessions in enumerate(plan, start=1):
         rater = f"{opaque(f'rater {number}')}{number:04d}"
-        seats[rater] = [[asked[video].id for video in own] for own in sessions]
+        names = sessions_of[rater] = [[questions[video].id for video in own] for own in sessions]
         trainings = _training(study, rated, number, sessions)
-        for session, (own, training) in enumerate(zip(sessions, trainings, strict=True), start=1):
+        for session, (own, training) in enumerate(zip(names, trainings, strict=True), start=1):
             pages.append(
                 Page(
                     page_path(out, number, session),
-                    [questions[video] for video in own],
+                    own,
                     {"rater": rater, "session": session},
-                    [questions[video] for video in training],
+                    [questions[video].id for video in training],
                 )
             )
     key = RatingKey(
         about=study,
         folder=str(folder),
-        questions=sorted(asked, key=lambda one: one.id),
-        sessions=seats,
+        questions=sorted(questions, key=lambda question: question.id),
+        sessions=sessions_of,
     )
     words = {**WORDS, "height": study.height, "sessions": study.sessions, "hours": study.hours}
-    pictures = {opaque(one.file): partial(_frames, source, one) for one in videos}
-    return Draft(study_file, key, words, pages, pictures)
+    pictures = {opaque(video.file): partial(_frames, source, video) for video in videos}
+    others = {question.id: {"beside": opaque(question.natural)} for question in questions}
+    return Draft(study_file, key, words, pages, pictures, others)
 
 
 def _frames(source: Source, video: _Video) -> np.ndarray:
-    frames = source.video(video.of, video.name)
+    frames = source.video(video.folder, video.name)
     assert frames is not None
     return frames
 
@@ -148,50 +149,44 @@ def _frames(source: Source, video: _Video) -> np.ndarray:
 def _survey(
     study: Ratings, source: Source, study_file: Path, report: Report
 ) -> tuple[list[_Video], bytes]:
-    """All videos, predicted and true ones, and a checksum of their files.
-
-    Raises:
-        StpError: there are none, or one cannot be read or has no class.
-    """
+    """All videos, predicted and true ones, and a checksum of their files."""
     stored = [
-        (of, name)
-        for of in (PREDICTED, TRUE)
-        for name in dict.fromkeys(source.in_folder(of))
-        if source.has(f"{of}/{name}.mp4")  # not in a folder below
+        (folder, name)
+        for folder in (PREDICTED, TRUE)
+        for name in dict.fromkeys(source.in_folder(folder))
+        if source.has(f"{folder}/{name}.mp4")  # not in a folder below
     ]
-    names = [name for of, name in stored if of == PREDICTED]
+    names = [name for folder, name in stored if folder == PREDICTED]
     if not names:
         raise StpError(
             f"{source.folder}: no videos",
             expected=f"{PREDICTED}/<name>.mp4, and Tags.csv where videos have tags",
-            remedy="name the folder that holds these",
         )
     tags = source.tags(names)
     secret = hashlib.sha256()
     videos = []
-    for number, (of, name) in enumerate(stored, start=1):
+    for number, (folder, name) in enumerate(stored, start=1):
         if name not in tags:
-            continue  # the true future of what nobody rates
+            continue  # the true future of a clip that nobody rates
         content = study.class_of(tags[name]["dataset"])
         if content is None:
             raise StpError(
                 f"{name}: no class has the dataset {tags[name]['dataset']}",
-                expected=f"it in one of {', '.join(study.classes)}",
-                remedy=f"add it under `classes` in {study_file}",
+                remedy=f"add it to one of `classes` in {study_file}",
             )
-        secret.update(source.raw.find(source.at(f"{of}/{name}.mp4")).read_bytes())
-        frames = source.video(of, name)
+        secret.update(source.raw.find(source.at(f"{folder}/{name}.mp4")).read_bytes())
+        frames = source.video(folder, name)
         assert frames is not None
         kind = tags[name]["tags"] or ""
         videos.append(
             _Video(
-                of=of,
+                folder=folder,
                 name=name,
                 content=content,
                 kind=kind or tags[name]["dataset"],
-                is_natural=of == TRUE or "natural" in kind.split(),
+                is_natural=folder == TRUE or "natural" in kind.split(),
                 shape=frames.shape,
-                begins=hashlib.sha256(frames[0].tobytes()).hexdigest(),
+                first_frame=hashlib.sha256(frames[0].tobytes()).hexdigest(),
             )
         )
         report("videos read", number, len(stored))
@@ -199,26 +194,22 @@ def _survey(
 
 
 def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) -> list[_Video]:
-    """Draw the natural video beside each: of its class and size, and of another clip.
-
-    Raises:
-        StpError: there is none.
-    """
+    """Draw the natural video beside each: of the same class and size, and of another clip."""
     rng = np.random.default_rng(study.seed)
     chosen = []
-    for one in rated:
+    for video in rated:
         fit = [
             other
             for other in videos
             if other.is_natural
-            and (other.content, other.shape) == (one.content, one.shape)
-            and other.begins != one.begins
+            and (other.content, other.shape) == (video.content, video.shape)
+            and other.first_frame != video.first_frame
         ]
         if not fit:
-            frames, height, width, _ = one.shape
+            frames, height, width, _ = video.shape
             raise StpError(
-                f"{one.name}: no natural video to be shown beside it",
-                expected=f"one of {one.content}, {frames} frames of {height} x {width} pixels",
+                f"{video.name}: no natural video to be shown beside it",
+                expected=f"one of {video.content}, {frames} frames of {height} x {width} pixels",
                 remedy=f"put true futures into {TRUE}, or tag natural videos so in Tags.csv",
             )
         chosen.append(fit[rng.integers(len(fit))])
@@ -228,36 +219,29 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 def _training(
     study: Ratings, rated: Sequence[_Video], number: int, own: np.ndarray
 ) -> list[list[int]]:
-    """Draw what a rater sees before each session: of all tags, and nothing that counts.
-
-    Raises:
-        StpError: there are too few videos.
-    """
+    """Draw the training videos before each session: of all tags, none of which the rater rates."""
     count = study.sessions * study.training
     others = np.setdiff1d(np.arange(len(rated)), own)
     if len(others) < count:
         raise StpError(
-            f"a rater rates {own.size} of {len(rated)} videos, which leaves {len(others)} of them",
-            expected=f"{count} others to train with",
-            remedy="ask for fewer videos, or less training, in the configuration of the study",
+            f"a rater rates {own.size} of {len(rated)} videos, which leaves {len(others)}",
+            expected=f"{count} others for the training",
+            remedy="lower `videos` or `training` in the configuration of the study",
         )
     kinds = pd.Series([rated[video].kind for video in others])
     chosen = draw(kinds, count, study.seed, f"rater {number}")
     return [others[chosen[session :: study.sessions]].tolist() for session in range(study.sessions)]
 
 
-# -- from files of answers to ``Ratings.csv``, which the reader of opinions takes
-
-
 def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: Path) -> Answers:
-    """Write ratings, sorted by rater, session and name of the video.
+    """Write ``Ratings.csv``, sorted by rater, session and name of the video.
 
     Returns:
-        what was read.
+        all answers.
 
     Raises:
-        StpError: a file cannot be read or is of another study, somebody rates what another rater
-            was asked, or sessions of a rater are too near to each other.
+        StpError: a file cannot be read or is of another study, somebody rates a video that was
+            assigned to another rater, or two sessions of a rater are too close in time.
     """
     read = read_answers(answers, key, key_path)
     session_of = {
@@ -273,7 +257,7 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
             raise StpError(
                 f"rater {answer.rater} was not asked to rate {name}",
                 expected=f"answers to the pages of {key_path}",
-                remedy="take the file of this rater away",
+                remedy="remove the file of this rater",
             )
         sessions.setdefault((answer.rater, session_of[answer.rater, name]), []).append(answer)
     hours = key.about.hours
@@ -285,9 +269,9 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
                 f"rater {rater}: session {number} began {first}, less than {hours:g} hours "
                 f"after session {number - 1}",
                 expected=f"sessions that are {hours:g} hours apart",
-                remedy="take the file of one of the two sessions away",
+                remedy="remove the file of one of the two sessions",
             )
-    # Names of videos as they are: the reader compares them.
+    # Names are not escaped for spreadsheets: the reader compares them.
     rows = [
         (rater, number, key.questions[answer.question].video, answer.rating)
         for (rater, number), own in sessions.items()

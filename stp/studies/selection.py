@@ -1,28 +1,28 @@
-"""Which models of a population raters compare (section 4.3 of the paper on FVD)."""
+"""Choice of the models that raters compare (section 4.3 of the paper on FVD)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from stp.studies.answer_key import Kind, Rated, Scenario
+from stp.studies.answer_key import Kind, Scenario, ScoredModel
 from stp.studies.options import Gaps, Pairs
 
 QUARTILE = 0.25
 """Share of the models that are better than those of equal values."""
 ENDS = (0.1, 0.9)
 """Quantiles between which models are spread."""
-NONE = np.empty(0, np.int64)
+NOBODY = np.empty(0, np.int64)
 
 
-def choose(study: Pairs, models: Mapping[str, Rated]) -> list[Scenario]:
-    """Choose the models of every scenario; of those that are impossible, say why."""
-    found = []
+def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
+    """Choose the models of every scenario; an impossible scenario has a reason instead."""
+    scenarios = []
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
     columns += [("spread", heading) for heading in study.spread]
     for kind, heading in columns:
         names, values = _finite(models, heading)
-        chosen, reason = NONE, ""
+        chosen, reason = NOBODY, ""
         if len(names) < study.models:
             reason = (
                 f"{len(names)} models have a value of {heading}, and {study.models} are compared"
@@ -33,33 +33,32 @@ def choose(study: Pairs, models: Mapping[str, Rated]) -> list[Scenario]:
         else:
             chosen = spread(values, study.models)
         name = f"{'eq' if kind == 'equal' else 'spr'}. {heading}"
-        found.append(_scenario(kind, name, heading, names, values, chosen, reason))
+        scenarios.append(_scenario(kind, name, heading, names, values, chosen, reason))
     if study.gaps:
-        found += _gaps(study.gaps, study, models)
-    return found
+        scenarios += _gaps(study.gaps, study, models)
+    return scenarios
 
 
-def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, Rated]) -> Iterable[Scenario]:
+def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, ScoredModel]) -> Iterable[Scenario]:
     names, values = _finite(models, gaps.metric)
     worse = -1 if study.metrics[gaps.metric].higher_is_better else 1
     for base in gaps.bases:
         rng = np.random.default_rng([study.seed, round(base * 1000)])
         first = near(values, base, gaps.tolerance, 1, rng)
         for step in gaps.steps:
-            wanted = base if not len(first) else values[first[0]]
+            target = base if not len(first) else values[first[0]]
             rest = values.copy()
             rest[first] = np.nan
-            others = near(rest, wanted + worse * step, gaps.tolerance, gaps.models, rng)
+            others = near(rest, target + worse * step, gaps.tolerance, gaps.models, rng)
             reason = ""
             if not len(first):
                 reason = f"no model of {gaps.metric} {base:g} ± {gaps.tolerance:g}"
             elif len(others) < gaps.models:
                 reason = f"{len(others)} of {gaps.models} models at this step"
-            chosen = np.append(first, others) if len(first) and len(others) else NONE
-            one = _scenario(
-                "gap", f"base{base:g} +{step:g}", gaps.metric, names, values, chosen, reason
-            )
-            yield one.model_copy(update={"base": base, "step": step})
+            chosen = np.append(first, others) if len(first) and len(others) else NOBODY
+            name = f"base{base:g} +{step:g}"
+            scenario = _scenario("gap", name, gaps.metric, names, values, chosen, reason)
+            yield scenario.model_copy(update={"base": base, "step": step})
 
 
 def _scenario(
@@ -83,23 +82,24 @@ def _scenario(
     )
 
 
-def _finite(models: Mapping[str, Rated], metric: str) -> tuple[list[str], np.ndarray]:
-    """The models that have a value of a metric, and these values, (N,)."""
-    pairs: Iterable[tuple[str, float | None]] = (
-        (name, model.values.get(metric)) for name, model in models.items()
-    )
-    there = {name: value for name, value in pairs if value is not None}
-    return list(there), np.array(list(there.values()), np.float64)
+def _finite(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], np.ndarray]:
+    """The models that have a value of a metric, and the values, (N,)."""
+    values = {
+        name: value
+        for name, model in models.items()
+        if (value := model.values.get(metric)) is not None
+    }
+    return list(values), np.array(list(values.values()), np.float64)
 
 
 def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarray:
     """Choose models of about equal values near the best quartile.
 
-    They are ``count`` neighbours in the order of values, with the quartile in the middle of them.
+    They are ``count`` neighbours in the order of values, with the quartile in their middle.
 
     Args:
         values: of the metric, finite, (N,).
-        count: how many to choose, at most N.
+        count: number of models to choose, at most N.
         higher_is_better: the direction of the metric.
 
     Returns:
@@ -114,35 +114,35 @@ def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarr
 def spread(values: np.ndarray, count: int) -> np.ndarray:
     """Choose models whose values are equidistant between the 10th and the 90th percentile.
 
-    Of all choices it is the one whose values are nearest to the wanted ones, summed up.
+    The choice minimises the sum of the distances to equidistant values.
 
     Args:
         values: of the metric, finite, (N,).
-        count: how many to choose, at most N.
+        count: number of models to choose, at most N.
 
     Returns:
-        numbers of models, in ascending order of wanted values, (count,).
+        numbers of models, in ascending order of the equidistant values, (count,).
     """
     low, high = (float(np.quantile(values, end)) for end in ENDS)
-    wanted = np.linspace(low, high, count)
-    _, chosen = linear_sum_assignment(np.abs(wanted[:, None] - values[None, :]))
+    targets = np.linspace(low, high, count)
+    _, chosen = linear_sum_assignment(np.abs(targets[:, None] - values[None, :]))
     return np.asarray(chosen)
 
 
 def near(
-    values: np.ndarray, wanted: float, tolerance: float, count: int, rng: np.random.Generator
+    values: np.ndarray, target: float, tolerance: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw models at random out of those whose value is near a wanted one.
+    """Draw models at random out of those whose value is near a target.
 
     Args:
-        values: of the metric, (N,); a model without one (NaN) is not near.
-        wanted: the value.
+        values: of the metric, (N,); NaN is not near.
+        target: the value.
         tolerance: the largest distance to it.
-        count: how many to draw.
+        count: number of models to draw.
         rng: of the draw.
 
     Returns:
         numbers of models, ascending; fewer than ``count`` where there are fewer.
     """
-    there = np.flatnonzero(np.abs(values - wanted) <= tolerance)
-    return np.sort(rng.permutation(there)[:count])
+    candidates = np.flatnonzero(np.abs(values - target) <= tolerance)
+    return np.sort(rng.permutation(candidates)[:count])

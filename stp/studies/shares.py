@@ -1,12 +1,13 @@
 """Shares of answers, with intervals.
 
-Answers of one rater, and answers about one clip, are alike, so answers are not independent: raters
-and questions are both a random sample. Their bootstrap draws raters and questions anew, each with
-replacement, and weighs an answer by how often both were drawn (Owen 2007, "The pigeonhole
-bootstrap"; a little too wide rather than too narrow). Wilson's interval (1927) of a share takes
-answers as independent: it is the shortest that could be right.
+Answers of one rater depend on each other, and so do answers about one clip: raters and questions
+are both random samples. The bootstrap draws raters and questions with replacement, and weights an
+answer by how often both were drawn (Owen 2007, "The pigeonhole bootstrap"; its intervals tend to be
+a little too wide). Wilson's interval (1927) assumes that answers are independent, so it is the
+shortest that could be right.
 """
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -17,7 +18,24 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 10_000
 SEED = 0
-CHUNK = 500  # resamples at a time
+CHUNK = 500  # resamples computed at once
+
+
+class Vote(NamedTuple):
+    """An answer that counts.
+
+    Attributes:
+        hit: 0 to 1; a tie counts in part.
+        rater: name.
+        question: number of the question, or of another unit that is drawn in its place.
+        stratum: of the question: questions are resampled within their stratum (dataset), as they
+            were drawn for the study.
+    """
+
+    hit: float
+    rater: str
+    question: int
+    stratum: str = ""
 
 
 class Interval(NamedTuple):
@@ -32,10 +50,10 @@ class Share(NamedTuple):
     """A share of answers.
 
     Attributes:
-        hits: how many answers (a tie counts in part).
-        answers: of how many.
-        value: the share; None where there is no answer.
-        clustered: interval by the bootstrap over raters and questions.
+        hits: sum of the hits.
+        answers: number of answers.
+        value: hits / answers; None without answers.
+        clustered: interval of the bootstrap over raters and questions.
         wilson: interval of independent answers.
     """
 
@@ -55,84 +73,67 @@ def wilson(hits: float, answers: int) -> Interval:
     centre = share + z**2 / (2 * answers)
     half = z * np.sqrt(share * (1 - share) / answers + z**2 / (4 * answers**2))
     low, high = (float((centre + sign * half) / (1 + z**2 / answers)) for sign in (-1, 1))
-    # Rounding must not move an end past what is certain.
+    # Rounding must not move an end out of [0, 1].
     return Interval(max(0.0, low), min(1.0, high))
 
 
-def share(
-    hits: np.ndarray,
-    raters: np.ndarray | None,
-    questions: np.ndarray,
-    strata: np.ndarray,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> Share:
-    """The share of hits among answers.
+def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RESAMPLES) -> Share:
+    """The share of hits among votes.
 
     Args:
-        hits: of each answer, 0..1, (A,).
-        raters: number of each answer's rater, (A,); None where no one rater gave it, and
-            questions alone are drawn anew.
-        questions: number of each answer's question, (A,).
-        strata: of each answer's question, (A,): questions are drawn anew within their dataset, as
-            they were drawn for the study.
+        votes: one per answer.
+        of_raters: whether raters are resampled; False for majorities, which belong to no rater.
         resamples: of the bootstrap.
-        seed: of its random stream.
     """
+    hits = np.array([vote.hit for vote in votes], np.float64)
     total, answers = float(hits.sum()), len(hits)
     if not answers:
         none = Interval(None, None, "no answers")
         return Share(0.0, 0, None, none, none)
-    value = total / answers
-    n_questions = len(np.unique(questions))
-    n_raters = None if raters is None else len(np.unique(raters))
-    if n_questions < FEWEST_CLUSTERS or (n_raters is not None and n_raters < FEWEST_CLUSTERS):
-        few = f"{n_questions} questions ({FEWEST_CLUSTERS} needed)"
-        if n_raters is not None:
-            few = f"{n_raters} raters, {n_questions} questions ({FEWEST_CLUSTERS} of both needed)"
+    questions = len({vote.question for vote in votes})
+    raters = len({vote.rater for vote in votes})
+    if questions < FEWEST_CLUSTERS or (of_raters and raters < FEWEST_CLUSTERS):
+        few = f"{questions} questions ({FEWEST_CLUSTERS} needed)"
+        if of_raters:
+            few = f"{raters} raters, {questions} questions ({FEWEST_CLUSTERS} of both needed)"
         interval = Interval(None, None, few)
     elif total in (0.0, float(answers)):
-        # All resamples say the same, which is no certainty.
+        # All resamples are equal, but that is no certainty.
         interval = Interval(None, None, "no spread: " + ("never" if total == 0 else "always"))
     else:
-        means = _resampled(hits, raters, questions, strata, resamples, seed)
-        low, high = np.quantile(means, TAILS)
+        low, high = np.quantile(_resampled(votes, hits, of_raters, resamples), TAILS)
         interval = Interval(float(low), float(high))
-    return Share(total, answers, value, interval, wilson(total, answers))
+    return Share(total, answers, total / answers, interval, wilson(total, answers))
 
 
 def _resampled(
-    hits: np.ndarray,
-    raters: np.ndarray | None,
-    questions: np.ndarray,
-    strata: np.ndarray,
-    resamples: int,
-    seed: int,
+    votes: Sequence[Vote], hits: np.ndarray, of_raters: bool, resamples: int
 ) -> np.ndarray:
-    """Shares in each resample, (R,)."""
-    is_drawn = raters is not None
-    names, rater = np.unique(np.zeros(len(hits)) if raters is None else raters, return_inverse=True)
-    asked, first, question = np.unique(questions, return_index=True, return_inverse=True)
-    stratum = strata[first]
-    shape = (len(names), len(asked))
-    made, given = np.zeros(shape), np.zeros(shape)
-    np.add.at(made, (rater, question), hits)
-    np.add.at(given, (rater, question), 1.0)
-    rng = np.random.default_rng(seed)
-    found = []
+    """The share of hits in each resample that has answers, (R,)."""
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
+    rater = np.array([numbers[vote.rater] if of_raters else 0 for vote in votes])
+    drawn, first, question = np.unique(
+        [vote.question for vote in votes], return_index=True, return_inverse=True
+    )
+    stratum = np.array([votes[number].stratum for number in first])
+    shape = (len(numbers) if of_raters else 1, len(drawn))
+    hit_sums, answer_counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(hit_sums, (rater, question), hits)
+    np.add.at(answer_counts, (rater, question), 1.0)
+    rng = np.random.default_rng(SEED)
+    shares = []
     for start in range(0, resamples, CHUNK):
         n = min(CHUNK, resamples - start)
-        people = np.ones((n, 1), np.int64)
-        if is_drawn:
-            people = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=n)
-        clips = np.zeros((n, len(asked)))
+        of_rater = np.ones((n, 1), np.int64)
+        if of_raters:
+            of_rater = rng.multinomial(shape[0], np.full(shape[0], 1 / shape[0]), size=n)
+        of_question = np.zeros((n, shape[1]))
         for name in np.unique(stratum):
             inside = np.flatnonzero(stratum == name)
-            drawn = rng.multinomial(len(inside), np.full(len(inside), 1 / len(inside)), size=n)
-            clips[:, inside] = drawn
-        counted = ((people @ given) * clips).sum(axis=1)
-        # A resample may by chance hold no answer at all where raters answered few questions.
-        some = counted > 0
-        found.append(((people @ made) * clips).sum(axis=1)[some] / counted[some])
-    return np.concatenate(found)
+            odds = np.full(len(inside), 1 / len(inside))
+            of_question[:, inside] = rng.multinomial(len(inside), odds, size=n)
+        answers = ((of_rater @ answer_counts) * of_question).sum(axis=1)
+        # Where raters answered few questions, a resample may have no answer at all.
+        some = answers > 0
+        shares.append(((of_rater @ hit_sums) * of_question).sum(axis=1)[some] / answers[some])
+    return np.concatenate(shares)

@@ -88,7 +88,7 @@ class Task(ABC):
         inspect: module that counts and describes a dataset (`stp.inspect.descriptions.About`).
         own_reader: reader of a user's own files.
         has_scenarios: whether samples are scenarios that a protocol cuts from recordings, so that
-            ``stp leak`` can measure how much of the future they show.
+            ``stp check leak`` can measure how much of the future they show.
         names_training: whether tables name the training data beside the model, and compare all
             models with the same test; else the training data are part of the evaluation.
         counts_people: whether receipts of predictions count scenarios, people and episodes.

@@ -26,7 +26,7 @@ class Tracks(Task):
         name: protocol.title for name, protocol in PROTOCOLS.items()
     }
     pictures = "trajectories"
-    prepared_pictures = "stp.render.pictures.people"
+    prepared_pictures = "stp.render.pictures.tracks"
     inspect = "stp.inspect.tracks"
     own_reader = "tracks"
     has_scenarios = True

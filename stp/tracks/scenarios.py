@@ -19,8 +19,8 @@ at the predictions of those who are there in all of the future too, and counts t
 in a part of the observation only, of whom no predictor is told.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 import numpy as np
@@ -47,6 +47,7 @@ class Scenarios:
         looked_at: start frames that were tried.
         left_out: int64 (S,): people who are there in a part of the observation only; None where
             there is no scenario with such people.
+        names: identifiers of people in the raw data, by number; empty where they are the numbers.
     """
 
     start: np.ndarray
@@ -57,6 +58,7 @@ class Scenarios:
     dt: float
     looked_at: int
     left_out: np.ndarray | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -160,7 +162,7 @@ def extract(
     episode = np.cumsum(np.diff(start, prepend=start[:1]) >= span)
     return Scenarios(
         start, person, observed, future, episode, tracks.dt, looked_at=len(starts),
-        left_out=left_out if PROTOCOLS[protocol].may_come_and_go else None,
+        left_out=left_out if PROTOCOLS[protocol].may_come_and_go else None, names=tracks.names,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from stp.core.parquet import read_table, reading
 from stp.options.protocols import PROTOCOLS
 from stp.tracks.scenarios import Scenarios
-from stp.tracks.tracks import Tracks
+from stp.tracks.tracks import Tracks, labels
 
 ABOUT = b"stp.tracks"
 PREDICTIONS, SCENARIOS, RUNTIME = "predictions.parquet", "scenarios.parquet", "runtime.parquet"
@@ -29,6 +29,7 @@ ERRORS = pa.schema(
         ("start_frame", pa.int64()),
         ("episode", pa.int64()),
         ("person", pa.int64()),
+        ("person_name", pa.dictionary(pa.int32(), pa.string())),
         ("lead", pa.int64()),
         ("lead_seconds", pa.float64()),
         ("sample", pa.int64()),
@@ -39,7 +40,7 @@ ERRORS = pa.schema(
 
 
 def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
-    """Write detections: frame, person, x and y in metres, in their order.
+    """Write detections: frame, person, its name, x and y in metres, in their order.
 
     Args:
         path: of the file.
@@ -50,6 +51,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
         {
             "frame": tracks.frame,
             "person": tracks.person,
+            "person_name": person_names(tracks.person, tracks.names),
             "x": tracks.position[:, 0],
             "y": tracks.position[:, 1],
         }
@@ -65,14 +67,35 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
     Raises:
         StpError: the file is missing or damaged.
     """
-    expected = "tracks: frame, person, x and y, with step and dt"
+    expected = "tracks: frame, person, person_name, x and y, with step and dt"
     with reading(path, expected):
         table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[ABOUT])
         x, y = (table[name].to_numpy() for name in ("x", "y"))
         frame, person = table["frame"].to_numpy(), table["person"].to_numpy()
-        tracks = Tracks(frame, person, np.column_stack([x, y]), about["step"], about["dt"])
+        position = np.column_stack([x, y])
+        names = _names_by_number(person, table["person_name"])
+        tracks = Tracks(frame, person, position, about["step"], about["dt"], names)
     return tracks, about
+
+
+def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryArray:
+    """A column of the identifiers of people, each text kept once.
+
+    Args:
+        person: numbers, (R,).
+        names: identifiers by number; a number without one is its own.
+    """
+    people, rows = np.unique(person, return_inverse=True)
+    texts = pa.array(labels(people, names), pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), texts)
+
+
+def _names_by_number(person: np.ndarray, column: pa.ChunkedArray) -> dict[int, str]:
+    """The identifiers in a column; empty where all are the numbers of the people."""
+    people, first = np.unique(person, return_index=True)
+    names = dict(zip(people.tolist(), column.take(first).to_pylist(), strict=True))
+    return {} if all(str(number) == name for number, name in names.items()) else names
 
 
 def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) -> pa.Table:
@@ -98,6 +121,7 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) 
             "scenario": scene,
             "episode": scenarios.episode[scene],
             "person": scenarios.person[scene, place],
+            "person_name": person_names(scenarios.person[scene, place], scenarios.names),
             "start_frame": start,
             "cut_frame": start + observed * step,
             "end_frame": start + (observed + future) * step,
@@ -129,6 +153,7 @@ def error_table(
         "start_frame": scenarios.start[scene],
         "episode": scenarios.episode[scene],
         "person": scenarios.person[scene, place],
+        "person_name": person_names(scenarios.person[scene, place], scenarios.names),
         "lead": lead + 1,
         "lead_seconds": (lead + 1) * scenarios.dt,
         "sample": sample,

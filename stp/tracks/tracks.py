@@ -5,8 +5,8 @@ renumbered; ``step`` says how many of them lie between two annotations, ``dt`` h
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Tracks:
         position: float64 (R, 2), metres.
         step: frames between two annotations.
         dt: seconds between two annotations.
+        names: identifiers of people in the raw data, by number; empty where they are the numbers.
     """
 
     frame: np.ndarray
@@ -36,6 +37,7 @@ class Tracks:
     position: np.ndarray
     step: int
     dt: float
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -82,6 +84,16 @@ class Tracks:
         return replace(self.rows(ahead % kept == 0), step=kept, dt=self.dt * rate)
 
 
+def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
+    """The identifiers of people in the raw data.
+
+    Args:
+        person: numbers, (R,).
+        names: identifiers by number; a number without one is its own.
+    """
+    return [names.get(number, str(number)) for number in person.tolist()]
+
+
 def split_in_time(
     tracks: Tracks, share: float, recordings: Sequence[int]
 ) -> tuple[Tracks, Tracks, int]:
@@ -113,6 +125,7 @@ def joined(parts: Sequence[Tracks]) -> Tracks:
     """Put recordings behind each other, far enough apart that none meets another.
 
     The next one is `APART` later, in whole frames; see `released_clock` for what Atlas does.
+    Where a recording names its people, all people are numbered by name.
 
     Raises:
         StpError: they have different rates.
@@ -125,10 +138,31 @@ def joined(parts: Sequence[Tracks]) -> Tracks:
             remedy="declare them as datasets of their own",
         )
     shifted, behind = [], 0
-    for part in parts:
+    for part in _numbered_alike(parts):
         shifted.append(replace(part, frame=part.frame + behind))
         behind = _after(shifted[-1])
     return together(shifted)
+
+
+def _numbered_alike(parts: Sequence[Tracks]) -> Sequence[Tracks]:
+    """Recordings in which a name has the same number, unless all identifiers are numbers."""
+    if len(parts) == 1 or not any(part.names for part in parts):
+        return parts
+    numbered = []
+    for part in parts:
+        people, rows = np.unique(part.person, return_inverse=True)
+        numbered.append((labels(people, part.names), rows))
+    everybody = sorted({name for names, _ in numbered for name in names})
+    numbers = {name: number for number, name in enumerate(everybody, start=1)}
+    names_by_number = dict(enumerate(everybody, start=1))
+    return [
+        replace(
+            part,
+            person=np.array([numbers[name] for name in names], np.int64)[rows],
+            names=names_by_number,
+        )
+        for part, (names, rows) in zip(parts, numbered, strict=True)
+    ]
 
 
 def together(parts: Sequence[Tracks]) -> Tracks:
@@ -179,25 +213,34 @@ class Jumps:
         person: int64 (J,).
         before, after: frames between which it happens, (J,).
         speed: metres per second, (J,).
+        names: identifiers of people by number, see `Tracks`.
     """
 
     person: np.ndarray
     before: np.ndarray
     after: np.ndarray
     speed: np.ndarray
+    names: Mapping[int, str]
 
     def __len__(self) -> int:
         return len(self.person)
 
     def of(self, person: int) -> "Jumps":
         """Those of one person."""
-        own = self.person == person
-        return Jumps(self.person[own], self.before[own], self.after[own], self.speed[own])
+        rows = self.person == person
+        return replace(
+            self,
+            person=self.person[rows],
+            before=self.before[rows],
+            after=self.after[rows],
+            speed=self.speed[rows],
+        )
 
     def __str__(self) -> str:
         where = int(np.argmax(self.speed))
+        (name,) = labels(self.person[[where]], self.names)
         return (
-            f"person {self.person[where]} moves at {self.speed[where]:.1f} m/s from frame "
+            f"person {name} moves at {self.speed[where]:.1f} m/s from frame "
             f"{self.before[where]:g} to {self.after[where]:g}"
         )
 
@@ -215,8 +258,8 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
     seconds = np.diff(frame) / tracks.step * tracks.dt
     way = np.linalg.norm(np.diff(tracks.position[order], axis=0), axis=1)
     speed = np.divide(way, seconds, out=np.zeros_like(way), where=same & (seconds > 0))
-    found = np.flatnonzero(speed > fastest)
-    return Jumps(person[found], frame[found], frame[found + 1], speed[found])
+    fast = np.flatnonzero(speed > fastest)
+    return Jumps(person[fast], frame[fast], frame[fast + 1], speed[fast], tracks.names)
 
 
 def without(tracks: Tracks, people: np.ndarray) -> Tracks:
@@ -280,9 +323,10 @@ def _check_numbers(tracks: Tracks, name: str) -> None:
     finite = np.isfinite(tracks.position).all(axis=1) & np.isfinite(tracks.frame)
     bad = np.flatnonzero(~finite)
     if len(bad):
+        (who,) = labels(tracks.person[bad[:1]], tracks.names)
         raise StpError(
-            f"{name}: row {bad[0] + 1} (frame {tracks.frame[bad[0]]:g}, person "
-            f"{tracks.person[bad[0]]}) has no finite position, and so have {len(bad) - 1} more",
+            f"{name}: row {bad[0] + 1} (frame {tracks.frame[bad[0]]:g}, person {who}) has no "
+            f"finite position, and so have {len(bad) - 1} more",
             expected="metres",
             remedy="leave such rows out: gaps are filled when scenarios are made",
         )
@@ -304,8 +348,9 @@ def _check_clock(tracks: Tracks, name: str) -> None:
     twice = np.flatnonzero(same & (passed == 0))
     if len(twice):
         more = f", and so are {len(twice) - 1} more" if len(twice) > 1 else ""
+        (who,) = labels(person[twice[:1]], tracks.names)
         raise StpError(
-            f"{name}: person {person[twice[0]]} is twice in frame {frame[twice[0]]:g}{more}",
+            f"{name}: person {who} is twice in frame {frame[twice[0]]:g}{more}",
             expected="one detection of each person and frame",
             remedy="keep one of them, or give the two people different names",
         )
@@ -316,9 +361,10 @@ def _check_clock(tracks: Tracks, name: str) -> None:
     odd = np.flatnonzero(same & (passed % tracks.step != 0))
     if len(odd):
         first = odd[0]
+        (who,) = labels(person[odd[:1]], tracks.names)
         raise StpError(
             f"{name}: mixed rates: {len(odd)} of {counts.sum()} intervals are no multiple of "
-            f"{tracks.step} frames, the first of person {person[first]} from frame "
+            f"{tracks.step} frames, the first of person {who} from frame "
             f"{frame[first]:g} to {frame[first + 1]:g}; most are of {usual:g}",
             expected=f"annotations every {tracks.step} frames, {1 / tracks.dt:g} a second",
             remedy="declare the step of this file, or its two rates as two datasets",

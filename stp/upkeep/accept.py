@@ -1,4 +1,4 @@
-"""Declare that artefacts of older code are current, and take such declarations back."""
+"""Declarations that artefacts of older code are current, and their withdrawal."""
 
 import getpass
 import time
@@ -13,34 +13,34 @@ from stp.plan.accepted import Accepted, entry_path, read_accepted
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.status import DONE, artefact_states
-from stp.upkeep.differences import Past
-from stp.upkeep.why import chosen
+from stp.upkeep.differences import OlderArtefacts
+from stp.upkeep.why import select_artefacts
 
 
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
-    """Declare that what only differs in code from the artefacts that words name is current.
+    """Accept older artefacts that differ from the selected ones in nothing but code.
 
-    What is made from an accepted artefact may be current as well, so the plan is made again until
+    Artefacts made from accepted ones can be accepted as well, so the plan is made again until
     nothing is left to accept.
 
     Args:
         make_plan: makes the plan.
-        words: select artefacts by words of their paths, or by receipts.
+        words: words of the paths of artefacts, or receipts.
         reason: why both codes give the same results.
 
     Returns:
         the new entries, in the order of the plan.
 
     Raises:
-        StpError: the words name nothing, or nothing that differs from an older artefact in its
-            code alone; no reason is given.
+        StpError: the words select nothing, or no artefact that differs from an older one in its
+            code alone; or there is no reason.
     """
     if not reason.strip():
-        raise StpError("no reason is given", remedy='write --reason "..."')
+        raise StpError("no reason is given", remedy='add --reason "..."')
     entries: list[Accepted] = []
     while True:
         plan = make_plan()
-        past, standing = Past(plan), artefact_states(plan)
+        past, standing = OlderArtefacts(plan), artefact_states(plan)
         new: list[Accepted] = []
         refused: list[str] = []
         for artefact in _selected(plan, words, entries):
@@ -51,7 +51,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
                 old = PurePosixPath(older.folder).name
                 new.append(_entry(artefact, old, reason))
             else:
-                why = "; ".join(d.text for d in older.all) if older else "nothing like it was made"
+                why = "; ".join(d.text for d in older.all) if older else "no older artefact"
                 refused.append(f"{artefact.stage} of {artefact.label}: {why}")
         if not new:
             break
@@ -62,13 +62,13 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
         raise StpError(
             "nothing to accept" + "".join(f"\n  {text}" for text in refused[:5]),
             expected="artefacts that would be made again because of their code alone",
-            remedy="`stp why WORDS` tells what changed; accept what they are made from first",
+            remedy="`stp why WORDS` shows what changed; accept the inputs first",
         )
     return entries
 
 
 def undo(plan: Plan, words: list[str]) -> list[Accepted]:
-    """Take declarations back: the older artefacts are no longer current.
+    """Withdraw declarations: the older artefacts are no longer current.
 
     Raises:
         StpError: no accepted artefact has these words.
@@ -89,10 +89,10 @@ def undo(plan: Plan, words: list[str]) -> list[Accepted]:
 
 
 def _selected(plan: Plan, words: list[str], entries: list[Accepted]) -> list[Artefact]:
-    """The artefacts that words name; names of receipts change with what was accepted."""
+    """The selected artefacts, without those whose receipts were accepted meanwhile."""
     accepted = {f"{entry.address}/{entry.new}" for entry in entries}
     waiting = [word for word in words if not any(folder in word for folder in accepted)]
-    return chosen(plan, waiting) if waiting or not words else []
+    return select_artefacts(plan, waiting) if waiting or not words else []
 
 
 def _entry(artefact: Artefact, old: str, reason: str) -> Accepted:

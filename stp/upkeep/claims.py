@@ -1,6 +1,6 @@
-"""Which artefacts each checkout needs, written into the store that it shares with others.
+"""Claims of checkouts on the artefacts of a shared store.
 
-Whoever collects garbage sees only the plans of their own checkout; the claims tell of the others.
+A collection of garbage sees only the plans of its own checkout; claims name the needs of others.
 """
 
 import json
@@ -22,13 +22,16 @@ from stp.run.results import RESULTS
 
 @dataclass(frozen=True)
 class Claim:
-    """What one checkout needs for one scale.
+    """The artefacts that a checkout needs for a scale.
 
     Attributes:
-        path: its file in the store.
-        checkout: folder of the checkout on ``host``.
-        time: when a run was last started there, as Unix time.
-        artefacts: folders relative to the store, each with those that it is made from.
+        path: file of the claim in the store.
+        checkout: folder of the checkout.
+        host: machine of the checkout.
+        user: user who started the run.
+        scale: name of the scale.
+        time: start of the last run there, as Unix time.
+        artefacts: folders relative to the store, each with the folders of its inputs.
     """
 
     path: Path
@@ -45,7 +48,7 @@ class Claim:
 
 
 def made_from(plan: Plan) -> dict[str, list[str]]:
-    """Map the artefact folders of a plan to those that they are made from."""
+    """The artefact folders of a plan, each with the folders of its inputs."""
     return {
         folder: [v.folder for v in artefact.inputs.values() if isinstance(v, Artefact)]
         for folder, artefact in plan.artefacts.items()
@@ -53,14 +56,14 @@ def made_from(plan: Plan) -> dict[str, list[str]]:
 
 
 def claim(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write down what this checkout needs; an older claim of the same scale is replaced.
+    """Write the claim of this checkout, in place of an older one for the same scale.
 
     Args:
         plan: the plan of a run that begins.
-        results: the checkout's folder of results; its name for this checkout is kept there.
+        results: the checkout's folder of results, which keeps the ID of the checkout.
 
     Returns:
-        the file.
+        the file of the claim.
     """
     # The same path on two machines may be two checkouts, or one on a shared disk.
     name = results / ".checkout"
@@ -83,11 +86,11 @@ def read_claims(store: Path) -> list[Claim]:
     """Read all claims on a store, the latest first.
 
     Raises:
-        StpError: a claim cannot be read, so that it is unknown what it needs.
+        StpError: a claim cannot be read, so its artefacts are unknown.
     """
     claims = []
     for path in (store / "state" / "plans").glob("*.json"):
-        expected = "what a checkout needs, as `stp status --start` writes it"
+        expected = "a claim, as a run writes it when it starts"
         remedy = "start a run in that checkout again, or delete the file"
         try:
             claims.append(Claim(path=path, **read_json(path, dict, expected, remedy)))

@@ -1,6 +1,6 @@
-"""The keys of all files of the configuration: as JSON schemas for editors, and as a page.
+"""JSON schemas and a page of all keys of the configuration.
 
-Both are made from the classes that check the files, and from what their docstrings say.
+Both are made from the classes that check the files, and from their docstrings.
 """
 
 import json
@@ -36,9 +36,9 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        checked_by: the class that checks it.
-        files: where such files lie, below config/.
-        title: of its section of the page.
+        checked_by: class that checks the files.
+        files: pattern of their paths below config/.
+        title: title of their section of the page.
     """
 
     checked_by: type[Strict]
@@ -61,12 +61,12 @@ KINDS = {
     "references": Kind(Reference, "references.yaml", "Works to cite"),
 }
 SEVERAL = ("weights", "references")
-"""Kinds whose file maps names to such entries."""
+"""Kinds with one file that maps names to entries."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
-"""Keys that may hold any option of a stage; those of networks are described."""
+"""Keys that may hold any option of a stage, and the options that the schema describes."""
 PART = "PartOf"
 OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
-"""Keys of a scale file that may hold parts of entries of another kind."""
+"""Keys of a scale file that may hold parts of entries of other kinds."""
 
 
 def schema(name: str) -> Json:
@@ -116,7 +116,7 @@ def write(folder: Path) -> Iterator[str]:
     """Write the schemas of all kinds.
 
     Args:
-        folder: where to, as ``<kind>.schema.json``.
+        folder: folder of the files, ``<kind>.schema.json``.
 
     Yields:
         what to tell an editor.

@@ -1,7 +1,7 @@
-"""What differs between an artefact that was made and the one that the plan asks for now.
+"""Differences between an existing artefact and the planned one.
 
-A receipt holds the recipe, the inputs and the meaning of every module and definition at its time;
-the plan has the same of now. Comparing the two names the change that asks for new work.
+A receipt holds the recipe, the inputs and the hashes of all modules and definitions at its time;
+the plan has the current ones. A comparison names the change that requires new work.
 """
 
 import json
@@ -18,7 +18,9 @@ from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 
 LONGEST = 60
-"""Longer values of a recipe are cut."""
+"""Characters of a value of a recipe; longer ones are cut."""
+UNSET = "unset"
+"""Stands for the value of a key that a recipe does not have."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Difference:
 
     Attributes:
         kind: code, recipe, input or raw.
-        text: the reason in words.
+        text: the reason, as text.
     """
 
     kind: str
@@ -39,10 +41,10 @@ class Comparison:
     """A planned artefact beside an older one.
 
     Attributes:
-        folder: of the older artefact, relative to the store.
-        receipt: of it.
-        own: differences of its own code and recipe.
-        inputs: by name, why what it is made from is another one.
+        folder: folder of the older artefact, relative to the store.
+        receipt: receipt of the older artefact.
+        own: differences of code and recipe.
+        inputs: differences of the inputs, by name of the input.
     """
 
     folder: str
@@ -53,20 +55,20 @@ class Comparison:
     @property
     def all(self) -> list[Difference]:
         """All differences, the root causes first, each once."""
-        found = [difference for inner in self.inputs.values() for difference in inner]
-        return list(dict.fromkeys(found + self.own))
+        differences = [difference for inner in self.inputs.values() for difference in inner]
+        return list(dict.fromkeys(differences + self.own))
 
     @property
     def only_code(self) -> bool:
-        """Does its own code differ, and neither its recipe nor anything but code before it?"""
+        """Whether nothing but code differs, its own and that of its inputs."""
         return bool(self.own) and {difference.kind for difference in self.all} == {"code"}
 
 
-class Past:
-    """The older artefacts of a store, beside a plan.
+class OlderArtefacts:
+    """The older artefacts of a store, for comparisons with a plan.
 
     Args:
-        plan: what is asked for now.
+        plan: the current plan.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -81,29 +83,29 @@ class Past:
         return self._receipts[folder]
 
     def nearest(self, artefact: Artefact) -> Comparison | None:
-        """Compare with the nearest older sibling: fewest differences, then newest.
+        """Compare with the most similar older artefact: fewest differences, then newest.
 
         Returns:
-            None if nothing of this path was ever made.
+            the comparison; None if there is no artefact at this path.
         """
         parent = str(PurePosixPath(artefact.folder).parent)
         try:
             names = sorted(path.name for path in (self.plan.store / parent).iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return None
-        found = []
+        comparisons = []
         for name in names:
             folder = f"{parent}/{name}"
             if name != artefact.fingerprint and FINGERPRINT.fullmatch(name):
                 receipt = self.receipt(folder)
                 if receipt is not None:
-                    found.append(self.compare(artefact, folder, receipt))
-        return min(found, key=lambda c: (len(c.all), -finished(c.receipt)), default=None)
+                    comparisons.append(self.compare(artefact, folder, receipt))
+        return min(comparisons, key=lambda c: (len(c.all), -finish_time(c.receipt)), default=None)
 
     def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
-        """Compare a planned artefact with one that was made."""
-        place = artefact.folder, folder
-        if place not in self._comparisons:
+        """Compare a planned artefact with an existing one."""
+        key = artefact.folder, folder
+        if key not in self._comparisons:
             own = list(_code(self.plan, artefact, receipt.code))
             own += _recipe(artefact, receipt.recipe)
             inputs = {}
@@ -111,13 +113,13 @@ class Past:
                 differences = self._input(artefact, name, folder, receipt)
                 if differences:
                     inputs[name] = differences
-            self._comparisons[place] = Comparison(folder, receipt, own, inputs)
-        return self._comparisons[place]
+            self._comparisons[key] = Comparison(folder, receipt, own, inputs)
+        return self._comparisons[key]
 
     def _input(
         self, artefact: Artefact, name: str, folder: str, receipt: Receipt
     ) -> list[Difference]:
-        """Say why an input is another one, down to the roots."""
+        """The differences of an input, down to the root causes."""
         now, then = artefact.inputs.get(name), receipt.inputs.get(name)
         if now is None or then is None:
             what = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
@@ -128,17 +130,21 @@ class Past:
             return []
         older = self.receipt(then)
         if older is None:
-            return [Difference("input", f"its {name} changed; {then} is gone, so nobody knows how")]
+            return [
+                Difference(
+                    "input", f"its {name} changed; {then} is missing, so the change is unknown"
+                )
+            ]
         return self.compare(now, then, older).all
 
 
-def finished(receipt: Receipt) -> float:
-    """When an artefact was finished, as Unix time; 0 if its receipt does not say."""
+def finish_time(receipt: Receipt) -> float:
+    """When an artefact was finished, as Unix time; 0 if unknown."""
     return receipt.provenance.finished or 0.0
 
 
-def made_with(receipt: Receipt) -> str | None:
-    """Name the packages that an artefact was made with in other versions than those of now."""
+def other_versions(receipt: Receipt) -> str | None:
+    """Packages whose versions differ from those that made an artefact, as text; None if none."""
     then = receipt.provenance.packages
     other = {
         name: (then[name], version)
@@ -157,7 +163,7 @@ def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Differe
         names = f"{PurePosixPath(then).name} -> {PurePosixPath(now.lock).name}"
         yield Difference("raw", f"{what}: {names} (release, or its generator and options)")
         return
-    # The declared files stand in no receipt; but with the same ones, the old fingerprint follows.
+    # Receipts do not list the declared files, but these determine the old fingerprint.
     made_of = {"raw": now.identity}
     code, recipe = receipt.code.fingerprint, receipt.recipe
     if fingerprint_of(receipt.stage, code, recipe, made_of) != Path(folder).name:
@@ -166,7 +172,7 @@ def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Differe
 
 
 def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Difference]:
-    """Say which modules changed, and which definitions in them."""
+    """The modules that changed, with their changed definitions."""
     if artefact.code.fingerprint == then.fingerprint:
         return
     now, before = artefact.code.modules, then.modules
@@ -174,9 +180,9 @@ def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Differ
         if now.get(module) == before.get(module):
             continue
         if module not in before:
-            yield Difference("code", f"module {module} is used now, and was not")
+            yield Difference("code", f"module {module} is new")
         elif module not in now:
-            yield Difference("code", f"module {module} was used, and is not any more")
+            yield Difference("code", f"module {module} is no longer used")
         else:
             old = then.definitions.get(module)
             new = definitions_of([module], plan.source).get(module, {})
@@ -189,7 +195,7 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
     Args:
         old: hash by name, from `stp.core.fingerprint.definitions`.
-        new: the same of now.
+        new: current hash by name.
     """
     names = []
     for name in sorted({*old, *new}):
@@ -200,43 +206,43 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
-    """Say which keys of the recipe changed."""
+    """The keys of the recipe that changed."""
     now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
     of = artefact.recipe.get("cell", artefact.recipe)
     name = of.get("model") or of.get("dataset")
-    ours, theirs = now.get("conventions"), then.get("conventions")
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        if ours.keys() != theirs.keys():
-            values = _members(list(theirs), list(ours))
-            text = f"{artefact.stage} recipe of {name}: conventions: {values}"
-            yield Difference("recipe", text)
-        both = ours.keys() & theirs.keys()  # of those that came or went the names say enough
-        now = {**now, "conventions": {key: ours[key] for key in both}}
-        then = {**then, "conventions": {key: theirs[key] for key in both}}
-    new, old = dict(_flat(now)), dict(_flat(then))
-    for key in sorted({*new, *old}):
-        if key in new and key in old and new[key] == old[key]:
-            continue
-        if isinstance(new.get(key), list) and isinstance(old.get(key), list):
-            values = _members(old[key], new[key])
-        else:
-            values = " -> ".join(
-                _value(side[key]) if key in side else "unset" for side in (old, new)
-            )
-        yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {values}")
+    for key, change in _changes(then, now):
+        yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {change}")
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested mappings with dotted keys."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+def _changes(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the dotted keys at which two values differ, and how.
+
+    Of definitions (a mapping of names to mappings, such as conventions), those that came or went
+    are named, without their content.
+    """
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict) and (old or new):
+        are_definitions = bool(key) and all(
+            isinstance(value, dict) for value in (*old.values(), *new.values())
+        )
+        if are_definitions and old.keys() != new.keys():
+            yield key, _members(list(old), list(new))
+        for name in sorted(old.keys() & new.keys() if are_definitions else old.keys() | new.keys()):
+            inner = f"{key}.{name}" if key else name
+            yield from _changes(old.get(name, UNSET), new.get(name, UNSET), inner)
+    elif isinstance(old, dict) and old and new is UNSET:
+        yield from _changes(old, {}, key)
+    elif isinstance(new, dict) and new and old is UNSET:
+        yield from _changes({}, new, key)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield key, _members(old, new)
     else:
-        yield prefix, value
+        yield key, f"{_value(old)} -> {_value(new)}"
 
 
 def _members(old: list[Any], new: list[Any]) -> str:
-    """Say what a list lost and gained, or how it changed otherwise."""
+    """The entries that a list lost and gained, as text, or both lists."""
     lost, gained = ([str(x) for x in a if x not in b] for a, b in ((old, new), (new, old)))
     if len(lost) + len(gained) == 0 or len(lost) == len(old):
         return f"{_value(old)} -> {_value(new)}"

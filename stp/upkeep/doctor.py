@@ -68,14 +68,14 @@ def examine(configfile: Path) -> list[Check]:
         _slurm,
         lambda: _mirror(where["mirror"]),
     ]
-    return [examined() for examined in checks]
+    return [check_part() for check_part in checks]
 
 
 def lines(checks: Sequence[Check]) -> Iterator[str]:
-    """The answer as text."""
-    for one in checks:
-        remedy = f"; {one.remedy}" if one.remedy else ""
-        yield f"{one.state:<7} {one.what:<16} {one.detail}{remedy}"
+    """The checks as lines of text."""
+    for part in checks:
+        remedy = f"; {part.remedy}" if part.remedy else ""
+        yield f"{part.state:<7} {part.what:<16} {part.detail}{remedy}"
 
 
 def _python() -> Check:
@@ -87,31 +87,31 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Whether installed packages are those that the metadata of this package asks for."""
+    """Check the installed packages against the requirements of stp."""
     problems, count = [], 0
     for text in metadata.requires("stp") or ():
-        wanted = Requirement(text)
-        if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         count += 1
         try:
-            version = metadata.version(wanted.name)
+            version = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            problems.append(f"{wanted.name} is not installed")
+            problems.append(f"{requirement.name} is not installed")
             continue
-        if not wanted.specifier.contains(version, prereleases=True):
-            problems.append(f"{wanted.name} {version} is not {wanted.specifier}")
+        if not requirement.specifier.contains(version, prereleases=True):
+            problems.append(f"{requirement.name} {version} is not {requirement.specifier}")
     if problems:
         names = " ".join(f"'{problem.split()[0]}'" for problem in problems)
         return Check(
             "packages", WRONG, "; ".join(problems), f"install stp again, or: pip install -U {names}"
         )
-    shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "snakemake"))
-    return Check("packages", OK, f"all {count} of stp {metadata.version('stp')}; {shown}")
+    main = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "snakemake"))
+    return Check("packages", OK, f"all {count} of stp {metadata.version('stp')}; {main}")
 
 
 def _project() -> Check:
-    """Whether `snakemake --profile local` works here."""
+    """Check that this is the folder of a project, with its profiles."""
     here = Path.cwd()
     if (here / "local" / "config.yaml").is_file() or (here / "profiles" / "local").is_dir():
         return Check("project", OK, str(here))
@@ -125,7 +125,7 @@ def _project() -> Check:
 
 
 def _weights(named: Path | None) -> Check:
-    """Which networks of metrics have weights; measures that are made here do not count."""
+    """Check which networks of metrics have weights, apart from measures that are fitted here."""
     folder = named or weights.FOLDER
     if named is not None and not named.is_dir():
         return Check(
@@ -146,7 +146,7 @@ def _weights(named: Path | None) -> Check:
 
 
 def _disk(what: str, folder: Path, variable: str) -> Check:
-    """Whether a folder, which need not exist yet, can be written to and has room."""
+    """Check that a folder, which need not exist yet, is writable and has space."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         free = shutil.disk_usage(existing).free
@@ -164,7 +164,7 @@ def _disk(what: str, folder: Path, variable: str) -> Check:
             what,
             WRONG,
             f"{folder}: {size_text(free)} free",
-            f"free some space (`stp gc`), or choose a larger disk with {variable}",
+            f"free some space (`stp store gc`), or choose a larger disk with {variable}",
         )
     return Check(what, OK, f"{folder}: {size_text(free)} free")
 
@@ -176,8 +176,8 @@ def _gpu() -> Check:
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         names = [torch.cuda.get_device_name(index) for index in range(count)]
     except (ImportError, RuntimeError, OSError) as error:
-        told = [*str(error).splitlines(), repr(error)][0]
-        return Check("GPU", WRONG, f"torch fails: {told}", "install torch again")
+        message = [*str(error).splitlines(), repr(error)][0]
+        return Check("GPU", WRONG, f"torch fails: {message}", "install torch again")
     if names:
         return Check("GPU", OK, f"{', '.join(names)} (CUDA {torch.version.cuda})")
     if shutil.which("nvidia-smi") is None:
@@ -188,7 +188,7 @@ def _gpu() -> Check:
         "GPU",
         WRONG,
         f"this machine has nvidia-smi, but torch {torch.__version__} finds no GPU",
-        "see whether nvidia-smi works, and install a build of torch for its CUDA",
+        "check that nvidia-smi works, and install a build of torch for its CUDA",
     )
 
 
@@ -201,13 +201,13 @@ def _slurm() -> Check:
             "Slurm",
             ABSENT,
             "sbatch exists, but the controller does not answer: jobs run on this machine",
-            "`sinfo` says more; `stp run --cluster slurm` needs a login node of the cluster",
+            "see `sinfo`; `stp run --cluster slurm` needs a login node of the cluster",
         )
     try:
         accounting = "sacct" if Site.load().has_accounting() else "squeue, without accounting"
     except StpError as error:
         return Check("Slurm", WRONG, error.what, error.remedy)
-    return Check("Slurm", OK, f"{version}; jobs are followed with {accounting}")
+    return Check("Slurm", OK, f"{version}; job states from {accounting}")
 
 
 def _mirror(folder: Path | None) -> Check:
@@ -215,14 +215,14 @@ def _mirror(folder: Path | None) -> Check:
         return Check(
             "mirror",
             ABSENT,
-            "none: raw files are generated, downloaded or put there by you",
+            "none: raw files are generated, downloaded or provided by you",
             "STP_RAW_MIRROR names a folder of raw files",
         )
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
         return Check(
             "mirror",
             WRONG,
-            f"{folder} is no folder that can be read",
+            f"{folder} is not a readable folder",
             "correct STP_RAW_MIRROR or paths.mirror",
         )
     return Check("mirror", OK, str(folder))

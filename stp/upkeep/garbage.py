@@ -1,7 +1,7 @@
-"""What a store holds and nobody needs: found with reasons, deleted only when told to.
+"""Garbage of a store: artefacts that no plan needs, listed with reasons, and deleted on request.
 
-Needed is what the plans at hand have, and what any checkout claimed when it started a run
-(stp/upkeep/claims.py). Whatever has a living process, and whatever is young, stays.
+Needed are the artefacts of the plans of this checkout, and those that any checkout claimed when it
+started a run (stp/upkeep/claims.py). What a process is working on, and what is young, stays.
 """
 
 import shutil
@@ -25,22 +25,22 @@ from stp.upkeep.inventory import artefacts, changed_at, leftovers, require, size
 
 DAY = 24 * 3600.0
 Needed = dict[str, list[str]]
-"""Artefact folders, each with those that it is made from."""
+"""Artefact folders, each with the folders of its inputs."""
 KINDS = ("artefact", "predictions", "leftover", "state")
 
 
 @dataclass(frozen=True)
-class Rubbish:
-    """Something that can be deleted.
+class GarbageItem:
+    """A folder that can be deleted.
 
     Attributes:
         kind: one of `KINDS`.
-        folder: relative to the store.
-        holder: folder with the lease of whoever may be working on it.
-        why: nobody needs it.
-        bytes: on disk.
-        files: their number.
-        time: of the last change.
+        folder: its path, relative to the store.
+        holder: folder with the lease of a process that may be working on it.
+        why: reason why it is not needed.
+        bytes: size on disk, in bytes.
+        files: number of files.
+        time: last change, as Unix time.
     """
 
     kind: str
@@ -57,40 +57,40 @@ class Garbage:
     """The garbage of a store, and what stays although no plan needs it.
 
     Attributes:
-        rubbish: what can be deleted.
-        young: number of things that are not old enough.
-        running: artefacts that are being made and that no known plan has; their inputs are
-            unknown, so no artefact may be deleted now.
+        rubbish: folders that can be deleted.
+        young: number of folders that are too young.
+        running: artefacts being made that no known plan has. Their inputs are unknown, so no
+            artefact may be deleted now.
     """
 
-    rubbish: list[Rubbish]
+    rubbish: list[GarbageItem]
     young: int
     running: list[str]
 
 
 def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """List all artefact folders that a plan or a claim has, with what they are made from."""
-    wanted: Needed = {}
-    for made in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
-        wanted |= made
-    return wanted
+    """All artefact folders of plans and claims, with the folders of their inputs."""
+    folders: Needed = {}
+    for part in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
+        folders |= part
+    return folders
 
 
 def find(
     root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
-    """Find what no plan needs.
+    """Find the folders that no plan needs.
 
     Args:
         root: the store.
         wanted: artefact folders that stay, from `needed`.
-        older_than: seconds since the last change; for leftovers at least a day.
-        report: called with the things that were looked at.
+        older_than: seconds since the last change; for leftovers, at least a day.
+        report: is called with the number of examined folders.
     """
     kept = list(states(root))
     held = {folder for folder in kept if store.is_held(root / "state" / folder)}
     running = sorted(held - wanted.keys())
-    rubbish: list[Rubbish] = []
+    rubbish: list[GarbageItem] = []
     young = 0
     candidates = _candidates(root, wanted, kept)
     for done, (kind, folder, holder, why) in enumerate(candidates):
@@ -100,54 +100,51 @@ def find(
         try:
             changed = changed_at(root / folder)
             size, files = size_of(root / folder)
-        except FileNotFoundError:  # somebody finished or removed it meanwhile
+        except FileNotFoundError:  # another process finished or removed it meanwhile
             continue
         if time.time() - changed < (max(DAY, older_than) if kind == "leftover" else older_than):
             young += 1
         elif not (kind == "artefact" and running):
-            rubbish.append(Rubbish(kind, folder, holder, why, size, files, changed))
+            rubbish.append(GarbageItem(kind, folder, holder, why, size, files, changed))
     return Garbage(rubbish, young, running)
 
 
 def _candidates(root: Path, wanted: Needed, kept: list[str]) -> list[tuple[str, str, str, str]]:
-    """List what might go, as (kind, folder, holder, why)."""
-    found = [
+    """List candidates for deletion, as (kind, folder, holder, reason)."""
+    candidates = [
         ("artefact", folder, f"state/{folder}", "no plan needs it")
         for folder in artefacts(root)
         if folder not in wanted
     ]
     for folder, meant_for in leftovers(root):
-        # Below state it is the remains of an import or of state, with a lease of its own.
+        # Below state, it is a leftover of an import or of state, with a lease of its own.
         holder = folder if folder.startswith("state/") else f"state/{meant_for}"
-        found.append(("leftover", folder, holder, _LEFT[folder.rpartition(".")[2]]))
+        candidates.append(("leftover", folder, holder, _LEFT[folder.rpartition(".")[2]]))
     for folder in kept:
         state = f"state/{folder}"
         if store.is_complete(root / folder):
-            found.append(("state", state, state, "its artefact is finished"))
+            candidates.append(("state", state, state, "its artefact is finished"))
         elif folder not in wanted:
-            found.append(("state", state, state, "no plan needs its artefact"))
-    return found
+            candidates.append(("state", state, state, "no plan needs its artefact"))
+    return candidates
 
 
 _LEFT = {
     "partial": "left by a process that was killed",
     "damaged": "was damaged and has been made again",
-    "garbage": "left by a `stp gc` that was killed",
+    "garbage": "left by a `stp store gc` that was killed",
 }
 
 
 def find_predictions(
     root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
-    """Find predictions whose data can go, because everything that is made of them is there.
-
-    All of it that any plan needs has to be finished.
-    """
+    """Find predictions whose data can be deleted: all artefacts made from them are finished."""
     made_of: dict[str, list[str]] = {}
     for folder, inputs in wanted.items():
-        for given in inputs:
-            made_of.setdefault(given, []).append(folder)
-    # Scores and features that no plan has may be made just now, of any predictions of their cell.
+        for source in inputs:
+            made_of.setdefault(source, []).append(folder)
+    # Scores and features that no plan has may be in progress, from any predictions of their cell.
     busy = [folder for folder in states(root) if store.is_held(root / "state" / folder)]
     rubbish, young = [], 0
     planned = sorted(folder for folder in wanted if folder.startswith("predictions/"))
@@ -155,7 +152,7 @@ def find_predictions(
         report("looked at", done, len(planned))
         path, users = root / folder, made_of.get(folder, [])
         of_cell = f"/{_cell(folder)}/"
-        if not users or any(of_cell in one for one in busy) or not store.is_complete(path):
+        if not users or any(of_cell in other for other in busy) or not store.is_complete(path):
             continue
         if not all((root / user / RECEIPT).exists() for user in users):
             continue
@@ -167,31 +164,31 @@ def find_predictions(
             young += 1
         else:
             holder, why, files = f"state/{folder}", "its cell is scored", len(listed)
-            rubbish.append(Rubbish("predictions", folder, holder, why, size, files, changed))
+            rubbish.append(GarbageItem("predictions", folder, holder, why, size, files, changed))
     return Garbage(rubbish, young, [])
 
 
 def _cell(folder: str) -> str:
-    """The path of a cell, which is part of those of its predictions, features and scores."""
+    """The path of a cell, a part of the paths of its predictions, features and scores."""
     return folder.rpartition("/")[0].partition("/")[2]
 
 
 def delete(
     root: Path,
-    rubbish: Iterable[Rubbish],
-    say: Callable[[Rubbish], None],
+    rubbish: Iterable[GarbageItem],
+    say: Callable[[GarbageItem], None],
     wanted: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
-    """Delete what was found, unless a run has begun that may need it by now.
+    """Delete folders, unless a run that may need them has begun meanwhile.
 
-    A folder loses its name in one step, so nobody ever sees half an artefact.
+    A folder is renamed first, so that no process ever sees an incomplete artefact.
 
     Args:
         root: the store.
-        rubbish: from `find` or `find_predictions`, which take long in a large store.
-        say: is told of each before it goes.
-        wanted: artefact folders that were known to be needed.
+        rubbish: result of `find` or `find_predictions`, which take long in a large store.
+        say: is called with each folder before it is deleted.
+        wanted: artefact folders that were needed when the garbage was listed.
         oldest: Unix time; claims before it do not count.
     """
     for item in rubbish:
@@ -200,21 +197,21 @@ def delete(
             continue
         say(item)
         if item.kind == "predictions":
-            store.drop(path, "stp gc --predictions")
+            store.drop(path, "stp store gc --predictions")
             continue
         aside = path.with_name(f".{path.name.lstrip('.')}.{uuid.uuid4().hex[:8]}.garbage")
         try:
             path.rename(aside)
-        except FileNotFoundError:  # somebody else deletes, too
+        except FileNotFoundError:  # another process deletes, too
             continue
-        if store.is_held(aside):  # somebody took it just before
+        if store.is_held(aside):  # another process took it just before
             aside.rename(path)
             continue
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _is_needed_by_now(root: Path, item: Rubbish, wanted: Needed, oldest: float) -> bool:
-    """Has a run begun since something was listed that has it, or may need it?"""
+def _is_needed_by_now(root: Path, item: GarbageItem, wanted: Needed, oldest: float) -> bool:
+    """Whether a run that may need a folder has begun since it was listed."""
     if store.is_held(root / item.holder):
         return True
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
@@ -225,14 +222,14 @@ def _is_needed_by_now(root: Path, item: Rubbish, wanted: Needed, oldest: float) 
     if item.kind == "predictions":
         users = [user for user, made_of in claimed.items() if item.folder in made_of]
         of_cell = f"/{_cell(item.folder)}/"
-        return any(of_cell in one for one in held) or not all(
+        return any(of_cell in other for other in held) or not all(
             (root / user / RECEIPT).exists() for user in users
         )
     return False
 
 
 def lines(found: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
-    """Write down what was found, why it may go, and who needs the rest."""
+    """Yield the garbage with reasons, and the checkouts that need the rest."""
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"
     for item in found.rubbish:
@@ -240,11 +237,11 @@ def lines(found: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
         yield f"{size_text(item.bytes):>9}  {day}  {item.folder}  ({item.why})"
     if found.running:
         yield (
-            f"{', '.join(found.running)} is being made, and no known plan has it: what it needs "
-            "is unknown, so artefacts stay until it has ended"
+            f"{', '.join(found.running)} is being made for an unknown plan, from unknown inputs: "
+            "artefacts stay until it has ended"
         )
     if found.young:
-        yield f"{found.young} younger than {days:g} days stay (--older-than)"
+        yield f"{found.young} folders younger than {days:g} days stay (--older-than)"
     counts = [
         f"{kind} {sum(item.kind == kind for item in found.rubbish)}"
         for kind in KINDS
@@ -262,13 +259,12 @@ def collect(
     forget_after: float | None,
     yes: bool,
 ) -> None:
-    """Be ``stp gc``: list, and with ``yes`` delete."""
+    """List the garbage of the store, and with `yes` delete it (``stp store gc``)."""
     plans = [Plan.load(path) for path in configfiles or scale_files()]
     stores = {plan.store for plan in plans}
     if len(stores) > 1:
         raise StpError(
             f"the scale files name several stores: {', '.join(map(str, sorted(stores)))}",
-            expected="one store at a time",
             remedy="set STP_STORE_DIR, or name scale files of one store with --configfile",
         )
     (root,) = stores
@@ -278,16 +274,16 @@ def collect(
     search = find_predictions if predictions else find
     meter = CountMeter("gc")
     wanted = needed(plans, claims)
-    found = search(root, wanted, days * DAY, meter)
+    garbage = search(root, wanted, days * DAY, meter)
     meter.clear()
     print(f"store: {root}")
     print(folded(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
-    for line in lines(found, claims, days):
+    for line in lines(garbage, claims, days):
         print(line)
     if yes:
-        delete(root, found.rubbish, lambda item: print(f"deleted {item.folder}"), wanted, oldest)
-    elif found.rubbish:
-        print("nothing was deleted; `--yes` does")
+        delete(root, garbage.rubbish, lambda item: print(f"deleted {item.folder}"), wanted, oldest)
+    elif garbage.rubbish:
+        print("nothing was deleted: add --yes")
 
 
 def scale_files(folder: Path = CONFIG_FOLDER) -> list[Path]:

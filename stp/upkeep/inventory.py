@@ -1,7 +1,7 @@
-"""What lies in a store: a walk that looks at the names of folders only.
+"""The folders of a store, told apart by their names.
 
-Artefact folders are named by 16 hex digits; what killed or superseded work left has a name that
-begins with a dot and ends with why it is there.
+Artefact folders are named by 16 hex digits. The names of leftovers of killed or superseded work
+begin with a dot and end with the reason.
 """
 
 import os
@@ -17,7 +17,7 @@ LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
 
 
 def require(store: Path) -> None:
-    """Refuse a store that is not there: that it holds nothing wrong would be no comfort.
+    """Refuse a missing store, which would otherwise pass for one without damage.
 
     Raises:
         StpError: there is no such folder.
@@ -25,8 +25,7 @@ def require(store: Path) -> None:
     if not store.is_dir():
         raise StpError(
             f"{store}: no such store",
-            expected="the folder of artefacts that a run has made",
-            remedy="run a table first, or name the store of an earlier run by STP_STORE_DIR",
+            remedy="make a table first, or set STP_STORE_DIR to the store of an earlier run",
         )
 
 
@@ -45,16 +44,15 @@ def states(store: Path) -> Iterator[str]:
 
 
 def leftovers(store: Path) -> Iterator[tuple[str, str]]:
-    """Yield what killed work left: its folder, and that of the artefact it was meant for."""
+    """Yield the leftovers of killed work: each folder, and that of the intended artefact."""
     for folder in _walk(store, [*FOLDERS.values(), "state"]):
         parent, _, name = folder.rpartition("/")
-        found = LEFTOVER.fullmatch(name)
-        if found:
-            yield folder, f"{parent}/{found[1]}"
+        if match := LEFTOVER.fullmatch(name):
+            yield folder, f"{parent}/{match[1]}"
 
 
 def _walk(root: Path, tops: list[str]) -> Iterator[str]:
-    """Yield the folders that are artefacts or leftovers; these are not looked into."""
+    """Yield the folders of artefacts and leftovers, without entering them."""
     waiting = tops[::-1]
     while waiting:
         here = waiting.pop()
@@ -78,5 +76,5 @@ def size_of(folder: Path) -> tuple[int, int]:
 
 
 def changed_at(folder: Path) -> float:
-    """When anything in a folder changed last, as Unix time."""
+    """The last change of a folder or of anything in it, as Unix time."""
     return max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])

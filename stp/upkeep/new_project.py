@@ -1,4 +1,4 @@
-"""A folder to work in: configuration and profiles of its own, the workflow of the package."""
+"""A project folder, with its own configuration and profiles, and the workflow of the package."""
 
 import shutil
 from importlib.metadata import version
@@ -35,26 +35,21 @@ def create(folder: Path) -> None:
     """Make the folder of a project.
 
     Args:
-        folder: it is made unless it exists.
+        folder: the folder, which is made unless it exists.
 
     Raises:
         StpError: the folder has files, which could be lost, or a name like that of an option.
     """
     if not folder.absolute().name[:1].isalnum():
         raise StpError(
-            f"{folder.name!r} is the name of a project",
-            expected="a letter or digit first: commands take `-rf` for an option",
-            remedy="give it another name",
+            f"{folder.name!r} cannot be the name of a project",
+            expected="a letter or digit first: commands would take `-rf` for an option",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StpError(
-            f"{folder} exists and is not an empty folder",
-            expected="a new folder, or an empty one",
-            remedy="name another folder",
-        )
+        raise StpError(f"{folder} exists and is not an empty folder", remedy="name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
-        ignored = shutil.ignore_patterns("site.yaml")  # that of the place of a checkout
+        ignored = shutil.ignore_patterns("site.yaml")  # it belongs to the site of the checkout
         shutil.copytree(ORIGIN / name, folder / name, ignore=ignored)
     for name in PROFILES:
         (folder / name).symlink_to(Path("profiles", name))

@@ -1,7 +1,7 @@
-"""Take artefacts that were made elsewhere: checked file by file, replacing nothing.
+"""Import of artefacts that were made elsewhere: checked file by file, replacing nothing.
 
-What is taken is copied beside first, compared with its receipt on the way, and gets its name in
-one step; so an import that is interrupted leaves whole artefacts and can be started again.
+Each artefact is copied to a temporary folder, compared with its receipt, and then renamed. So an
+interrupted import leaves complete artefacts and can be repeated.
 """
 
 import hashlib
@@ -38,17 +38,17 @@ from stp.upkeep.sharing import SUMS
 
 LOCK = re.compile(r"raw/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\.lock\.json")
 GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
-"""The lock file of generated raw bytes is named by what generates them."""
+"""Lock files of generated raw files are named by the identity of their generator."""
 
 
 @dataclass
-class Received:
-    """What became of the artefacts of an import.
+class Import:
+    """The result of an import.
 
     Attributes:
-        taken: those that the store did not have.
-        present: those that it has; they stay as they are.
-        refused: why others were not taken, by folder.
+        taken: imported artefacts.
+        present: artefacts that the store had already.
+        refused: reasons why others were refused, by folder.
     """
 
     taken: list[str] = field(default_factory=list)
@@ -56,23 +56,23 @@ class Received:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
-    """Take all artefacts of a folder, or of a tar file, into the store of a plan.
+def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
+    """Import all artefacts of a folder or tar file into the store of a plan.
 
     Args:
-        plan: names the store.
-        source: written by `stp export`; or another store.
+        plan: a plan with this store.
+        source: an export, or another store.
         report: progress, in artefacts.
 
     Raises:
-        StpError: there are no artefacts, or their raw bytes are not those of this store.
+        StpError: there are no artefacts, or their raw files differ from those of this store.
     """
     if source.suffix == ".zip" or (source / "MANIFEST.json").is_file():
         raise StpError(
             f"{source} is no store",
-            expected="artefacts: a folder or tar file of `stp export OUT`, or a store",
-            remedy="a submission bundle is for reading: `stp export --check` says what it holds, "
-            "docs/export.md what can be done with it",
+            expected="artefacts: a folder or tar file of `stp store export OUT`, or a store",
+            remedy="a submission bundle is for reading: see `stp store export --check` and "
+            "docs/export.md",
         )
     scratch = plan.store / "state" / f".import.{uuid.uuid4().hex[:8]}.partial"
     with writing(plan.store), store.lease(scratch):
@@ -82,7 +82,7 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
             if not folders:
                 raise StpError(
                     f"{source} holds no artefacts",
-                    expected="a folder or tar file of `stp export`, or a store",
+                    expected="a folder or tar file of `stp store export`, or a store",
                     remedy="name the folder that has data, models, predictions or scores in it",
                 )
             _compare_locks(folder, plan.store)
@@ -93,9 +93,9 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
 
 def _receive_all(
     plan: Plan, source: Path, folders: list[str], scratch: Path, report: Report
-) -> Received:
+) -> Import:
     sums = _read_sums(source)
-    received = Received()
+    received = Import()
     for done, folder in enumerate(folders):
         report("artefacts", done, len(folders))
         final = plan.store / folder
@@ -126,7 +126,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
     except tarfile.TarError as error:
         raise StpError(
             f"{source} cannot be unpacked: {error}",
-            expected="a tar file that `stp export` wrote",
+            expected="a tar file that `stp store export` wrote",
             remedy="copy it again",
         ) from None
     inner = list((scratch / "tar").iterdir())
@@ -134,7 +134,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
 
 
 def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
-    """Yield all members; links and devices, which `stp export` never writes, are refused."""
+    """Yield all members; links and devices, which `stp store export` never writes, are refused."""
     packed, unpacked = source.stat().st_size, 0
     for members, info in enumerate(tar, start=1):
         below(Path(), info.name, source)
@@ -146,7 +146,7 @@ def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
 
 
 def _compare_locks(source: Path, ours: Path) -> None:
-    """Refuse everything where a release has other raw bytes than here."""
+    """Refuse an import in which a release has other raw files than here."""
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
         below(source, str(name), source, links=False)
@@ -159,21 +159,20 @@ def _compare_locks(source: Path, ours: Path) -> None:
                 raise StpError(
                     f"{path}: the raw file {file} is {_bytes(theirs.get(file))}, and in this store "
                     f"it is {_bytes(here.get(file))}",
-                    expected="the same raw bytes under the same name of a release: numbers made "
-                    "from other bytes must not stand in one table",
-                    remedy="find out which of the two is the official file; where the bytes were "
-                    "meant to change, they need a release of their own (config/datasets)",
+                    expected="the same files under the same name of a release",
+                    remedy="find out which of the two is the official file; a changed file needs a "
+                    "release of its own (config/datasets)",
                 )
 
 
 def _lock(path: Path) -> Json:
-    """Read what a lock file says of each raw file."""
+    """The entries of the raw files in a lock file."""
     try:
         files: Json = json.loads(path.read_bytes())["files"]
         require_below(files, path, path.parent.name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StpError(
-            f"{path} is not a lock file of raw bytes",
+            f"{path} is not a lock file of raw files",
             expected="what `stp fetch` wrote",
             remedy="copy it again",
         ) from None
@@ -198,16 +197,16 @@ def _read_sums(source: Path) -> dict[str, str]:
 
 
 def _listed(sums: dict[str, str]) -> list[str]:
-    """List the artefact folders of a list of checksums."""
+    """The artefact folders in a list of checksums."""
     return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
 
 
 def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
-    """Read a receipt, and refuse one that does not belong to its path, or is none."""
+    """Read a receipt; refuse a damaged one, or one of another path."""
     try:
         return _checked_receipt(source, folder, sums)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"it is not whole ({type(error).__name__}: {error})"
+        what = f"it is incomplete ({type(error).__name__}: {error})"
         _refuse(source / folder / RECEIPT, what, "what a stage wrote")
 
 
@@ -222,7 +221,7 @@ def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt
     if receipt.path != folder or FOLDERS.get(stage) != folder.partition("/")[0]:
         _refuse(path, f"it is that of {receipt.path} ({stage})", folder)
     if not (receipt.files and receipt.code.fingerprint):
-        _refuse(path, "it is not whole", "files and code")
+        _refuse(path, "it is incomplete", "files and code")
     for name, value in receipt.inputs.items():
         below(Path(), str(value), path)
         if name == "raw" and not LOCK.fullmatch(str(value)):
@@ -247,19 +246,19 @@ def _refuse(path: Path, what: str, expected: str) -> NoReturn:
     raise StpError(f"{path}: {what}", expected=expected, remedy="export it again where it was made")
 
 
-def _identity(given: str) -> str | None:
-    """The fingerprint of an input; that of declared raw files is known to their own plan only."""
-    if not given.endswith(".json"):
-        return PurePosixPath(given).name
-    generated = GENERATED.search(given)
+def _identity(path: str) -> str | None:
+    """The fingerprint of an input; None for declared raw files, which only their plan knows."""
+    if not path.endswith(".json"):
+        return PurePosixPath(path).name
+    generated = GENERATED.search(path)
     return generated[1] if generated else None
 
 
 def _copy(source: Path, target: Path, receipt: Receipt) -> None:
-    """Copy an artefact and compare every file with the receipt on the way.
+    """Copy an artefact, and compare each file with the receipt.
 
     Raises:
-        StpError: a file is missing or differs; nothing of the copy is left.
+        StpError: a file is missing or differs; the copy is deleted.
     """
     target.mkdir()
     names = [] if store.is_dropped(source) else list(receipt.files)
@@ -279,22 +278,22 @@ def _copy_file(source: Path, target: Path, entry: RecordedFile) -> None:
     if not source.is_file():
         _refuse(source, "missing", f"{entry.bytes} bytes, as in the receipt")
     target.parent.mkdir(parents=True, exist_ok=True)
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     with source.open("rb") as reader, target.open("xb") as writer:
         while block := reader.read(1 << 20):
-            found.update(block)
+            hashed.update(block)
             writer.write(block)
-    if found.hexdigest() != entry.sha256:
+    if hashed.hexdigest() != entry.sha256:
         size = source.stat().st_size
         _refuse(
             source,
-            f"damaged, {size} bytes with SHA-256 {found.hexdigest()}",
+            f"damaged, {size} bytes with SHA-256 {hashed.hexdigest()}",
             f"{entry.bytes} bytes with SHA-256 {entry.sha256}, as in the receipt",
         )
 
 
 def _take_lock(source: Path, ours: Path, receipt: Receipt) -> None:
-    """Take over what locks the raw bytes of prepared data, where this store has no lock yet."""
+    """Copy the lock of the raw files of prepared data, if this store has none."""
     lock = receipt.inputs.get("raw")
     if lock and below(source, lock, source, links=False).is_file():
         write_text_once(below(ours, lock, source), (source / lock).read_text())

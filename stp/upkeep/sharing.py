@@ -1,6 +1,6 @@
-"""Pack artefacts for others: a folder or a tar file with receipts and a list of checksums.
+"""Export of artefacts: a folder or a tar file with receipts and a list of checksums.
 
-The paths inside are those of a store, so `stp import` takes it, and so would `cp`.
+The paths inside are those of a store, so `stp store import` can read it, and `cp` can copy it.
 """
 
 import contextlib
@@ -23,20 +23,20 @@ from stp.core.job import Report, silent
 from stp.core.receipts import RECEIPT, SEALED, read_receipt, receipt_text
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
-from stp.upkeep.why import chosen
+from stp.upkeep.why import select_artefacts
 
 SUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)
-class Packed:
-    """What was exported.
+class Export:
+    """The contents of an export.
 
     Attributes:
         whole: artefacts with their data.
         receipts: artefacts of which only the receipt is packed.
-        absent: chosen artefacts, or what they are made from, that are not there.
-        bytes: of all files.
+        absent: selected artefacts, or their inputs, that are missing.
+        bytes: size of all files.
     """
 
     whole: list[Artefact]
@@ -47,7 +47,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class _File:
-    """A file to pack: from the disk, or with a given content."""
+    """A file to pack: from the disk, or with the content here."""
 
     name: str
     source: Path | None = None
@@ -78,29 +78,30 @@ class _Hashing:
 
 def export(
     plan: Plan, words: list[str], out: Path, scores_only: bool = False, report: Report = silent
-) -> Packed:
-    """Pack artefacts and all that they are made from.
+) -> Export:
+    """Pack artefacts with all of their inputs.
 
     Args:
-        plan: the plan that has them.
-        words: of their paths; none for all.
+        plan: the plan of the artefacts.
+        words: words of their paths; empty for all artefacts.
         out: a new folder, or a new file that ends with ``.tar``.
-        scores_only: pack scores, and of what they are made from only the receipts; enough for
-            tables and questions.
+        scores_only: pack scores, and only the receipts of their inputs, which is enough for tables
+            and queries.
         report: progress, in bytes.
 
     Raises:
-        StpError: nothing of it is there, ``out`` exists, or a file is damaged.
+        StpError: no selected artefact is finished, ``out`` exists, or a file is damaged.
     """
     if out.exists():
-        raise StpError(f"{out} exists", expected="a new name", remedy="choose another one")
-    wanted = [a for a in chosen(plan, words) if not scores_only or a.stage.startswith("score")]
+        raise StpError(f"{out} exists", remedy="choose a new name")
+    wanted = [
+        a for a in select_artefacts(plan, words) if not scores_only or a.stage.startswith("score")
+    ]
     packed = _sort(plan, wanted, scores_only)
     if not {a.folder for a in wanted} & {a.folder for a in packed.whole}:
         raise StpError(
-            f"none of the {len(wanted)} chosen artefacts is there",
-            expected="at least one that is finished",
-            remedy="`stp status` tells what is there",
+            f"none of the {len(wanted)} selected artefacts is finished",
+            remedy="`stp status` shows the finished ones",
         )
     files = list(_files(plan, packed))
     total = sum(file.size for file in files)
@@ -117,11 +118,11 @@ def export(
             shutil.rmtree(temporary, ignore_errors=True)
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                 temporary.unlink()
-    return Packed(packed.whole, packed.receipts, packed.absent, total)
+    return Export(packed.whole, packed.receipts, packed.absent, total)
 
 
-def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Packed:
-    """Tell what is packed whole, as a receipt, or not at all; inputs before what needs them."""
+def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
+    """Decide what is packed whole, as a receipt, or not at all; inputs come first."""
     needed: dict[Artefact, None] = {}
 
     def add(artefact: Artefact) -> None:
@@ -134,7 +135,7 @@ def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Packed:
     for artefact in wanted:
         asked.add(artefact.folder)
         add(artefact)
-    packed = Packed([], [], [], 0)
+    packed = Export([], [], [], 0)
     for artefact in needed:
         folder = plan.store / artefact.folder
         if scores_only and artefact.folder not in asked:
@@ -144,7 +145,7 @@ def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Packed:
     return packed
 
 
-def _files(plan: Plan, packed: Packed) -> Iterator[_File]:
+def _files(plan: Plan, packed: Export) -> Iterator[_File]:
     locks = {
         value.lock
         for artefact in (*packed.whole, *packed.receipts)
@@ -167,7 +168,7 @@ def _files(plan: Plan, packed: Packed) -> Iterator[_File]:
 
 
 def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
-    """Both copies of a receipt, also where the declared one was deleted."""
+    """Both copies of a receipt, even if the declared one was deleted."""
     receipt = read_receipt(plan.store / artefact.folder)
     assert receipt is not None  # else it would be absent
     content = receipt_text(receipt).encode()
@@ -176,7 +177,7 @@ def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
 
 
 def _check(file: _File, found: str) -> str:
-    """Refuse to hand on what is damaged; return the line of the list of checksums."""
+    """Refuse a damaged file; return its line of the list of checksums."""
     if file.sha256 not in (None, found):
         assert file.source is not None
         raise ArtefactError(

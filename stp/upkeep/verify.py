@@ -1,4 +1,4 @@
-"""Read every byte of the store and compare it with the receipts, several files at once."""
+"""Verification of all files of the store against the receipts, several files at once."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from stp.core.store import is_dropped
 
 
 @dataclass
-class Verified:
-    """What was found.
+class Verification:
+    """The result of a verification.
 
     Attributes:
-        artefacts: that were looked at.
-        bytes: that were read.
-        damaged: what is wrong with each damaged artefact, by its folder.
+        artefacts: number of verified artefacts.
+        bytes: number of bytes read.
+        damaged: problems of each damaged artefact, by its folder.
     """
 
     artefacts: int = 0
@@ -29,20 +29,20 @@ class Verified:
 
 def verify(
     folders: Iterable[Path], report: Report = silent, threads: int | None = None
-) -> Verified:
+) -> Verification:
     """Check artefacts: receipts against their sealed copies, files against receipts.
 
     Args:
-        folders: of artefacts.
-        report: is told how many megabytes of how many were read.
-        threads: files that are read at the same time; as many as there are cores, unless given.
+        folders: folders of artefacts.
+        report: is called with the megabytes read, and with all of them.
+        threads: number of files read at the same time; None for the number of cores.
     """
-    found = Verified()
+    found = Verification()
     work: list[tuple[Path, Receipt, str, int]] = []
     for folder in folders:
         receipt = read_receipt(folder)
         if receipt is None and not any((folder / name).exists() for name in (RECEIPT, SEALED)):
-            continue  # Snakemake made the folder, and nothing has been finished in it
+            continue  # a folder that Snakemake made, without a finished artefact
         found.artefacts += 1
         found.damaged[folder] = list(_problems_of_receipt(folder, receipt))
         if receipt is not None and not found.damaged[folder] and not is_dropped(folder):
@@ -82,12 +82,12 @@ def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]
             yield problem.what
 
 
-def lines(found: Verified) -> Iterator[str]:
-    """What is damaged, and what to delete, for people."""
+def lines(found: Verification) -> Iterator[str]:
+    """Yield the damaged artefacts, and the commands that delete them."""
     for folder, problems in found.damaged.items():
         yield f"damaged: {folder}"
         yield from (f"  {problem}" for problem in problems)
     if found.damaged:
         yield ""
-        yield "Delete these, and run again: they are made anew."
+        yield "Delete these folders and run again to make them anew:"
         yield from (f"rm -r {folder}" for folder in found.damaged)

@@ -1,4 +1,4 @@
-"""Why an artefact would be made, or was not: in words, from receipts, records and the plan."""
+"""Reasons why artefacts would be made, from receipts, records of attempts and the plan."""
 
 import time
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.runner import state_folder
-from stp.run.status import DONE, RUNNING, Standing, artefact_states
-from stp.upkeep.differences import Comparison, Past, finished, made_with
+from stp.run.status import DONE, RUNNING, ArtefactState, artefact_states
+from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, other_versions
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Reason:
     """Why an artefact would be made, or not.
 
     Attributes:
-        artefact: it.
-        verdict: what would happen, in a few words.
-        because: the reasons, one a line.
-        older: the nearest older artefact, where there is one and this one is not there.
+        artefact: the artefact.
+        verdict: its state, in a few words.
+        because: the reasons, one per line.
+        older: comparison with the most similar older artefact, if this one does not exist.
     """
 
     artefact: Artefact
@@ -31,11 +31,11 @@ class Reason:
     older: Comparison | None = None
 
 
-def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
-    """Find the artefacts that words of their path, or paths of receipts, name.
+def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
+    """Select artefacts by words of their paths, or by paths of receipts.
 
     Raises:
-        StpError: there is none.
+        StpError: no artefact matches.
     """
     paths = [word for word in words if "/" in word]
     found = [plan.find(path) for path in paths]
@@ -46,21 +46,23 @@ def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
         known = {word for a in plan.artefacts.values() for word in a.words - {a.fingerprint}}
         unknown = [word for word in rest if word not in known]
         raise StpError(
-            f"the plan has nothing for {' '.join(words)!r}",
-            expected="words that a path holds, such as `convlstm kth`, or the path of a receipt",
+            f"no artefact of the plan matches {' '.join(words)!r}",
+            expected="words of a path, such as `convlstm kth`, or the path of a receipt",
             remedy=nearest(unknown[0], known) if unknown else "use fewer words",
         )
     return list(dict.fromkeys(found))
 
 
-def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> Reason:
-    """Say why an artefact would be made, or would not.
+def explain(
+    plan: Plan, artefact: Artefact, past: OlderArtefacts, standing: ArtefactState
+) -> Reason:
+    """Explain why an artefact would be made, or not.
 
     Args:
         plan: the plan that has it.
-        artefact: it.
+        artefact: the artefact.
         past: the older artefacts of the store.
-        standing: how it stands (stp.run.status.artefact_states).
+        standing: its state (stp.run.status.artefact_states).
     """
     folder = plan.store / artefact.folder
     receipt = read_receipt(folder)
@@ -69,14 +71,16 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
     tried = [f"attempt {a.attempt}: {a.how} ({a.detail})" for a in standing.attempts if a.how]
     state = state_folder(plan, artefact.folder)
     if any((state / saved).exists() for saved in ("training.pt", "scored")):
-        tried.append("goes on from its checkpoint")
+        tried.append("continues from its checkpoint")
     if standing.state == RUNNING:
         percent = "" if standing.percent is None else f", {standing.percent} %"
         return Reason(artefact, f"is being made {standing.where}{percent}", tried)
     older = past.nearest(artefact)
-    because = [d.text for d in older.all] if older else ["nothing like it was ever made"]
+    because = [d.text for d in older.all] if older else ["there is no similar artefact"]
     if older and not because:
-        because = ["an older artefact of the same code, recipe and inputs has another fingerprint"]
+        because = [
+            "an older artefact with the same code, recipe and inputs has another fingerprint"
+        ]
     if failure := standing.failure:
         because = [f"it failed: {failure.error}", f"log: {failure.log}", *because]
     return Reason(artefact, "would be made", because + tried, older)
@@ -85,28 +89,28 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
 def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason:
     """Explain an artefact that has a receipt."""
     folder = plan.store / artefact.folder
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(receipt)))
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(receipt)))
     took = duration(receipt.provenance.seconds or 0)
     host = receipt.provenance.host or "?"
     if store.is_dropped(folder):
-        text = "its data were deleted to make room, its receipt is kept: tables need no more"
-        return Reason(artefact, "is made again only where a score needs it", [text])
+        text = "its data were deleted to free space; tables need only its receipt"
+        return Reason(artefact, "is made again only if a score needs it", [text])
     missing = store.missing_files(folder, receipt)
     if missing:
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        text = f"{len(missing)} of {len(receipt.files)} files are missing or cut short: {names}"
+        text = f"{len(missing)} of {len(receipt.files)} files are missing or truncated: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
     because = [f"made {made} in {took} on {host}"]
-    because += filter(None, [artefact.accepted, made_with(receipt)])
+    because += filter(None, [artefact.accepted, other_versions(receipt)])
     if not (folder / RECEIPT).exists():
-        text = "its receipt was deleted; the sealed copy is put back and nothing is computed"
+        text = "its receipt was deleted; the sealed copy is restored, and nothing is computed"
         return Reason(artefact, "would be adopted", [text, *because])
     return Reason(artefact, "is done", because)
 
 
-def undone(plan: Plan) -> list[Reason]:
-    """Explain everything that would be made."""
-    past, standing = Past(plan), artefact_states(plan)
+def explain_missing(plan: Plan) -> list[Reason]:
+    """Explain all artefacts that would be made."""
+    past, standing = OlderArtefacts(plan), artefact_states(plan)
     return [
         explain(plan, artefact, past, standing[folder])
         for folder, artefact in plan.artefacts.items()

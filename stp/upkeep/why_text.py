@@ -6,24 +6,24 @@ from collections.abc import Iterable, Iterator
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.status import artefact_states
-from stp.upkeep.differences import Past, finished, made_with
-from stp.upkeep.why import Reason, chosen, explain, undone
+from stp.upkeep.differences import OlderArtefacts, finish_time, other_versions
+from stp.upkeep.why import Reason, explain, explain_missing, select_artefacts
 
 LISTED = 12
-"""Artefacts of one group that are named; the others are counted."""
+"""Number of artefacts of a group that are named; the others are counted."""
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:
-    """Write down one artefact and its reasons."""
+    """Yield an artefact and its reasons."""
     artefact = reason.artefact
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
     if reason.older:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(reason.older.receipt)))
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(reason.older.receipt)))
         yield f"  compared with {reason.older.folder}, made {made}:"
-        others = made_with(reason.older.receipt)
+        others = other_versions(reason.older.receipt)
         if others:
-            yield f"  - it was {others}; versions count only where the scale file says so"
+            yield f"  - it was {others}; versions count only if the scale file says so"
     inherited = [] if reason.older is None else [
         (f"its {name} changed: ", difference.text)
         for name, differences in reason.older.inputs.items() for difference in differences
@@ -38,7 +38,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Write down many artefacts, those with the same reasons together."""
+    """Yield many artefacts, grouped by their reasons."""
     groups: dict[tuple[str, ...], list[Artefact]] = {}
     for reason in reasons:
         groups.setdefault((reason.verdict, *reason.because), []).append(reason.artefact)
@@ -52,7 +52,7 @@ def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
         if len(artefacts) > LISTED:
             yield f"      and {len(artefacts) - LISTED} more"
     if not groups:
-        yield "nothing would be made: every artefact of the plan is there"
+        yield "nothing would be made: all artefacts of the plan exist"
 
 
 def _indented(text: str, mark: str) -> Iterator[str]:
@@ -61,10 +61,10 @@ def _indented(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Say how to go on if a change of code cannot change results."""
+    """Yield advice for changes of code that cannot change results."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
-        yield "If this code computes the same as before, declare it, and nothing is computed again:"
+        yield "If this code computes the same as before, declare it to avoid computing again:"
         yield '  stp accept WORDS --reason "what the change is for"'
 
 
@@ -73,15 +73,17 @@ def tell(plan: Plan, words: list[str]) -> None:
 
     Args:
         plan: the plan.
-        words: name artefacts; none for all that would be made.
+        words: select artefacts; empty for all that would be made.
     """
     if words:
-        past, standing = Past(plan), artefact_states(plan)
-        reasons = [explain(plan, a, past, standing[a.folder]) for a in chosen(plan, words)]
+        past, standing = OlderArtefacts(plan), artefact_states(plan)
+        reasons = [
+            explain(plan, a, past, standing[a.folder]) for a in select_artefacts(plan, words)
+        ]
         for i, reason in enumerate(reasons):
             print("\n".join(([""] if i else []) + list(lines_of_one(reason))))
     else:
-        reasons = undone(plan)
+        reasons = explain_missing(plan)
         print("\n".join(lines_of_groups(reasons)))
     for line in suggestion(reasons):
         print(line)

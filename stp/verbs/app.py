@@ -1,6 +1,7 @@
-"""What all verbs share: the application, common options, small helpers."""
+"""The application of all verbs, with common options and helpers."""
 
 import sys
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,34 +12,34 @@ from typer.exceptions import TyperException
 
 from stp.verbs.removed import refuse_option, refuse_verb
 
-PANELS = (
-    "Project",
-    "Stages",
-    "Plan and progress",
-    "Results",
-    "Your own data and models",
-    "Costs and leaks",
-    "Store",
-)
-"""Groups of verbs, in the order of `stp --help`."""
+
+class Panel(StrEnum):
+    """Headings of `stp --help`, in its order."""
+
+    PROJECT = "Project"
+    PROGRESS = "Plan and progress"
+    RESULTS = "Results"
+    OWN = "Your own data and models"
+    STAGES = "Stages, which Snakemake calls"
 
 
 class Verbs(TyperGroup):
-    """Verbs by group; those that went say what replaces them."""
+    """All verbs, by panel; a removed verb or option names its replacement."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Typer would list groups such as `stp list` before all verbs."""
+        panels = list(Panel)
 
-        def place(name: str) -> int:
-            return PANELS.index(str(getattr(self.commands[name], "rich_help_panel", "")))
+        def position(name: str) -> int:
+            return panels.index(getattr(self.commands[name], "rich_help_panel"))  # noqa: B009
 
-        return sorted(super().list_commands(ctx), key=place)
+        return sorted(super().list_commands(ctx), key=position)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a verb.
 
         Raises:
-            StpError: it went.
+            StpError: it was removed.
         """
         if self.get_command(ctx, args[0]) is None:
             refuse_verb(args[0])
@@ -48,7 +49,7 @@ class Verbs(TyperGroup):
         """Run a verb.
 
         Raises:
-            StpError: an option of it went.
+            StpError: one of its options was removed.
         """
         try:
             return super().invoke(ctx)
@@ -60,31 +61,39 @@ class Verbs(TyperGroup):
 app = typer.Typer(
     name="stp",
     cls=Verbs,
-    help="Raw bytes to paper tables, one verb per stage. Snakemake calls the same verbs: "
-    "[bold]snakemake --profile local results/tables/short_term.csv[/bold]",
+    help="Compare models of spatio-temporal prediction, from raw files to the tables of papers. "
+    "[bold]stp run short_term[/bold] runs the demo.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 
 
-def _group(name: str, about: str, panel: str) -> typer.Typer:
+def _group(name: str, about: str, panel: Panel) -> typer.Typer:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=about)
     app.add_typer(group, name=name, rich_help_panel=panel)
     return group
 
 
+stores = _group("store", "Clean up, verify, export and import artefacts.", Panel.PROJECT)
+checks = _group("check", "Check a suite against its paper, or a dataset for leaks.", Panel.RESULTS)
+draws = _group(
+    "draw", "Draw figures of scores, predictions beside the truth, or paths.", Panel.RESULTS
+)
+studies = _group("study", "Write questionnaires for raters, and read their answers.", Panel.RESULTS)
 listing = _group(
-    "list", "List models, datasets, metrics, ..., or all about one of them.", PANELS[3]
+    "list", "List models, datasets, metrics, ..., or describe one of them.", Panel.RESULTS
 )
-drawn = _group("draw", "Draw figures of scores, predictions beside the truth, paths.", PANELS[3])
+videos = _group(
+    "videos", "Score videos without a plan: metrics, FVD and KVD, predicted opinions.", Panel.OWN
+)
 external = _group(
-    "external", "Export the windows of a test, and import predictions of them.", PANELS[4]
+    "external", "Export the clips of a test, and import predictions of them.", Panel.OWN
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"stp {metadata.version('stp')}")
         raise typer.Exit
 
@@ -101,25 +110,25 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Take the options of `stp` itself."""
+    """Define the options of `stp` itself."""
 
 
 DEMO = Path("config/demo.yaml")
 
 
-def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, given: Path) -> Path:
-    """The scale file that was named, or else the configuration of the last run."""
+def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, named: Path) -> Path:
+    """The named scale file, or else the configuration of the last run, or else the default."""
     if not is_default(context, parameter):
-        return given
+        return named
     from stp.plan.checked_config import read_yaml
     from stp.run.cluster import driver
 
-    noted = driver.noted()
-    if noted is None or not Path(noted.configfile).is_file():
-        tell_default(context, f"scale: {given}")
-        return given
-    configfile = Path(noted.configfile)
-    tell_default(context, f"scale: {read_yaml(configfile)['scale']}, as it was last run")
+    last = driver.read_driver()
+    if last is None or not Path(last.configfile).is_file():
+        tell_default(context, f"scale: {named}")
+        return named
+    configfile = Path(last.configfile)
+    tell_default(context, f"scale: {read_yaml(configfile)['scale']}, that of the last run")
     return configfile
 
 
@@ -130,7 +139,7 @@ def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
 
 
 def tell_default(context: typer.Context, text: str) -> None:
-    """Say which scale a verb is about where none was named: once, in the first line."""
+    """Print which scale a verb uses where none was named, once."""
     if "stp.default" not in context.meta:
         context.meta["stp.default"] = text
         print(text, file=sys.stderr)
@@ -141,32 +150,32 @@ ConfigFile = Annotated[
     typer.Option(
         "--configfile",
         envvar="STP_CONFIGFILE",
-        help="The scale file. It says which cells are computed, and how much of everything.",
+        help="The scale file, which says what is computed, and from how much data.",
         callback=_or_last_run,
         show_default=f"that of the last run, or else {DEMO}",
     ),
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="Also write every line to this file.")]
-AT_HAND: dict[Path, Any] = {}
-"""Plans that the job server has made before a verb asks (stp/job_server.py)."""
+READY_PLANS: dict[Path, Any] = {}
+"""Plans that the job server has made in advance (stp/job_server.py), by scale file."""
 
 
 def examples(*commands: str) -> str:
-    """Write examples below the help of a verb."""
+    """The examples below the help of a verb."""
     return "Examples:\n\n" + "\n\n".join(f"    {command}" for command in commands)
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file. For a run, the plan covers what the run was asked for."""
-    if configfile in AT_HAND:
-        return AT_HAND[configfile]
-    from stp.plan.cells import Plan  # only when a verb needs it: `stp --help` is quick
+    """Make the plan of a scale file. During a run, it covers the targets of the run."""
+    if configfile in READY_PLANS:
+        return READY_PLANS[configfile]
+    from stp.plan.cells import Plan  # not at the top: `stp --help` is quick
     from stp.run import workflow_files
     from stp.run.results import RESULTS
 
     plan = Plan.load(configfile)
     if configfile.parent == RESULTS / "plan":
-        counted = workflow_files.counted()
+        counted = workflow_files.read_counted()
         if counted is not None:
             plan.count(counted)
     return plan
@@ -181,13 +190,14 @@ def say(log: Path | None, text: str) -> None:
             print(text, file=file)
 
 
-def say_wrote(log: Path | None, out: Path, rest: str = "") -> None:
-    """Say that a file is written, and in a run how many tables and figures are.
+def say_wrote(log: Path | None, out: Path, suffix: str = "") -> None:
+    """Say that a file is written; during a run, count the finished tables and figures.
 
     Args:
+        log: the log of a job of a run; None outside of a run.
         out: the file.
-        rest: what is beside it.
+        suffix: further text behind its name.
     """
     from stp.run.progress import count_pages
 
-    say(log, f"{count_pages(out) if log else ''}wrote {out}{rest}")
+    say(log, f"{count_pages(out) if log else ''}wrote {out}{suffix}")

@@ -1,4 +1,4 @@
-"""Verbs that look at data, official or your own."""
+"""Verbs about datasets, official ones or the user's own."""
 
 import json
 import shutil
@@ -9,7 +9,18 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, load_plan, say
+from stp.verbs.app import (
+    DEMO,
+    ConfigFile,
+    Log,
+    Panel,
+    app,
+    checks,
+    examples,
+    listing,
+    load_plan,
+    say,
+)
 from stp.verbs.output import print_lines
 
 
@@ -30,7 +41,7 @@ def data(
         bool,
         typer.Option(
             "--leakage",
-            help="Show what splits have in common. For a single dataset, this is always shown.",
+            help="Show what splits have in common; always shown for a single dataset.",
         ),
     ] = False,
     prepared: Annotated[
@@ -48,10 +59,10 @@ def data(
     format: output.TableOrJson = "table",
     log: Log = None,
 ) -> None:
-    """Count the clips of each split beside the paper's Table 1, and show what splits share.
+    """List datasets: clips of each split, compared with the paper's Table 1, and leakage.
 
-    Counts come from split lists and rules, where these are available, and from the store, where
-    the dataset is prepared. A difference without an explanation is marked.
+    Counts come from split lists and rules where available, and from the store where the dataset is
+    prepared. A difference without an explanation is marked.
     """
     from stp.core.disk import write_text, writing
     from stp.inspect import report
@@ -91,12 +102,11 @@ def data(
     print_lines(report.lines(planned, counts, leaks, width))
 
 
-@app.command(
-    rich_help_panel=PANELS[5],
+@checks.command(
     epilog=examples(
-        "stp leak atlas_eth --configfile config/atlas-sample.yaml",
-        "stp leak atlas_eth --observe 3 --predict 12 --format json",
-        "stp leak chaosbench --configfile config/mine.yaml",
+        "stp check leak atlas_eth --configfile config/atlas-sample.yaml",
+        "stp check leak atlas_eth --observe 3 --predict 12 --format json",
+        "stp check leak chaosbench --configfile config/mine.yaml",
     ),
 )
 def leak(
@@ -116,36 +126,34 @@ def leak(
 ) -> None:
     """Measure how much of the future is revealed: to predictors of people, or by ocean months.
 
-    People: the future of everybody is moved by one metre. Nothing that a predictor is given, or
-    predicts, should then move. The errors under each protocol stand beside it, on all scenarios and
-    on those in common. Predictors have the parameters that were released for the dataset, or else
-    their defaults.
+    People: the future of all people is moved by one metre. Neither the input of a predictor nor its
+    prediction should then change. The errors under each protocol are shown beside it, on all
+    scenarios and on those in common. Predictors have the parameters released for the dataset, or
+    else their defaults.
 
-    Ocean: ChaosBench shows the mean of a month on each of its days, from the 1st on. Errors of
-    persistence forecasts from these means stand beside those from the month before.
+    Ocean: ChaosBench gives each day of a month the mean of the whole month. The errors of
+    persistence forecasts from these means are compared with those from the month before.
     """
     from stp.inspect import future, months
 
     plan = load_plan(configfile)
     width = shutil.get_terminal_size((150, 20)).columns
-    known = dataset in plan.config.datasets
-    if known and not plan.recipes.samples(dataset).has_scenarios:
-        shown = months.measure(plan, dataset)
-        text = months.lines(shown, width)
-        as_object = shown.as_json()
+    is_declared = dataset in plan.config.datasets
+    if is_declared and not plan.recipes.samples(dataset).has_scenarios:
+        ocean = months.measure(plan, dataset)
+        text, content = months.lines(ocean, width), ocean.as_json()
     else:
-        found = future.measure(plan, dataset, observe, predict)
-        text = future.lines(found, width)
-        as_object = found.as_json()
+        people = future.measure(plan, dataset, observe, predict)
+        text, content = future.lines(people, width), people.as_json()
     if format == "json":
-        print(json.dumps(as_object, indent=1))
+        print(json.dumps(content, indent=1))
         return
     print_lines(text)
 
 
 @app.command(
     "new-dataset",
-    rich_help_panel=PANELS[0],
+    rich_help_panel=Panel.OWN,
     epilog=examples(
         "stp new-dataset ../videos",
         "stp new-dataset era5.nc --name heat",
@@ -172,8 +180,8 @@ def new_dataset(
 ) -> None:
     """Draft a dataset entry (YAML) for your own files, and a scale file for it.
 
-    The files are read and stay where they are. The draft is a guess with comments, and its clips
-    are counted at once.
+    The files stay where they are. The draft is a guess with comments; its clips are counted at
+    once.
     """
     from stp.inspect.new_dataset import new_dataset as draft
 

@@ -1,24 +1,26 @@
-"""Verbs for what leaves the project: artefacts, submission bundles, citations."""
+"""Verbs that export artefacts and submission bundles, and list works to cite."""
 
-import functools
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from stp.page.safe_text import visible
 from stp.run.results import RESULTS
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, say
+from stp.verbs.app import DEMO, ConfigFile, examples, listing, say, stores
+
+if TYPE_CHECKING:
+    from stp.export.checking import Summary
 
 
-@functools.partial(app.command, rich_help_panel="Store")(
+@stores.command(
     epilog=examples(
-        "stp export --model simvpv2 --out simvpv2.zip",
-        "stp export --model simvpv2 --samples --with-checkpoints",
-        "stp export --check simvpv2.zip",
-        "stp export ../simvpv2-kth simvpv2 kth",
-        "stp export ../scores.tar --scores-only",
+        "stp store export --model simvpv2 --out simvpv2.zip",
+        "stp store export --model simvpv2 --samples --with-checkpoints",
+        "stp store export --check simvpv2.zip",
+        "stp store export ../simvpv2-kth simvpv2 kth",
+        "stp store export ../scores.tar --scores-only",
     )
 )
 def export(
@@ -67,8 +69,8 @@ def export(
 ) -> None:
     """Pack artefacts for another store, or all scores of a model for other people.
 
-    OUT packs artefacts with everything they are made from, for `stp import`. `--model` makes a
-    self-contained bundle: scores, receipts, checksums of raw files, versions, a model card,
+    OUT packs artefacts with everything they are made from, for `stp store import`. `--model` makes
+    a self-contained bundle: scores, receipts, checksums of raw files, versions, a model card,
     citations. The same store gives the same bytes. `--check` refuses a damaged bundle.
     """
     from stp.core.errors import StpError
@@ -76,9 +78,9 @@ def export(
     modes = [folder is not None, model is not None, check is not None]
     if sum(modes) != 1:
         raise StpError(
-            "it is not clear what to export",
-            expected="OUT for artefacts, or --model NAME for a bundle, or --check BUNDLE",
-            remedy="give exactly one of them; the file of a bundle is named by --out",
+            "it is unclear what to export",
+            expected="one of OUT (for artefacts), --model NAME (for a bundle) and --check BUNDLE",
+            remedy="--out names the file of a bundle",
         )
     if folder is not None:
         _artefacts(folder, words or [], configfile, scores_only)
@@ -87,7 +89,7 @@ def export(
     elif check is not None:
         from stp.export.checking import check as verify
 
-        print(visible("\n".join(_told(check, verify(check)))))
+        print(visible("\n".join(_summary(check, verify(check)))))
 
 
 def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool) -> None:
@@ -102,7 +104,7 @@ def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool)
     receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
     print(f"{out}: artefacts: {len(packed.whole)}{receipts}, {size_text(packed.bytes)}")
     if packed.absent:
-        print(f"left out, because they are not there: {len(packed.absent)}")
+        print(f"left out because they are missing: {len(packed.absent)}")
         for artefact in packed.absent:
             print(f"  {artefact.stage} of {artefact.label}")
 
@@ -116,28 +118,25 @@ def _bundle(
 
     out = out or RESULTS / "submissions" / f"{model}.zip"
     meter = CountMeter("export")
-    held = write(database, model, out, Options(samples, with_checkpoints), meter)
+    contents = write(database, model, out, Options(samples, with_checkpoints), meter)
     meter.clear()
-    print("\n".join(_told(out, held)))
+    print("\n".join(_summary(out, contents)))
 
 
-def _told(path: Path, held: object) -> list[str]:
+def _summary(path: Path, held: "Summary") -> list[str]:
     from stp.core.units import size_text
-    from stp.export.checking import Held
 
-    assert isinstance(held, Held)
     by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())
     comparable = f"{held.comparable} of {held.cells} comparable with published values"
-    lines = [
-        f"{path}: a whole bundle of {held.title} ({held.model})",
+    return [
+        f"{path}: a complete bundle of {held.title} ({held.model})",
         f"  evaluations: {held.cells} ({by_dimension}); {comparable}",
-        f"  bytes: {', '.join(held.sources)}; scale {', '.join(held.scales)}",
+        f"  data: {', '.join(held.sources)}; scale {', '.join(held.scales)}",
         f"  values: {held.rows}"
         + (f"; of single samples: {held.sample_rows}" if held.sample_rows is not None else ""),
         f"  checkpoints: {'in it' if held.checkpoints else 'named only'}",
         f"  {held.files} files, {size_text(held.bytes)}; identity {held.identity}",
     ]
-    return lines
 
 
 @listing.command(
@@ -153,12 +152,12 @@ def cite(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Datasets, models and metrics (default: everything that the results rest on)."
+            help="Datasets, models and metrics (default: all that the results are based on)."
         ),
     ] = None,
     database: output.Database = output.DATABASE,
     model: Annotated[
-        str | None, typer.Option(help="Only the works that the results of this model rest on.")
+        str | None, typer.Option(help="Only the works that the results of this model are based on.")
     ] = None,
     format: Annotated[
         Literal["bibtex", "markdown"], typer.Option("--format", "-f", help="Output format.")
@@ -179,10 +178,10 @@ def cite(
     formats = {".bib": citing.as_bibtex, ".md": citing.as_markdown}
     for path in out or []:
         if path.suffix not in formats:
-            raise StpError(f"{path}: no such format", expected="a name that ends with .bib or .md")
-    found = citing.of_names(names) if names else citing.of_results(database, model)
+            raise StpError(f"{path}: unknown format", expected="a name that ends with .bib or .md")
+    works = citing.of_names(names) if names else citing.of_results(database, model)
     if out:
-        write_all({path: formats[path.suffix](found) for path in out})
+        write_all({path: formats[path.suffix](works) for path in out})
         say(log, f"wrote {', '.join(map(str, out))}")
     else:
-        print(formats[".bib" if format == "bibtex" else ".md"](found), end="")
+        print(formats[".bib" if format == "bibtex" else ".md"](works), end="")

@@ -1,4 +1,4 @@
-"""Verbs for models that live elsewhere, and join by their predictions."""
+"""Verbs for models that run elsewhere, and take part with their predictions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -51,8 +51,8 @@ def windows(
     """Export the exact windows of a test, for a model that runs elsewhere.
 
     The scale file defines the tests, and options select one of them. Beside the windows are
-    written windows.json (all that is known about them), index.csv (a row for each) and a README
-    that says what to return.
+    windows.json (their description), index.csv (a row for each) and a README that says what to
+    return.
     """
     from stp.external.evaluation import choose
     from stp.external.importing import without_external
@@ -63,7 +63,7 @@ def windows(
     from stp.run.progress import Progress
 
     loaded = config.load(configfile)
-    chosen = choose(
+    evaluation = choose(
         loaded,
         dataset,
         dimension=dimension,
@@ -76,7 +76,7 @@ def windows(
     plan = Plan(without_external(loaded))
     with runner.open_log(log) as file:
         lines = Progress("windows", dataset, plan, file)
-        count = export(plan, chosen, out, kind=kind, with_truth=with_truth, report=lines.report)
+        count = export(plan, evaluation, out, kind=kind, with_truth=with_truth, report=lines.report)
         lossy = "; MP4 is lossy, off by up to about 3/255" if kind == "mp4" else ""
         lines.say(f"wrote {count} windows to {out}{lossy}")
 
@@ -121,10 +121,10 @@ def import_predictions(
 ) -> None:
     """Check predictions that were made elsewhere, and add them as a model.
 
-    The check covers completeness, shape, type, units, order, and that the windows are those of the
-    prepared data. Anything wrong is refused, with the first sample that shows it. Then
-    config/models/MODEL.yaml lists the submission with its checksum, and a scale file can name the
-    model like any other. A newer submission for the same test replaces the older one.
+    Completeness, shape, type, units and order are checked, and that the windows are those of the
+    prepared data. An error names the first wrong sample. Then config/models/MODEL.yaml lists the
+    submission with its checksum, and a scale file can name the model like any other. A newer
+    submission for the same test replaces the older one.
     """
     from stp.external import importing
     from stp.plan import config
@@ -148,6 +148,6 @@ def import_predictions(
         for warning in done.warnings:
             lines.say(f"WARNING: {warning}")
         again = " in place of an older submission" if done.replaced else ""
-        (kept,) = done.submission.release.files
-        lines.say(f"wrote {plan.raw_folder / kept.path} and {done.entry}{again}")
-        lines.say(f"name {model} under models: of {configfile}, and make the tables")
+        (raw_file,) = done.submission.release.files
+        lines.say(f"wrote {plan.raw_folder / raw_file.path} and {done.entry}{again}")
+        lines.say(f"now add {model} to `models:` in {configfile}, and make the tables")

@@ -1,32 +1,29 @@
-"""The verb that compares what papers print of their benchmarks with what is here."""
+"""The verb that compares the facts that papers print with the configuration."""
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import Log, app, examples, load_plan, say
-
-command = functools.partial(app.command, rich_help_panel="Results")
+from stp.verbs.app import Log, checks, examples, load_plan, say
 
 
-@command(
+@checks.command(
     epilog=examples(
-        "stp check predbench",
-        "stp check chaosbench --format csv",
-        "stp check predbench --table results/tables/training_protocol.csv",
-        "stp check pvqa --configfile config/pvqa-demo.yaml",
+        "stp check facts predbench",
+        "stp check facts chaosbench --format csv",
+        "stp check facts predbench --table results/tables/training_protocol.csv",
+        "stp check facts pvqa --configfile config/pvqa-demo.yaml",
     )
 )
-def check(
+def facts(
     suite: Annotated[str, typer.Argument(help="A suite, by its name in config/suites.")],
     configfile: Annotated[
         Path | None,
         typer.Option(
-            help="A scale file of the suite: what it prepares is counted besides "
-            "(default: its protocol)."
+            help="A scale file of the suite, whose prepared data are counted too "
+            "(default: the suite's protocol)."
         ),
     ] = None,
     table: Annotated[
@@ -40,38 +37,37 @@ def check(
     out: output.Out = None,
     log: Log = None,
 ) -> None:
-    """Compare facts that the suite's paper prints with configuration, networks and data.
+    """Compare facts printed in the suite's paper with configuration, networks and data.
 
-    Differences come first, each with its reason. The exit code is 3 if one has none.
+    Differences come first, each with its explanation. The exit code is 3 if one has none.
     """
     from stp.core import exit_codes
     from stp.core.errors import StpError
-    from stp.inspect.facts import table as facts
+    from stp.inspect.facts import table as printed
     from stp.plan.checked_config import CONFIG_FOLDER
     from stp.plan.suite import read_suite, suite_file
 
     declared = read_suite(suite_file(suite))
-    names = facts.tables_of(declared)
+    names = printed.tables_of(declared)
     if not names or declared.protocol is None:
         raise StpError(f"{declared.title} has no tables of printed facts")
     plan = load_plan(configfile or CONFIG_FOLDER / declared.protocol)
     if plan.config.scale.suite != suite:
         raise StpError(
             f"{configfile} is a scale of the suite {plan.config.scale.suite}",
-            expected=f"one of {suite}",
-            remedy=f"stp check {plan.config.scale.suite}, or another --configfile",
+            remedy=f"stp check facts {plan.config.scale.suite}, or a scale file of {suite}",
         )
     if table is not None:
-        compared = facts.write(plan, table)
+        compared = printed.write(plan, table)
         differing = sum(bool(fact.differences) for fact in compared.rows)
         say(log, f"wrote {table}: {len(compared.rows)} rows, {differing} not as printed")
         return
-    tables = {name: facts.read(plan, name) for name in names}
-    rows = facts.differences(tables, declared)
+    tables = {name: printed.read(plan, name) for name in names}
+    rows = printed.differences(tables, declared)
     chosen = output.chosen(format, out)
     if chosen in ("table", "markdown"):
-        output.put_grid(facts.checked(tables, declared, rows), chosen, out)
+        output.put_grid(printed.checked(tables, declared, rows), chosen, out)
     else:
-        output.put_rows(list(facts.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
+        output.put_rows(list(printed.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
     if any(fact.unexplained for compared in tables.values() for fact in compared.rows):
         raise typer.Exit(exit_codes.NOTHING)

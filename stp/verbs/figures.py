@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from stp.render.figures.kinds import KINDS
-from stp.verbs.app import Log, drawn, examples, say_wrote
+from stp.verbs.app import Log, draws, examples, say_wrote
 
 _KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.items())
 
 
-@drawn.command(
+@draws.command(
     epilog=examples(
         "stp draw figure ranks results/demo/plan/short_term.json --out ranks.png",
         "stp draw figure leads results/demo/plan/long_term.json --cell bridge-extrapolation "

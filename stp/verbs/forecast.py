@@ -1,4 +1,4 @@
-"""The verb that predicts the future of somebody's own data."""
+"""The verb that predicts the future of users' own data."""
 
 import functools
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, say
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, say
 
-command = functools.partial(app.command, rich_help_panel=PANELS[4])
+command = functools.partial(app.command, rich_help_panel=Panel.OWN)
 
 
 @command(
@@ -24,25 +24,25 @@ def forecast(
     model: Annotated[
         str,
         typer.Argument(
-            help="The folder of a trained model, its model.pt, words of a training of the plan "
-            "(convlstm/kth), or a model with nothing to fit."
+            help="The folder of a trained model, its model.pt, words that select a training of the "
+            "plan (convlstm/kth), or a model without parameters (persistence)."
         ),
     ],
     data: Annotated[
         Path,
         typer.Argument(
             help="Videos, pictures, arrays, grids or detections of people: a file or a folder. "
-            "The last frames of each recording are shown to the model."
+            "The model sees the last frames of each recording."
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="The folder to write; results/forecast/<DATA>/<MODEL> if none."
+            "--out", "-o", help="The folder to write (default: results/forecast/<DATA>/<MODEL>)."
         ),
     ] = None,
     leads: Annotated[
-        int | None, typer.Option(help="Number of lead times (default: as in its training).", min=1)
+        int | None, typer.Option(help="Number of lead times (default: as in the training).", min=1)
     ] = None,
     like: Annotated[
         str | None,
@@ -51,57 +51,53 @@ def forecast(
     observe: Annotated[
         int | None,
         typer.Option(
-            help="Of people: number of observed positions (default: as in its training).", min=2
+            help="For people: number of observed positions (default: as in the training).", min=2
         ),
     ] = None,
     fps: Annotated[
         float | None,
-        typer.Option(help="Of people: frames per second, for files with frame numbers."),
+        typer.Option(help="For people: frames per second, for files with frame numbers."),
     ] = None,
     samples: Annotated[
         int,
-        typer.Option(
-            help="Number of forecasts of each recording, for a model that draws them.", min=1
-        ),
+        typer.Option(help="Number of forecasts of each recording, for a stochastic model.", min=1),
     ] = 1,
     phase: Annotated[
         int | None,
-        typer.Option(
-            help="For a climatology: phase of the first frame that is shown, from 0.", min=0
-        ),
+        typer.Option(help="For a climatology: phase of the first observed frame, from 0.", min=0),
     ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
-    """Predict the future of your own frames or tracks, of which no truth is known yet.
+    """Predict the future of your own frames or tracks, before it is known.
 
-    Writes predictions.zarr, forecast.png and forecast.mp4. Frames are taken as they are: at the
-    time step of the training, videos and pictures brought to its size.
+    Writes predictions.zarr, forecast.png and forecast.mp4. Frames must have the time step of the
+    training data. Videos and pictures are resized to the frames of the training data.
     """
     from stp.forecast import frames, tracks, trained, write
 
-    found = trained.load(model, configfile)
-    folder = out or Path("results/forecast") / data.resolve().stem / found.name
+    loaded = trained.load(model, configfile)
+    folder = out or Path("results/forecast") / data.resolve().stem / loaded.name
     options = None if like is None else _options(like, configfile)
-    if isinstance(found, tracks.TrackModel):
-        crowd = tracks.read(data, observe or found.context, options, fps)
-        paths = found.forecast(crowd.positions, leads, dt=crowd.dt, person=crowd.person)
-        written = write.tracks(folder, crowd, paths, found.name)
+    if isinstance(loaded, tracks.TrackModel):
+        crowd = tracks.read(data, observe or loaded.context, options, fps)
+        paths = loaded.forecast(crowd.positions, leads, dt=crowd.dt, person=crowd.person)
+        files = write.tracks(folder, crowd, paths, loaded.name)
         if crowd.left_out:
-            say(log, f"{crowd.left_out} people at the end were not seen long enough")
+            say(log, f"{crowd.left_out} people in the last frame were not seen long enough")
     else:
-        given = frames.read(data, found, options)
-        made = found.forecast(given.frames, leads, samples=samples, phase=phase)
-        written = write.frames(folder, given, made, found.name)
-    for path in written:
+        observed = frames.read(data, loaded, options)
+        predicted = loaded.forecast(observed.frames, leads, samples=samples, phase=phase)
+        files = write.frames(folder, observed, predicted, loaded.name)
+    for path in files:
         say(log, f"wrote {path}")
 
 
 def _options(name: str, configfile: Path) -> dict[str, Any]:
-    """The options by which a dataset is read.
+    """The options with which a dataset of the user's own is read.
 
     Raises:
-        StpError: there is no such dataset, or it is not one of somebody's own.
+        StpError: there is no such dataset, or it is a dataset of the benchmark.
     """
     from stp.core.errors import StpError
     from stp.plan import config
@@ -116,6 +112,6 @@ def _options(name: str, configfile: Path) -> dict[str, Any]:
         raise StpError(
             f"{name} is read by {dataset.reader}",
             expected=f"a dataset of your own (reader: {own_reader})",
-            remedy="leave out --like: what the files are is guessed",
+            remedy="leave out --like: the kind of the files is then guessed",
         )
     return dict(dataset.prepare)

@@ -1,4 +1,4 @@
-"""Lists of what there is: metrics, tables of the store, keys of the configuration."""
+"""Lists of metrics, of tables of the results store, and of keys of the configuration."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from stp.verbs import output
 from stp.verbs.app import examples, listing, say
 
 PAPER = Path("config/paper.yaml")
-"""A scale that every project has: which metrics there are is the same for all."""
+"""A scale that every project has; all scales have the same metrics."""
 
 
 @listing.command(
@@ -34,13 +34,13 @@ def metrics(
     study: Annotated[
         Path,
         typer.Option(
-            help="Of a trust card: the manifest of a study of distortions, from results/SCALE/plan."
+            help="For a trust card: the manifest of a study of distortions (results/SCALE/plan)."
         ),
     ] = output.LAST / "plan" / "video_distortions.json",
     people: Annotated[
         Path | None,
         typer.Option(
-            help="Of a trust card: the table of a study with people (`stp preferences`).",
+            help="For a trust card: the table of a study with people (`stp study preferences`).",
             show_default="results/SCALE/tables/agreement_with_people.csv of the same scale",
         ),
     ] = None,
@@ -51,7 +51,7 @@ def metrics(
         typer.Option(help="Write the page of all metrics (Markdown) to this file instead."),
     ] = None,
 ) -> None:
-    """List metrics and their conventions; of a convention, show what it can be trusted for.
+    """List metrics and their conventions, or show the trust card of a convention.
 
     The trust card of a convention says how the metric follows each distortion of
     real clips, with intervals; whether it sees the order of frames; how few clips
@@ -69,20 +69,20 @@ def metrics(
             write_text(page, metrics_page.page(config.load(PAPER)))
         say(None, f"wrote {page}")
         return
-    chosen = output.chosen(format, out)
+    output_format = output.chosen(format, out)
     if name is not None and "." in name:
-        _trust_card(name, study, people, chosen, out)
+        _trust_card(name, study, people, output_format, out)
         return
-    known = config.load(PAPER).metrics
+    declared = config.load(PAPER).metrics
     if name is not None:
-        check_known(name, known, "metric", "stp list metrics")
+        check_known(name, declared, "metric", "stp list metrics")
     rows = [
         (f"{metric}.{choice}", metrics_page.better(about, choice), convention.about)
-        for metric, about in sorted(known.items())
+        for metric, about in sorted(declared.items())
         if name in (None, metric)
         for choice, convention in about.conventions.items()
     ]
-    output.put_rows(("convention", "better", "what it computes"), rows, chosen, out)
+    output.put_rows(("convention", "better", "what it computes"), rows, output_format, out)
 
 
 def _trust_card(
@@ -96,9 +96,9 @@ def _trust_card(
     if not study.is_file():
         raise StpError(
             f"{study}: no such file",
-            expected="the manifest of a study of distortions, results/SCALE/plan/....json",
-            remedy="make results/tables/noise_study.csv with config/fvd.yaml or "
-            "config/fvd-demo.yaml, or name the manifest of another study with --study",
+            expected="the manifest of a study of distortions, from results/SCALE/plan",
+            remedy="run the study (`stp run noise_study --scale fvd-demo`), or name the manifest "
+            "of another one with --study",
         )
     plan = load_manifest(study)
     card = trust_card.card(plan, convention)
@@ -139,30 +139,26 @@ def store(
     if checksum:
         from stp.collect.checksum import checksums
 
-        for held, total in checksums(database).items():
-            if name in (None, held):
-                print(f"{total}  {held}")
+        for table, sha256 in checksums(database).items():
+            if name in (None, table):
+                print(f"{sha256}  {table}")
         return
-    chosen = output.chosen(format, out)
-    known = (
+    output_format = output.chosen(format, out)
+    listing_sql = (
         "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
     )
     if name is None:
-        output.put_answer(database, f"{known} ORDER BY kind, name", chosen, out)
+        output.put_answer(database, f"{listing_sql} ORDER BY kind, name", output_format, out)
         return
-    names = [row[0] for row in answer(database, known)[1]]
+    names = [row[0] for row in answer(database, listing_sql)[1]]
     if name not in names:
-        raise StpError(
-            f"{database} has no table or view {name!r}",
-            expected=f"one of {', '.join(sorted(names))}",
-            remedy=nearest(name, names),
-        )
+        raise StpError(f"{database} has no table or view {name!r}", remedy=nearest(name, names))
     columns = (
         "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? "
         "ORDER BY column_index"
     )
-    output.put_answer(database, columns, chosen, out, [name])
+    output.put_answer(database, columns, output_format, out, [name])
 
 
 @listing.command(
@@ -179,7 +175,7 @@ def keys(
     schemas: Annotated[
         Path | None,
         typer.Option(
-            help="Write JSON schemas of all files to this folder instead, as editors want them.",
+            help="Write JSON schemas of all files to this folder instead, for editors.",
             file_okay=False,
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Verbs that tell what models cost: listed, counted and measured."""
+"""Verbs that list models, and count and measure their costs."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, Log, app, examples, listing, say
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, listing, say
 from stp.verbs.output import Ticker, print_lines, put
 
 
@@ -48,9 +48,9 @@ def models(
         from stp.profiling.table import measurements as read
         from stp.profiling.table import rows, write
 
-        found = rows(loaded, read(measurements, loaded))
-        write(found, table)
-        missing = [row.title for row in found if not row.host]
+        measured = rows(loaded, read(measurements, loaded))
+        write(measured, table)
+        missing = [row.title for row in measured if not row.host]
         gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
         say(log, f"wrote {table}, and beside it .md, .tex and .html{gaps}")
         return
@@ -72,7 +72,7 @@ def models(
 
 
 @app.command(
-    rich_help_panel=PANELS[5],
+    rich_help_panel=Panel.PROGRESS,
     epilog=examples(
         "stp profile convlstm moving_mnist",
         "stp profile mcvd moving_mnist --seconds 30",
@@ -122,7 +122,7 @@ def profile(
 
     ticker = Ticker(f"profile  {model} on {dataset}")
     try:
-        found = report.profile(
+        measurements = report.profile(
             loaded,
             model,
             dataset,
@@ -135,14 +135,14 @@ def profile(
         )
     finally:
         ticker.close()
-    text = json.dumps(found, indent=1) + "\n"
+    text = json.dumps(measurements, indent=1) + "\n"
     if out is not None:
         with writing(out):
             write_text(out, text)
     if format == "json":
         print(text, end="")
     else:
-        for line in report.lines(found):
+        for line in report.lines(measurements):
             print(line)
     if out is not None:
         say(log, f"wrote {out}")

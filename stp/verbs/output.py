@@ -1,4 +1,4 @@
-"""How verbs print rows: styled on a terminal, plain elsewhere, or in a format for programs."""
+"""Output of verbs: styled on a terminal, plain elsewhere, or in a format for programs."""
 
 import shutil
 import sys
@@ -45,19 +45,19 @@ FailIfEmpty = Annotated[
 ]
 
 
-def _tell_store(context: typer.Context, parameter: typer.CallbackParam, given: Path) -> Path:
+def _tell_store(context: typer.Context, parameter: typer.CallbackParam, database: Path) -> Path:
     if is_default(context, parameter):
-        tell_default(context, f"results: {given}")
-    return given
+        tell_default(context, f"results: {database}")
+    return database
 
 
 Database = Annotated[Path, typer.Option(help="The DuckDB file.", callback=_tell_store)]
 LAST = last_results()
-"""The folder of results of the scale that was run last here."""
+"""The folder of results of the last run here."""
 DATABASE = LAST / "results.duckdb"
-"""Its store."""
+"""The results store of the last run here."""
 SCALES = RESULTS / "results.duckdb" if (RESULTS / "results.duckdb").is_file() else DATABASE
-"""The store of all scales that were run here."""
+"""The results store of all scales that were run here, or else of the last one."""
 
 EXITS = "Exit codes: 0 answered, 1 an error, 2 wrong usage, 3 nothing found."
 
@@ -71,22 +71,20 @@ _OF_ENDING: dict[str, FormatName] = {
 
 
 def chosen(format: FormatName | None, out: Path | None) -> FormatName:
-    """The output format: the one that is named, or else that of the file's ending.
+    """The output format: the requested one, or else that of the file's ending.
 
     Raises:
-        typer.BadParameter: Parquet without a file, or a file whose ending tells nothing.
+        typer.BadParameter: Parquet without a file, or a file with an unknown ending.
     """
     if format == "parquet" and out is None:
-        raise typer.BadParameter(
-            "parquet is no text: name a file with --out", param_hint="--format"
-        )
+        raise typer.BadParameter("parquet is binary: name a file with --out", param_hint="--format")
     if format is not None:
         return format
     if out is None:
         return "table"
     if out.suffix not in _OF_ENDING:
         raise typer.BadParameter(
-            f"{out}: no ending of {', '.join(_OF_ENDING)}; choose with --format "
+            f"{out}: the ending is none of {', '.join(_OF_ENDING)}; choose with --format "
             f"({', '.join(get_args(FormatName))})",
             param_hint="--out",
         )
@@ -117,6 +115,8 @@ def put(
     """Write a text to a file or to the screen.
 
     Args:
+        text: makes the plain text.
+        out: the file; None for the screen.
         styled: makes what a terminal shows instead, from its width in characters.
     """
     if out is not None:
@@ -131,7 +131,7 @@ def put(
         from stp.page.safe_text import Visible
 
         console = Console(highlight=False)
-        # Long paths and commands are the terminal's to break: they are there to be copied.
+        # Only the terminal breaks long paths and commands, so that they can be copied.
         console.print(Visible(styled(console.width)), crop=False)
     elif sys.stdout.isatty():
         from stp.page.safe_text import visible
@@ -142,7 +142,7 @@ def put(
 
 
 def wrote(out: Path) -> None:
-    """Say where the answer is: beside it, so that scripts read nothing else."""
+    """Name the written file on the error stream: scripts read the other one."""
     print(f"wrote {out}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Verbs for metrics that need a network: its weights, and folders of videos."""
+"""Verbs for weights of networks, and for metrics of folders of videos."""
 
 import json
 import math
@@ -12,7 +12,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, listing
+from stp.verbs.app import DEMO, ConfigFile, examples, listing, videos
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
@@ -31,14 +31,13 @@ Folder = Annotated[
 ]
 
 
-def _show(text: str, done: int, total: int) -> None:
-    """Show the progress in one line of the terminal."""
+def _show_progress(text: str, done: int, total: int) -> None:
     if sys.stderr.isatty():
         line = f"{text} {done} of {total}" if total else text
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
-def _over() -> None:
+def _clear_progress() -> None:
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -58,7 +57,7 @@ def weights(
         bool,
         typer.Option(
             "--check",
-            help="Verify all bytes, and compare values of known frames with the published ones.",
+            help="Verify checksums, and compare values of known frames with the published ones.",
         ),
     ] = False,
     fetch: Annotated[
@@ -68,58 +67,57 @@ def weights(
 ) -> None:
     """List the weights of LPIPS, FVD and KVD, and say how to get missing ones.
 
-    --check exits with 1 unless all weights exist, their bytes are the declared ones, and the
-    networks give the values that are published for these weights: for black and white frames, and
-    of the weights of deepmind/kinetics-i3d for its clip v_CricketShot_g04_c01_rgb.gif, which has to
-    be in the same folder.
+    --check exits with 1 unless all weights exist with the declared checksums, and the networks
+    reproduce the values published for these weights: for black and white frames, and for the
+    weights of deepmind/kinetics-i3d on its clip v_CricketShot_g04_c01_rgb.gif, which must be in the
+    same folder.
     """
     from stp.core.errors import nearest
     from stp.plan import weights as files
 
-    known = files.declared()
+    declared = files.declared()
     for name in names or []:
-        if name not in known:
-            raise StpError(f"unknown network {name!r}", remedy=nearest(name, known))
-    wanted = {name: known[name] for name in names or known}
-    place = folder or files.FOLDER
+        if name not in declared:
+            raise StpError(f"unknown network {name!r}", remedy=nearest(name, declared))
+    selected = {name: declared[name] for name in names or declared}
+    folder = folder or files.FOLDER
     if fetch:
         from stp.fetch import weights as downloads
 
-        for path in downloads.fetch(place, wanted, names or [], report=_show):
+        for path in downloads.fetch(folder, selected, names or [], report=_show_progress):
             print(f"fetched {path}", file=sys.stderr)
-        _over()
-    found = files.states(place, wanted, read=check)
+        _clear_progress()
+    states = files.states(folder, selected, read=check)
     trials: dict[str, list[Any]] = {}
     if check:
         from stp.score.published_values import tried
 
         trials = {
-            one.network: tried(one.network, place, one.file)
-            for one in found
-            if one.file is not None and one.state == "verified"
+            state.network: tried(state.network, folder, state.file)
+            for state in states
+            if state.file is not None and state.state == "verified"
         }
     if format == "json":
-        own = files.as_json(found)
-        for entry in own:
+        entries = files.as_json(states)
+        for entry in entries:
             entry["published"] = [trial._asdict() for trial in trials.get(entry["network"], [])]
-        print(json.dumps(own, indent=1))
+        print(json.dumps(entries, indent=1))
     else:
-        print_lines(files.lines(found, place, wanted))
+        print_lines(files.lines(states, folder, selected))
         for name, values in trials.items():
             for trial in values:
                 print(f"  {name}: {trial}")
     wrong = [trial for values in trials.values() for trial in values if not trial.agrees]
-    if check and (wrong or any(one.state != "verified" for one in found)):
+    if check and (wrong or any(state.state != "verified" for state in states)):
         raise typer.Exit(1)
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp fvd real/ generated/",
-        "stp fvd real/ generated/ --frames 16 --n 256",
-        "stp fvd real/ generated/ --layer pooled --extrapolate",
-        "stp fvd real/ generated/ --frames 16 --context 2 --convention with_context --format json",
+        "stp videos fvd real/ generated/",
+        "stp videos fvd real/ generated/ --frames 16 --n 256",
+        "stp videos fvd real/ generated/ --layer pooled --extrapolate",
+        "stp videos fvd real/ generated/ --frames 16 --context 2 --convention with_context -f json",
     ),
 )
 def fvd(
@@ -132,7 +130,7 @@ def fvd(
         ),
     ] = None,
     interval: Annotated[int, typer.Option(help="Use every n-th frame.", min=1)] = 1,
-    context: Annotated[int, typer.Option(help="Number of context frames among these.", min=0)] = 0,
+    context: Annotated[int, typer.Option(help="How many of these frames are context.", min=0)] = 0,
     convention: Annotated[
         str, typer.Option(help="predicted_only, with_context or zero_padded.")
     ] = "predicted_only",
@@ -155,10 +153,10 @@ def fvd(
 ) -> None:
     """Compare two sets of videos: Frechet and kernel video distance (FVD, KVD).
 
-    A clip is a film (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. The clips of
-    both sets must have the same length and size. FVD depends on the number of clips: from the
-    larger set, as many clips are drawn as the smaller one has, and N is printed. Halves of the
-    real clips are compared with each other as well: N hides a distance no larger than theirs.
+    A clip is a video (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. The clips of
+    both sets must have the same length and size. FVD depends on the number of clips N: as many are
+    drawn from the larger set as the smaller one has, and N is printed. Two halves of the real clips
+    are compared as well: a distance that is no larger than theirs means nothing.
     """
     from stp.core.file_identity import require
     from stp.features.networks import i3d
@@ -172,41 +170,40 @@ def fvd(
 
     @cache
     def opened() -> tuple[files.WeightFile, str, Embed]:
-        """The network, when the folders have been looked at."""
+        """Load the network, after the folders have been checked."""
         path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
         sha256 = require(path, file.model_dump())["sha256"]
         return file, sha256, i3d.embed(Weights(path, {"sha256": sha256}, device, threads), layer)
 
-    found = compare(real, generated, options, lambda clips: opened()[2](clips), _show)
+    distances = compare(real, generated, options, lambda clips: opened()[2](clips), _show_progress)
     file, sha256, _ = opened()
-    _over()
+    _clear_progress()
     if format == "json":
         about = {"layer": layer, "weights": file.file, "weights_sha256": sha256}
-        print(json.dumps(_plain({**found._asdict(), **options._asdict(), **about}), indent=1))
+        print(json.dumps(_plain({**distances._asdict(), **options._asdict(), **about}), indent=1))
         return
-    print(f"FVD {found.fvd:.4f}")
-    for line in _about_size(found):
+    print(f"FVD {distances.fvd:.4f}")
+    for line in _about_size(distances):
         print(f"    {line}")
-    print(f"KVD {found.kvd:.6g}")
-    print(f"N   {found.n} clips of each")
-    if len(set(found.available)) > 1 or n is not None:
-        print(f"    drawn with seed {seed} from {found.available[0]} real ", end="")
-        print(f"and {found.available[1]} generated ones")
+    print(f"KVD {distances.kvd:.6g}")
+    print(f"N   {distances.n} clips of each")
+    if len(set(distances.available)) > 1 or n is not None:
+        print(f"    drawn with seed {seed} from {distances.available[0]} real ", end="")
+        print(f"and {distances.available[1]} generated ones")
     cut = f", context {context}" if context else ""
     print(f"layer {layer}; ", end="")
-    print(f"convention {convention}: {found.frames} frames, interval {interval}{cut}; ", end="")
-    print(f"{found.width} x {found.height} pixels, resized to 224 x 224")
+    print(f"convention {convention}: {distances.frames} frames, interval {interval}{cut}; ", end="")
+    print(f"{distances.width} x {distances.height} pixels, resized to 224 x 224")
     print(f"weights {file.file}, sha256 {sha256}")
     if file.note:
         print(f"    {file.note}")
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp evaluate predicted/ true/",
-        "stp evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
-        "stp evaluate predicted.npy true.npy --format json",
+        "stp videos evaluate predicted/ true/",
+        "stp videos evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
+        "stp videos evaluate predicted.npy true.npy --format json",
     ),
 )
 def evaluate(
@@ -217,27 +214,30 @@ def evaluate(
         typer.Option(help="A convention, such as psnr.pooled (`stp list metrics`); repeatable."),
     ] = None,
     context: Annotated[
-        int, typer.Option(help="Frames at the beginning that are not scored.", min=0)
+        int, typer.Option(help="Number of frames at the beginning that are not scored.", min=0)
     ] = 0,
     frames: Annotated[
         int | None,
-        typer.Option(help="Frames of each clip, context included (default: all).", min=1),
+        typer.Option(
+            help="Number of frames of each clip, including the context (default: all).", min=1
+        ),
     ] = None,
-    interval: Annotated[int, typer.Option(help="Every which frame counts.", min=1)] = 1,
+    interval: Annotated[int, typer.Option(help="Use every n-th frame.", min=1)] = 1,
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="Number of CPU threads.", min=1)] = 1,
     format: output.TableOrJson = "table",
 ) -> None:
     """Score predicted videos against the true ones: any metrics, with intervals, without a plan.
 
-    Of two folders, clips of the same name belong together; an array (.npy) has clips, (N, T, C, H,
-    W). Metrics whose network has no weights here have no value, and say why.
+    In two folders, clips with the same name are compared. An array (.npy) holds clips in the shape
+    (N, T, C, H, W). Metrics whose network has no weights here have no value, and the reason is
+    printed.
     """
     from stp.external import scoring
     from stp.plan import weights as files
 
-    found = scoring.evaluate(
+    scores = scoring.evaluate(
         predicted,
         true,
         tuple(metric or scoring.METRICS),
@@ -249,27 +249,28 @@ def evaluate(
         threads=threads,
     )
     if format == "json":
-        print(json.dumps([one._asdict() for one in found], indent=1))
+        print(json.dumps([score._asdict() for score in scores], indent=1))
         return
-    for one in found:
-        name = one.convention if one.threshold is None else f"{one.convention} {one.threshold:g}"
-        if one.value is None:
-            print(f"{name:<28} -  {one.reason}")
+    for score in scores:
+        threshold = "" if score.threshold is None else f" {score.threshold:g}"
+        name = f"{score.convention}{threshold}"
+        if score.value is None:
+            print(f"{name:<28} -  {score.reason}")
         else:
-            between = "" if one.low is None else f"  [{one.low:.4g}, {one.high:.4g}]"
-            print(f"{name:<28} {one.value:.6g}{between}  N {one.n}")
-    for note in dict.fromkeys(one.note for one in found if one.note):
+            interval_text = "" if score.low is None else f"  [{score.low:.4g}, {score.high:.4g}]"
+            print(f"{name:<28} {score.value:.6g}{interval_text}  N {score.n}")
+    for note in dict.fromkeys(score.note for score in scores if score.note):
         print(note)
 
 
-@app.command(
-    rich_help_panel=PANELS[4],
+@videos.command(
     epilog=examples(
-        "stp quality predicted/",
-        "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
-        "stp quality --cell simvpv2/kth --n 100",
-        "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
-        "stp quality --save results/weights/quality_squeezenet.npz",
+        "stp videos quality predicted/",
+        "stp videos quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
+        "stp videos quality --cell simvpv2/kth --n 100",
+        "stp videos quality predicted/ --configfile config/pvqa-demo.yaml "
+        "--measure alexnet_mcs_rfd",
+        "stp videos quality --save results/weights/quality_squeezenet.npz",
     ),
 )
 def quality(
@@ -281,12 +282,12 @@ def quality(
     save: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: write the measure and all that it has learnt into this .npz file, for "
-            "the metric predicted_quality."
+            help="Write the fitted measure to this .npz file instead, for the metric "
+            "predicted_quality."
         ),
     ] = None,
     measure: Annotated[str, typer.Option(help="A measure of the scale file.")] = MEASURE,
-    variant: Annotated[str, typer.Option(help="A variant of it.")] = "default",
+    variant: Annotated[str, typer.Option(help="A variant of the measure.")] = "default",
     context: Annotated[
         int, typer.Option(help="Number of observed frames at the beginning of each clip.", min=1)
     ] = 4,
@@ -301,65 +302,66 @@ def quality(
     format: output.Format = None,
     out: output.Out = None,
 ) -> None:
-    """Predict what people would think of videos, from 0 to 100.
+    """Predict the opinion of people about videos, from 0 to 100.
 
-    The measure has learnt from the rated videos of a scale file of opinions,
-    whose tables are made first (docs/pvqa.md). Clips with as many frames (4
-    observed, 16 predicted) are rated by the features of each frame, others by
-    their mean and deviation over time. Clips that are far from all rated
-    videos have no value.
+    The measure is fitted to the rated videos of a scale file of opinions, whose
+    tables are made first (docs/pvqa.md). Clips with as many frames as the rated
+    videos (4 observed, 16 predicted) are rated by the features of each frame,
+    others by their mean and deviation over time. Clips that are far from all
+    rated videos have no value.
     """
     from dataclasses import asdict, fields
 
     from stp.external import quality as rating
     from stp.verbs.app import load_plan
 
-    if sum(one is not None for one in (folder, cell, save)) != 1:
+    if sum(source is not None for source in (folder, cell, save)) != 1:
         raise typer.BadParameter("a folder of videos, --cell, or --save", param_hint="FOLDER")
-    chosen = output.chosen(format, out)
-    opened = rating.open_measure(load_plan(configfile), measure, variant)
+    output_format = output.chosen(format, out)
+    fitted = rating.open_measure(load_plan(configfile), measure, variant)
     if save is not None:
-        about = opened.save(save)
-        kind = "" if opened.is_official else "_synthetic"
-        entry = f"quality_{opened.network}{kind}"
+        about = fitted.save(save)
+        kind = "" if fitted.is_official else "_synthetic"
+        entry = f"quality_{fitted.network}{kind}"
         print(f"wrote {save}; add to the entry {entry} of config/weights.yaml:", file=sys.stderr)
         print(f"  files:\n    - file: {save.name}")
         print(f"      bytes: {about['bytes']}\n      sha256: {about['sha256']}")
         return
-    asked = None if cell is None else rating.find_cell(database, cell)
-    if asked is None:
+    stored_cell = None if cell is None else rating.find_cell(database, cell)
+    if stored_cell is None:
         assert folder is not None
         clips = rating.of_folder(folder, context, n)
     else:
-        clips = rating.of_cell(asked, n)
-    found = opened.rate(clips, device=device, threads=threads, report=_show)
-    others = [] if asked is None else rating.agreements(found, asked)
-    _over()
-    if chosen == "json":
-        output.put_json({**asdict(found), "agreement": [asdict(one) for one in others]}, out)
+        clips = rating.of_cell(stored_cell, n)
+    result = fitted.rate(clips, device=device, threads=threads, report=_show_progress)
+    agreements = [] if stored_cell is None else rating.agreements(result, stored_cell)
+    _clear_progress()
+    if output_format == "json":
+        content = {**asdict(result), "agreement": [asdict(entry) for entry in agreements]}
+        output.put_json(content, out)
     else:
         names = [field.name for field in fields(rating.Rating)]
-        rows = [tuple(asdict(one).values()) for one in found.ratings]
-        output.put_rows(names, rows, chosen, out)
-    for line in rating.summary(found, others):
+        rows = [tuple(asdict(clip).values()) for clip in result.ratings]
+        output.put_rows(names, rows, output_format, out)
+    for line in rating.summary(result, agreements):
         print(line, file=sys.stderr)
 
 
-def _about_size(found: "UnpairedDistances") -> Iterator[str]:
-    """How the number of clips limits what FVD can tell."""
-    if found.resolution is not None:
-        n, same, other = found.resolution
+def _about_size(distances: "UnpairedDistances") -> Iterator[str]:
+    """Lines about how the number of clips limits what FVD can tell."""
+    if distances.resolution is not None:
+        n, same, other = distances.resolution
         yield (
-            f"of {n} clips each: {other.mean:.4g} (deviation {other.deviation:.2g}); halves of the "
-            f"real clips from each other: {same.mean:.4g} ({same.deviation:.2g})"
+            f"of {n} clips each: {other.mean:.4g} (deviation {other.deviation:.2g}); between two "
+            f"halves of the real clips: {same.mean:.4g} ({same.deviation:.2g})"
         )
-        if found.resolution.is_hidden:
-            yield f"WARNING: {found.n} clips are too few to tell the two sets apart"
-    if found.at_infinite_n is not None:
-        value, error, *_ = found.at_infinite_n
-        yield f"at infinite N: {value:.4g}, standard error {error:.2g} (ours, not of the paper)"
-    elif found.why_not:
-        yield f"at infinite N: unknown, {found.why_not}"
+        if distances.resolution.is_hidden:
+            yield f"WARNING: {distances.n} clips are too few to tell the two sets apart"
+    if distances.at_infinite_n is not None:
+        value, error, *_ = distances.at_infinite_n
+        yield f"at infinite N: {value:.4g}, standard error {error:.2g} (not in the paper)"
+    elif distances.why_not:
+        yield f"at infinite N: unknown, {distances.why_not}"
 
 
 def _plain(value: Any) -> Any:
@@ -367,7 +369,7 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

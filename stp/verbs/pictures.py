@@ -1,4 +1,4 @@
-"""Verbs that draw what models predict."""
+"""Verbs that draw predictions."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import Log, drawn, examples, say_wrote
+from stp.verbs.app import Log, draws, examples, say_wrote
 
 
-@drawn.command(
+@draws.command(
     epilog=examples(
         "stp draw pictures results/demo/plan/short_term.json",
         "stp draw pictures results/demo/plan/short_term.json --cell kth --out kth.png",
@@ -59,16 +59,15 @@ def pictures(
         if cell is not None or out:
             raise StpError("a picture needs --cell and --out", remedy="give both, or neither")
         for name, cells in cases(planned).items():
-            shown = ", ".join(dict.fromkeys(one.key.model for one in cells))
-            print(f"{name}: {shown}")
+            print(f"{name}: {', '.join(dict.fromkeys(cell.key.model for cell in cells))}")
         return
-    wanted = [name.strip() for name in samples.split(",")]
-    chosen = [name.strip() for name in models.split(",")] if models else []
-    for path in draw(planned, cell, out, wanted, chosen, variable, errors, rank_by):
+    sample_names = [name.strip() for name in samples.split(",")]
+    model_names = [name.strip() for name in models.split(",")] if models else []
+    for path in draw(planned, cell, out, sample_names, model_names, variable, errors, rank_by):
         say_wrote(log, Path(path))
 
 
-@drawn.command(
+@draws.command(
     epilog=examples(
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json --out differing.png",
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json "
@@ -108,11 +107,11 @@ def trajectories(
     planned = load_manifest(manifest)
     if scenario is None:
         if cell is not None or layout != "overlay":
-            raise StpError("--cell and --layout are of one scenario", remedy="give --scenario too")
+            raise StpError("--cell and --layout need --scenario")
         trajectories.draw_differing(planned, out)
     else:
-        compared = trajectories.evaluation_of(planned, cell)
-        scene = compared.scene(scenario, trajectories.own(compared))
+        evaluation = trajectories.evaluation_of(planned, cell)
+        scene = evaluation.scene(scenario, trajectories.own(evaluation))
         for path in out:
             drawing.write(scene, path, layout)
     for path in out:

@@ -1,65 +1,63 @@
 """Verbs of studies with people."""
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stp.run.results import last_results
-from stp.verbs.app import Log, app, examples, say
+from stp.verbs.app import Log, examples, say, studies
 
-command = functools.partial(app.command, rich_help_panel="Results")
-
-HERE = last_results()
-TABLES = HERE / "tables"
-PAGE = HERE / "human_study" / "questionnaire.html"
+LAST = last_results()
+TABLES = LAST / "tables"
+PAGE = LAST / "human_study" / "questionnaire.html"
 KEY = PAGE.with_name("key.json")
 
 
-@command(
+@studies.command(
     epilog=examples(
         "snakemake --profile local results/demo/human_study/questionnaire.html",
-        "stp questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
-        "stp questionnaire results/paper/results.duckdb --study config/human_pairs.yaml "
+        "stp study questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
+        "stp study questionnaire results/paper/results.duckdb --study config/human_pairs.yaml "
         "--where \"tested_on = 'bair'\"",
-        "stp questionnaire models.csv --study config/human_pairs.yaml",
-        "stp questionnaire --after trial/answers --page trial/questionnaire.html",
-        "stp questionnaire results/raw/pvqa --study config/human_ratings.yaml --out pages",
+        "stp study questionnaire models.csv --study config/human_pairs.yaml",
+        "stp study questionnaire --after trial/answers --page trial/questionnaire.html",
+        "stp study questionnaire results/raw/pvqa --study config/human_ratings.yaml --out pages",
     )
 )
 def questionnaire(
     source: Annotated[
         Path,
         typer.Argument(
-            help="What is shown: predictions of a short-term manifest (results/SCALE/plan); pairs "
-            "of models of a results store (.duckdb) or CSV file (model, clips, a column for each "
-            "metric); or a folder of videos to rate (Predicted_Videos, True_Videos, Tags.csv)."
+            help="What raters see: predictions of a short-term manifest (results/SCALE/plan); "
+            "pairs of models from a results store (.duckdb) or a CSV file (model, clips, a column "
+            "for each metric); or a folder of videos to rate (Predicted_Videos, True_Videos, "
+            "Tags.csv)."
         ),
-    ] = HERE / "plan" / "short_term.json",
+    ] = LAST / "plan" / "short_term.json",
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The page to write (.html); of ratings the folder of pages.",
-            show_default=f"{PAGE}; questionnaire-next.html with --after; ratings",
+            help="The page to write (.html); for ratings, the folder of pages.",
+            show_default=f"{PAGE}; with --after, questionnaire-next.html; for ratings, ratings/",
         ),
     ] = None,
     study: Annotated[
         Path | None,
         typer.Option(
-            help="The configuration: its item says what a question is, such as "
+            help="The study: its `item` says what raters are asked. Others are "
             "config/human_pairs.yaml and config/human_ratings.yaml.",
             show_default="config/human_study.yaml",
         ),
     ] = None,
     where: Annotated[
-        str, typer.Option(help="Of pairs: which cells of the store, a condition in SQL.")
+        str, typer.Option(help="For pairs: which cells of the store, as a condition in SQL.")
     ] = "",
     after: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Write the next page of a study of pairs instead, from files of answers or "
-            "folders of them: it asks one more rater about the pairs that need one."
+            help="Write the next page of a study of pairs instead, from files or folders of "
+            "answers: it asks one more rater about the pairs that need one."
         ),
     ] = None,
     page: Annotated[
@@ -69,9 +67,9 @@ def questionnaire(
 ) -> None:
     """Write a blinded questionnaire, and its key.
 
-    A page is one file for raters, without any name of a model. The key (key.json beside it) says
-    what each choice stands for; keep it to yourself. docs/human_study.md describes the three kinds
-    of item: the best of several predictions, pairs of videos, and ratings.
+    A page is one file for raters, without names of models. The key (key.json beside it) says what
+    each choice stands for; keep it secret. docs/human_study.md describes the three kinds of item:
+    the best of several predictions, pairs of videos, and ratings.
     """
     from stp.run.meter import CountMeter
     from stp.studies.answer_key import PairKey
@@ -80,18 +78,18 @@ def questionnaire(
     from stp.studies.questionnaire import write_questionnaire
 
     if after:
-        following = out or page.with_name("questionnaire-next.html")
-        third, second = write_next_page(page, after, following)
+        next_page = out or page.with_name("questionnaire-next.html")
+        third, second = write_next_page(page, after, next_page)
         say(
             log,
-            f"wrote {following}: {third} pairs of videos on which two raters disagree, {second} "
+            f"wrote {next_page}: {third} pairs of videos on which two raters disagree, {second} "
             "with fewer than two answers",
         )
         return
     study = study or BEST_OF_FILE
     item = load_study(study).item
     if where and item != "pair":
-        raise typer.BadParameter("only of pairs", param_hint="--where")
+        raise typer.BadParameter("only for a study of pairs", param_hint="--where")
     pages = out or (PAGE.with_name("ratings") if item == "rating" else PAGE)
     meter = CountMeter("questionnaire")
     key = write_questionnaire(source, pages, study_file=study, where=where, report=meter)
@@ -105,10 +103,11 @@ def questionnaire(
     say(log, f"wrote {beside}: keep it from raters")
 
 
-@command(
+@studies.command(
     epilog=examples(
         "snakemake --profile local results/tables/human_preferences.csv",
-        "stp preferences results/demo/human_study/answers --key results/demo/human_study/key.json",
+        "stp study preferences results/demo/human_study/answers "
+        "--key results/demo/human_study/key.json",
     )
 )
 def preferences(
@@ -118,64 +117,63 @@ def preferences(
     key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = KEY,
     manifest: Annotated[
         Path | None,
-        typer.Option(
-            help="The short-term manifest; with it, answers are also compared with metrics."
-        ),
+        typer.Option(help="The short-term manifest, to compare answers with metrics as well."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             help="The table to write (.csv).",
-            show_default=f"{TABLES / 'human_preferences.csv'}; agreement_with_people.csv of pairs; "
-            "Ratings.csv beside the key of ratings",
+            show_default=f"{TABLES / 'human_preferences.csv'}; for pairs, "
+            "agreement_with_people.csv; for ratings, Ratings.csv beside the key",
         ),
     ] = None,
     study: Annotated[
         Path | None,
         typer.Option(
-            help="The configuration of a study of pairs: without answers and key, the table has "
-            "its printed values alone."
+            help="A study of pairs: without answers and key, the table has only the published "
+            "values."
         ),
     ] = None,
     log: Log = None,
 ) -> None:
     """Read the answers of raters: how often each model was chosen as best, with intervals.
 
-    Of a study of pairs: how often each metric and people agree on which of two models is better.
-    Of ratings: the file Ratings.csv, of which opinion scores are made (docs/pvqa.md). The key says
-    which kind of item it is.
+    For pairs: how often each metric and people agree on which of two models is better. For ratings:
+    the file Ratings.csv, from which opinion scores are made (docs/pvqa.md). The key says which kind
+    of item it is.
     """
     from stp.collect.people_agreement import TABLE
     from stp.plan.suite import suites_with
     from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
     from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
-    from stp.studies.pairs import nobody_asked
+    from stp.studies.pairs import empty_key
     from stp.studies.preferences_table import render_preferences
     from stp.studies.ratings import write_ratings
 
     if not answers and study is None:
-        raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
-    about = None if study is None else load_item(Pairs, study)
-    if about is not None and not answers and not key.exists():
-        asked: Key = nobody_asked(about)
+        raise typer.BadParameter("name files or folders of answers", param_hint="ANSWERS")
+    pairs = None if study is None else load_item(Pairs, study)
+    if pairs is not None and not answers and not key.exists():
+        loaded_key: Key = empty_key(pairs)
     else:
-        asked = load_key(key, Key if about is None else PairKey)
-    if manifest is not None and not isinstance(asked, BestOfKey):
-        raise typer.BadParameter("only of the item best_of", param_hint="--manifest")
-    more = ""
-    if isinstance(asked, RatingKey):
+        loaded_key = load_key(key, Key if pairs is None else PairKey)
+    if manifest is not None and not isinstance(loaded_key, BestOfKey):
+        raise typer.BadParameter("only for a study of the item best_of", param_hint="--manifest")
+    suffix = ""
+    if isinstance(loaded_key, RatingKey):
         table = out or key.with_name("Ratings.csv")
-        read = write_ratings(answers or [], asked, key, table)
-    elif isinstance(asked, PairKey):
+        results = write_ratings(answers or [], loaded_key, key, table)
+    elif isinstance(loaded_key, PairKey):
         table = out or TABLES / f"{TABLE}.csv"
         published = next((suite.published_file for suite in suites_with(TABLE).values()), None)
-        read = render_agreement(answers or [], asked, key, table, published=published)
-        more = ", and beside it .md, .tex, .html, .png and .svg"
+        results = render_agreement(answers or [], loaded_key, key, table, published=published)
+        suffix = ", and beside it .md, .tex, .html, .png and .svg"
     else:
         table = out or TABLES / "human_preferences.csv"
-        read = render_preferences(answers or [], key, table, manifest=manifest)
-        more = f", {table.stem}_agreement.csv, and beside them .md, .tex and .html"
-    say(log, f"{len(read.answers)} answers of {len(read.raters)} raters: wrote {table}{more}")
-    if isinstance(asked, RatingKey) and (text := read.identical()):
+        results = render_preferences(answers or [], key, table, manifest=manifest)
+        suffix = f", {table.stem}_agreement.csv, and beside them .md, .tex and .html"
+    counts = f"{len(results.answers)} answers of {len(results.raters)} raters"
+    say(log, f"{counts}: wrote {table}{suffix}")
+    if isinstance(loaded_key, RatingKey) and (text := results.identical()):
         say(log, text)

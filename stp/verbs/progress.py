@@ -1,4 +1,4 @@
-"""Verbs that tell what is planned, how it stands and why, and go on with it."""
+"""Verbs that run the workflow, and report on its plan and state."""
 
 import functools
 import json
@@ -14,22 +14,22 @@ from typer.core import TyperCommand
 
 from stp.core.errors import StpError
 from stp.verbs import output
-from stp.verbs.app import DEMO, ConfigFile, app, examples, listing, load_plan, say
+from stp.verbs.app import DEMO, ConfigFile, Panel, app, examples, listing, load_plan, say
 from stp.verbs.output import Ticker, print_lines
 
 if TYPE_CHECKING:
     from stp.plan.cells import Plan
     from stp.run.cluster.driver import Driver
 
-command = functools.partial(app.command, rich_help_panel="Plan and progress")
+command = functools.partial(app.command, rich_help_panel=Panel.PROGRESS)
 PASSED = "stp.passed"
 
 
 class PassesOn(TyperCommand):
-    """Keeps the words after ``--``, which are another program's, in ``context.meta[PASSED]``."""
+    """A verb that passes the words after ``--`` on: they are in ``context.meta[PASSED]``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words before it."""
+        """Parse the words before ``--``."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[PASSED] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
@@ -43,18 +43,19 @@ class PassesOn(TyperCommand):
         "stp run short_term long_term --cluster slurm",
         "stp run short_term --scale sample --dry-run",
         "stp run figures --scale demo -- --cores 4 --rerun-incomplete",
+        "stp run --resume",
     ),
 )
 def run(
     context: typer.Context,
     targets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="What to make: tables by their names, such as [cyan]short_term[/cyan]; "
             "[cyan]tables[/cyan], [cyan]figures[/cyan], [cyan]report[/cyan] or "
             "[cyan]data[/cyan] for all of a kind; [cyan]all[/cyan] for tables, figures and report."
         ),
-    ],
+    ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
@@ -68,20 +69,46 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Count the jobs, and run none.")
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue the last run after Snakemake was killed: remove its lock."
+        ),
+    ] = False,
+    owner_is_dead: Annotated[
+        bool,
+        typer.Option(
+            "--owner-is-dead",
+            help="With --resume: the Snakemake ran on another machine, and you know that it ended.",
+        ),
+    ] = False,
 ) -> None:
     """Run the workflow: from raw files to tables, figures or the report.
 
-    Prints the command of Snakemake that it runs. Words after [cyan]--[/cyan] are passed to
-    Snakemake. A second run goes on where the first one ended.
+    Prints the Snakemake command that it runs. Words after [cyan]--[/cyan] are passed to Snakemake.
+    A second run continues where the first one ended.
+
+    --resume repeats the command of the last run, or takes the arguments after [cyan]--[/cyan]
+    instead. It refuses while Snakemake is still running. Its jobs on a cluster are not cancelled:
+    new jobs wait for them and take over their results.
     """
-    from stp.run.cluster.resume import SNAKEMAKE
+    from stp.run.cluster import resume as resuming
     from stp.run.snakemake_command import arguments
 
-    passed = [*(["--dry-run"] if dry_run else []), *context.meta[PASSED]]
-    given = arguments(targets, scale, cluster, passed)
-    print(shlex.join(["snakemake", *given]), file=sys.stderr, flush=True)
+    passed = context.meta[PASSED]
+    if resume:
+        if targets or scale or cluster or dry_run:
+            raise typer.BadParameter(
+                "it repeats a command: no targets, --scale, --cluster or --dry-run",
+                param_hint="--resume",
+            )
+        resuming.resume(passed, owner_is_dead)
+    if not targets:
+        raise typer.BadParameter("name what to make, such as short_term", param_hint="TARGETS")
+    words = arguments(targets, scale, cluster, [*(["--dry-run"] if dry_run else []), *passed])
+    print(shlex.join(["snakemake", *words]), file=sys.stderr, flush=True)
     sys.stdout.flush()
-    os.execv(sys.executable, [*SNAKEMAKE, *given])
+    os.execv(sys.executable, [*resuming.SNAKEMAKE, *words])
 
 
 @command(epilog=examples("stp doctor", "stp doctor --configfile config/paper.yaml"))
@@ -91,17 +118,17 @@ def doctor(
 ) -> None:
     """Check what a run needs on this machine: packages, weights, disk, GPU, Slurm, mirror.
 
-    Each line says what is wrong and what to do. Exit codes: 0 a run can start, 1 it cannot. What
-    is only absent, such as a GPU, is no error.
+    Each line says what is wrong and how to fix it. Exit codes: 0 a run can start, 1 it cannot. An
+    optional part that is missing, such as a GPU, is no error.
     """
     from stp.upkeep import doctor as checks
 
-    found = checks.examine(configfile)
+    results = checks.examine(configfile)
     if format == "json":
-        print(json.dumps([check._asdict() for check in found], indent=1))
+        print(json.dumps([check._asdict() for check in results], indent=1))
     else:
-        print_lines(checks.lines(found))
-    if any(check.state == checks.WRONG for check in found):
+        print_lines(checks.lines(results))
+    if any(check.state == checks.WRONG for check in results):
         raise typer.Exit(1)
 
 
@@ -132,14 +159,15 @@ def plan(
         bool,
         typer.Option(
             "--measure",
-            help="First run a few steps of each network whose speed is unknown, on this machine.",
+            help="First measure a few steps of each network whose speed on this machine is "
+            "unknown.",
         ),
     ] = False,
 ) -> None:
     """Estimate the costs of the plan: jobs, GPU and CPU hours, storage, with the assumptions.
 
     With the name of a table: the remaining work for this table, in five lines. --measure takes some
-    seconds for each network that waits. The store remembers the speeds, for all later plans.
+    seconds for each network. The store keeps the speeds for later plans.
     """
     from rich.console import Console
 
@@ -153,7 +181,7 @@ def plan(
     dimension = None if table is None else brief.dimension_of(planned, table)
     if dimension is not None and (listed or everything or format == "json"):
         raise StpError(
-            f"stp plan {table}: five lines, without --list, --all or --format json",
+            f"stp plan {table} takes neither --list, --all nor --format json",
             remedy="leave out the option, or the table",
         )
     if measure:
@@ -161,26 +189,26 @@ def plan(
     if dimension is not None:
         print_lines(brief.lines(planned, dimension))
         return
-    found = costs_summary.entries(planned)
+    entries = costs_summary.entries(planned)
     if format == "json":
-        print(json.dumps(costs_summary.as_json(found), indent=1))
+        print(json.dumps(costs_summary.as_json(entries), indent=1))
         return
     console = Console(width=None if sys.stdout.isatty() else 160)
     if listed:
-        console.print(costs_table.listing(found, console.width))
+        console.print(costs_table.listing(entries, console.width))
     else:
-        costs_table.show(console, found, everything)
+        costs_table.show(console, entries, everything)
 
 
 def _measure(planned: "Plan", dimension: str | None) -> None:
-    """Measure the networks that a table, or the whole plan, still needs."""
+    """Measure the networks that are still needed for a table, or for the whole plan."""
     from stp.profiling.steps import measure_plan
 
     folders = {
         artefact.folder
-        for made in planned.cells
-        if dimension in (None, made.cell.dimension)
-        for artefact in made.artefacts
+        for cell in planned.cells
+        if dimension in (None, cell.cell.dimension)
+        for artefact in cell.artefacts
     }
     ticker = Ticker("measure")
     for line in measure_plan(planned, folders, ticker.report):
@@ -197,13 +225,13 @@ def status(
     ] = False,
     success: Annotated[
         bool,
-        typer.Option("--success", hidden=True, help="Record that the run has made its targets."),
+        typer.Option("--success", hidden=True, help="Record that the run has finished."),
     ] = False,
 ) -> None:
     """Show the state of each cell of the plan: done, running, failed, partly done or missing."""
     from stp.core.disk import is_read_only
     from stp.run import progress
-    from stp.run import status as standing
+    from stp.run import status as status_of
     from stp.run.cluster import driver
     from stp.run.status_text import lines
     from stp.upkeep import claims
@@ -216,27 +244,27 @@ def status(
         except OSError as error:
             if not is_read_only(error):
                 raise
-            print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
-        driver.note(configfile)
+            print(f"{planned.store} is read-only: finished artefacts can be used, new ones fail")
+        driver.write_driver(configfile)
         return
     if success:
-        driver.note_success()
-    found = standing.artefact_states(planned)
+        driver.record_success()
+    states = status_of.artefact_states(planned)
     if format == "json":
         since = progress.run_started(planned)
-        print(json.dumps(standing.describe(planned, found, since), indent=1))
+        print(json.dumps(status_of.describe(planned, states, since), indent=1))
         return
     width = shutil.get_terminal_size((100, 20)).columns
-    noted = driver.noted()
-    is_its = noted is not None and _scale(noted) == planned.config.scale.scale
-    print_lines(lines(planned, found, noted if is_its else None, width))
+    last = driver.read_driver()
+    has_run_last = last is not None and _scale(last) == planned.config.scale.scale
+    print_lines(lines(planned, states, last if has_run_last else None, width))
 
 
-def _scale(noted: "Driver") -> str | None:
-    """The scale of the last run; None if its configuration is gone."""
+def _scale(last: "Driver") -> str | None:
+    """The scale of the last run; None if its configuration is missing."""
     from stp.plan.checked_config import read_yaml
 
-    configfile = Path(noted.configfile)
+    configfile = Path(last.configfile)
     return str(read_yaml(configfile)["scale"]) if configfile.is_file() else None
 
 
@@ -253,7 +281,7 @@ def why(
     """Explain why artefacts would be made: which code, setting or input changed.
 
     Each is compared with the most similar existing artefact. If only code changed, and it computes
-    the same as before, `stp accept` declares that what was made is current.
+    the same as before, `stp accept` declares the existing artefact current.
     """
     from stp.upkeep.why_text import tell
 
@@ -271,16 +299,14 @@ def accept(
         list[str],
         typer.Argument(help="Select artefacts by words of their paths, or by receipts."),
     ],
-    reason: Annotated[str, typer.Option(help="Why the code of now gives the same results.")] = "",
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take the declaration back instead.")
-    ] = False,
+    reason: Annotated[str, typer.Option(help="Why the current code gives the same results.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the declaration instead.")] = False,
     configfile: ConfigFile = DEMO,
 ) -> None:
     """Declare that artefacts of older code are current, so that they are not made again.
 
-    Only what differs from the plan in its code alone can be accepted. Tables, `stp trace` and
-    exported bundles name the declaration, its author and its reason. Receipts stay as they are.
+    Only artefacts that differ from the plan in nothing but code can be accepted. Tables, exported
+    bundles and `stp trace` name the declaration, its author and its reason. Receipts do not change.
     """
     from stp.upkeep import accept as declaring
 
@@ -293,46 +319,12 @@ def accept(
         print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
 
 
-@command(
-    # Options that this verb does not know are Snakemake's.
-    context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "stp resume", "stp resume --profile slurm --jobs 50 results/tables/short_term.csv"
-    ),
-)
-def resume(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(help="Arguments for Snakemake, instead of those of the crashed run."),
-    ] = None,
-    owner_is_dead: Annotated[
-        bool,
-        typer.Option(
-            "--owner-is-dead",
-            help="Continue although the Snakemake ran on another machine, because you know "
-            "that it has ended.",
-        ),
-    ] = False,
-) -> None:
-    """Continue after Snakemake was killed: unlock, and run the same command again.
-
-    Arguments are passed to Snakemake; without any, those of the crashed run are used. A living
-    Snakemake is left alone. Its jobs on a cluster are not cancelled: new jobs wait for them and
-    take over their results.
-    """
-    from stp.run.cluster.resume import resume as go_on
-
-    # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
-    given = sys.argv[sys.argv.index("resume") + 1 :]
-    go_on([word for word in given if word != "--owner-is-dead"], owner_is_dead)
-
-
 @listing.command()
 def site(configfile: ConfigFile = DEMO) -> None:
-    """Show this site's settings (config/site.yaml), and the resources that jobs request.
+    """Show the settings of this site, and the resources that jobs request.
 
-    Settings come from config/site.yaml, or from the file that STP_SITE names; start with
-    config/site.example.yaml. Nothing is submitted.
+    Settings come from config/site.yaml (start with config/site.example.yaml), or from the file that
+    STP_SITE names. Nothing is submitted.
     """
     import yaml
     from rich.console import Console

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stp.verbs.app import app, examples
+from stp.verbs.app import Panel, app, examples
 from stp.verbs.output import print_lines
 
 
-@app.command(rich_help_panel="Project", epilog=examples("stp init my-benchmark"))
+@app.command(rich_help_panel=Panel.PROJECT, epilog=examples("stp init my-benchmark"))
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to make; it must be new or empty.")],
 ) -> None:

@@ -1,4 +1,4 @@
-"""Verbs and options that went, and what replaces them; until 0.2."""
+"""Removed verbs and options, with their replacements; until 0.2."""
 
 from typing import Any
 
@@ -8,17 +8,28 @@ VERBS = {
     "cite": "list works",
     "conventions": "table convention_effects",
     "data": "list datasets",
+    "evaluate": "videos evaluate",
+    "export": "store export",
     "figure": "draw figure",
     "findings": "table findings",
+    "fvd": "videos fvd",
+    "gc": "store gc",
+    "import": "store import",
     "import-predictions": "external import",
+    "leak": "check leak",
     "metrics": "list metrics",
     "models": "list models",
     "pictures": "draw pictures",
+    "preferences": "study preferences",
+    "quality": "videos quality",
+    "questionnaire": "study questionnaire",
+    "resume": "run --resume",
     "runtime": "table runtime",
     "schema": "list store",
     "site": "list site",
     "trajectories": "draw trajectories",
     "trust": "list metrics",
+    "verify": "store verify",
     "weights": "list weights",
     "windows": "external windows",
 }
@@ -31,31 +42,31 @@ OPTIONS = {
     "--reproduction": "--study reproduction",
     "--test": "--cell",
 }
-"""Only of verbs that have the option of today."""
+"""For verbs that have the replacement."""
 
 
 def refuse_verb(name: str) -> None:
-    """Name what replaces a verb.
+    """Name the replacement of a removed verb.
 
     Raises:
-        StpError: the verb went.
+        StpError: the verb was removed.
     """
     if name in VERBS:
-        raise StpError(f"`stp {name}` is no more", remedy=f"use `stp {VERBS[name]}`")
+        raise StpError(f"`stp {name}` has been removed", remedy=f"use `stp {VERBS[name]}`")
 
 
 def refuse_option(context: Any, name: str) -> None:
-    """Name what replaces an option.
+    """Name the replacement of a removed option.
 
     Args:
-        context: of the verb, as Typer has it.
+        context: Typer's context of the verb.
         name: an option that the verb does not have.
 
     Raises:
-        StpError: the option went.
+        StpError: the option was removed.
     """
-    today = OPTIONS.get(name, "")
-    has = {option for parameter in context.command.params for option in parameter.opts}
-    if today.split()[:1] and today.split()[0] in has:
+    replacement = OPTIONS.get(name, "")
+    options = {option for parameter in context.command.params for option in parameter.opts}
+    if replacement and replacement.split()[0] in options:
         verb = context.command_path
-        raise StpError(f"`{verb} {name}` is no more", remedy=f"use `{verb} {today}`")
+        raise StpError(f"`{verb} {name}` has been removed", remedy=f"use `{verb} {replacement}`")

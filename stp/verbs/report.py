@@ -8,9 +8,9 @@ import typer
 
 from stp.run.results import last_results
 from stp.verbs import output
-from stp.verbs.app import PANELS, Log, app, examples, say_wrote
+from stp.verbs.app import Log, Panel, app, examples, say_wrote
 
-command = functools.partial(app.command, rich_help_panel=PANELS[3])
+command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
 
 FOLDER = last_results() / "report"

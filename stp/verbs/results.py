@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PANELS, app, examples
+from stp.verbs.app import Panel, app, examples
 
-command = functools.partial(app.command, rich_help_panel=PANELS[3])
+command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
 
 # SQL that begins with a comment (--) must not be taken for an option.
@@ -39,14 +39,14 @@ def query(
 ) -> None:
     """Query the results store in SQL.
 
-    The statement can read the store only, unless --allow-files is given. In
-    CSV, text that a spreadsheet would execute begins with an apostrophe.
+    The statement can only read the store, unless --allow-files is set. In CSV,
+    text that a spreadsheet would execute begins with an apostrophe.
 
     Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
-    without rows.
+    no rows.
     """
-    chosen = output.chosen(format, out)
-    rows = output.put_answer(database, sql, chosen, out, allow_files=allow_files)
+    output_format = output.chosen(format, out)
+    rows = output.put_answer(database, sql, output_format, out, allow_files=allow_files)
     output.end_if_empty(rows, fail_if_empty)
 
 
@@ -75,10 +75,10 @@ def compare(
 ) -> None:
     """Compare two models wherever both were evaluated: paired t tests over clusters of clips.
 
-    As in the tables, Holm's correction covers all pairs of the models that are
-    ranked together; a better model also passes a sign test over clusters.
-    `detectable` is the smallest difference that four of five such t tests would
-    find.
+    As in the tables, Holm's correction covers all pairs of models that are ranked
+    together, and a better model also passes a sign test over clusters.
+    `detectable` is the smallest difference that such a t test detects with a
+    power of 80 %.
 
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
     with --fail-if-alike, also 3 if no difference is significant.
@@ -86,13 +86,13 @@ def compare(
     from stp.core import exit_codes
     from stp.render.tables import pairwise
 
-    chosen = output.chosen(format, out)
+    output_format = output.chosen(format, out)
     pairs = pairwise.compare(results, a, b, on=cell, column=column)
-    if chosen == "table":
-        output.put_grid(pairwise.grid(pairs, a, b), chosen, out)
+    if output_format == "table":
+        output.put_grid(pairwise.grid(pairs, a, b), output_format, out)
     else:
         columns = [{"a": a, "b": b}.get(name, name) for name in pairwise.COLUMNS]
-        output.put_rows(columns, pairwise.rows(pairs), chosen, out, pairwise.TYPES)
+        output.put_rows(columns, pairwise.rows(pairs), output_format, out, pairwise.TYPES)
     if fail_if_alike and not any(pair.better for pair in pairs):
         raise typer.Exit(exit_codes.NOTHING)
 
@@ -118,24 +118,24 @@ def trace(
 ) -> None:
     """Trace a printed number back to its cell, artefacts, code and raw files.
 
-    It finds values of cells (over all lead times and at each), means over
-    seeds, and differences from published values of both. The format json
-    includes the artefacts of each.
+    It finds values of cells (over all lead times and at each one), means over
+    seeds, and the differences of both from published values. The format json
+    includes the artefacts.
 
-    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 no value is printed so.
+    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 no value matches.
     """
     from stp.collect import trace as following
 
-    chosen = output.chosen(format, out)
-    if chosen in ("csv", "markdown", "parquet"):
+    output_format = output.chosen(format, out)
+    if output_format in ("csv", "markdown", "parquet"):
         sql, values = following.asked(number, cell)
-        if not output.put_answer(database, sql, chosen, out, values):
+        if not output.put_answer(database, sql, output_format, out, values):
             raise following.nothing(database, number)
         return
-    found = following.matches(database, number, cell)
-    if chosen == "json":
-        output.put_json(following.with_lineage(database, found), out)
+    matches = following.matches(database, number, cell)
+    if output_format == "json":
+        output.put_json(following.with_lineage(database, matches), out)
         return
     from stp.render.tables import trace_page
 
-    output.put_grid(trace_page.page(database, number, found), chosen, out)
+    output.put_grid(trace_page.page(database, number, matches), output_format, out)

@@ -1,4 +1,4 @@
-"""The verb that shows one thing: a cell of the results, an artefact, or a prepared dataset."""
+"""The verb that shows a cell of the results, an artefact, or a prepared dataset."""
 
 import functools
 import shutil
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import DEMO, PANELS, ConfigFile, app, examples, load_plan
+from stp.verbs.app import DEMO, ConfigFile, Panel, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
     from stp.collect.schema import CellRow
 
-command = functools.partial(app.command, rich_help_panel=PANELS[3])
+command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
 OF_DATASET = ("split", "clips", "variable", "level")
 OF_CELL = ("format", "sample")
@@ -38,15 +38,13 @@ def show(
     what: Annotated[
         str,
         typer.Argument(
-            help="A cell, as words of its key separated by / or as the beginning of a "
-            "fingerprint; or a prepared dataset."
+            help="A cell (words of its key separated by /, or the beginning of a fingerprint), or "
+            "a prepared dataset."
         ),
     ],
     kind: Annotated[
         Literal["cell", "dataset"] | None,
-        typer.Option(
-            "--as", help="Whether a cell or a dataset is meant, if the word could be both."
-        ),
+        typer.Option("--as", help="Whether a cell or a dataset is meant, if WHAT could be both."),
     ] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
@@ -82,10 +80,10 @@ def show(
     For people: all tracks of a dataset over its map, or with --sample a
     scenario of a cell.
 
-    For a cell: the source of the bytes, all overall scores with their
-    intervals, what is missing and why, costs, artefacts, logs, and the command
-    that makes it again. csv and parquet have its scores, json has everything. A
-    single word that is the name of a dataset draws the dataset.
+    For a cell: the source of the data, all overall scores with intervals, what
+    is missing and why, costs, artefacts, logs, and the command that makes it
+    again. csv and parquet have its scores, json has everything. The name of a
+    dataset draws the dataset.
 
     Exit codes: 0 shown, 1 an error (also: several cells match), 2 wrong usage,
     3 no such cell, or none of its scores.
@@ -101,25 +99,25 @@ def show(
     if sample is not None:
         _draw_scenario(database, what, cell.find(database, what), sample, out)
         return
-    chosen = output.chosen(format, out)
-    found = cell.find(database, what)
-    if isinstance(found, cell.Missing):
-        _show_missing(found, chosen, out)
-    elif isinstance(found, cell.Artefact):
-        _show_artefact(database, found, chosen, out)
-    elif chosen in ("csv", "parquet"):
-        output.put_answer(database, cell.OVERALL, chosen, out, cell.key_of(found))
-    elif chosen == "json":
-        output.put_json(cell.about(database, found), out)
+    output_format = output.chosen(format, out)
+    match = cell.find(database, what)
+    if isinstance(match, cell.Missing):
+        _show_missing(match, output_format, out)
+    elif isinstance(match, cell.Artefact):
+        _show_artefact(database, match, output_format, out)
+    elif output_format in ("csv", "parquet"):
+        output.put_answer(database, cell.OVERALL, output_format, out, cell.key_of(match))
+    elif output_format == "json":
+        output.put_json(cell.about(database, match), out)
     else:
-        page = cell_page.of_cell(database, cell.about(database, found))
-        output.put_grid(page, chosen, out)
+        page = cell_page.of_cell(database, cell.about(database, match))
+        output.put_grid(page, output_format, out)
 
 
 def _draw_scenario(
     database: Path,
     what: str,
-    chosen: "CellRow | Artefact | Missing",
+    match: "CellRow | Artefact | Missing",
     sample: int,
     out: Path | None,
 ) -> None:
@@ -135,58 +133,58 @@ def _draw_scenario(
     from stp.render.pictures import trajectories
     from stp.render.pictures.people import write
 
-    if not isinstance(chosen, CellRow):
-        raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
+    if not isinstance(match, CellRow):
+        raise StpError(f"{what}: --sample needs a cell that has scores", remedy="name a cell")
     with opened(database) as connection:
-        one = stored_cell(chosen, kinds(connection)[chosen.tested_on])
+        cell = stored_cell(match, kinds(connection)[match.tested_on])
         names = titles(connection)
-    if not trajectories.on_map(one):
+    if not trajectories.on_map(cell):
         raise StpError(
-            f"{what}: --sample draws people over a map, and these are {one.kind}",
-            remedy=f"stp draw pictures results/{chosen.scale}/plan/{chosen.dimension}.json "
-            f"--cell {chosen.case_name} --samples {sample} --out {out or 'sample.png'}",
+            f"{what}: --sample draws people on a map, and this cell is about {cell.kind}",
+            remedy=f"stp draw pictures results/{match.scale}/plan/{match.dimension}.json "
+            f"--cell {match.case_name} --samples {sample} --out {out or 'sample.png'}",
         )
-    target = out or Path("results/show") / f"{chosen.model}-{chosen.case_name}-{sample}.png"
-    write(trajectories.compare([one], names).scene(sample), target)
+    target = out or Path("results/show") / f"{match.model}-{match.case_name}-{sample}.png"
+    write(trajectories.compare([cell], names).scene(sample), target)
     print(target)
 
 
-def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
-    """Show why a cell has no scores. The exit code says that there are none."""
+def _show_missing(missing: "Missing", format: output.FormatName, out: Path | None) -> None:
+    """Show why a cell has no scores, and exit with the code for that."""
     from stp.core import exit_codes
     from stp.render.tables import cell_page
 
     if format == "json":
-        output.put_json(found, out)
+        output.put_json(missing, out)
     elif format in ("csv", "parquet"):
-        row = vars(found.row)
+        row = vars(missing.row)
         output.put_rows(list(row), [tuple(row.values())], format, out)
     else:
-        output.put_grid(cell_page.of_missing(found), format, out)
+        output.put_grid(cell_page.of_missing(missing), format, out)
     raise typer.Exit(exit_codes.NOTHING)
 
 
 def _show_artefact(
-    database: Path, found: "Artefact", format: output.FormatName, out: Path | None
+    database: Path, artefact: "Artefact", format: output.FormatName, out: Path | None
 ) -> None:
     from stp.collect import cell
     from stp.render.tables import cell_page
 
     if format == "json":
-        output.put_json(found, out)
+        output.put_json(artefact, out)
     elif format in ("csv", "parquet"):
-        looks = [f"{stage}_fingerprint = ?" for stage in cell.STAGES]
-        looks += [f"list_contains({part}_fingerprints, ?)" for part in cell.LISTS]
-        sql = f"FROM cells WHERE {' OR '.join(looks)}"
-        values = [found.row.fingerprint] * len(looks)
+        conditions = [f"{stage}_fingerprint = ?" for stage in cell.STAGES]
+        conditions += [f"list_contains({part}_fingerprints, ?)" for part in cell.LISTS]
+        sql = f"FROM cells WHERE {' OR '.join(conditions)}"
+        values = [artefact.row.fingerprint] * len(conditions)
         output.put_answer(database, sql, format, out, values)
     else:
         steps = [
             step
-            for step in cell.lineage(database, found.cells)
-            if step.fingerprint == found.row.fingerprint
+            for step in cell.lineage(database, artefact.cells)
+            if step.fingerprint == artefact.row.fingerprint
         ]
-        output.put_grid(cell_page.of_artefact(database, found, steps), format, out)
+        output.put_grid(cell_page.of_artefact(database, artefact, steps), format, out)
 
 
 def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -> bool:
@@ -205,21 +203,19 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
     from stp.plan import config
     from stp.plan.checked_config import entries
 
-    of_results = _meanings(what, database)
+    meanings = _meanings(what, database)
     datasets = set(entries("datasets"))
-    if what not in datasets and not of_results:  # it may be one that the scale file brings
+    if what not in datasets and not meanings:  # the scale file may declare it
         datasets = set(config.load(configfile).datasets)
         if what not in datasets:
             raise NothingFoundError(
                 f"{what!r} is no dataset, no cell of {database} and no fingerprint",
-                expected="a dataset, words of a cell's key, or letters of a fingerprint",
                 remedy=nearest(what, datasets),
             )
-    others = [meaning for meaning in of_results if meaning != TESTED]
+    others = [meaning for meaning in meanings if meaning != TESTED]
     if what in datasets and others:
         raise StpError(
-            f"{what!r} is a dataset and {others[0]}",
-            expected="one meaning",
+            f"{what!r} is both a dataset and {others[0]}",
             remedy=f"`stp show {what} --as dataset`, or `stp show {what} --as cell`",
         )
     return what in datasets
@@ -229,32 +225,32 @@ TESTED = "a dataset of cells"
 
 
 def _meanings(what: str, database: Path) -> list[str]:
-    """What a word may mean in the results."""
+    """The possible meanings of a word in the results."""
     if not database.is_file():
         return []
     from stp.collect import cell
 
     cells = cell.every(database)
-    found = []
+    meanings = []
     if cell.is_fingerprint(what) and cell.has_fingerprint(cells, what):
-        found.append("the beginning of a fingerprint")
+        meanings.append("the beginning of a fingerprint")
     if any(row.model == what for row in cells):
-        found.append("a model")
-    if not found and cell.matching(cells, [what]):
-        found.append(TESTED)
-    return found
+        meanings.append("a model")
+    if not meanings and cell.matching(cells, [what]):
+        meanings.append(TESTED)
+    return meanings
 
 
 def _only_for(what: str, names: tuple[str, ...], context: typer.Context) -> None:
-    """Refuse options that do not apply to what is shown.
+    """Refuse options that do not apply.
 
     Raises:
-        typer.BadParameter: one was given.
+        typer.BadParameter: such an option is set.
     """
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(f"it is for {what} only", param_hint=f"--{name}")
+            raise typer.BadParameter(f"only for {what}", param_hint=f"--{name}")
 
 
 def _draw(
@@ -266,18 +262,15 @@ def _draw(
     variable: str | None,
     level: str | None,
 ) -> None:
-    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures.
-
-    What readers counted in it, such as people and scenarios, is written as well.
-    """
-    from stp.inspect.descriptions import of_kind
+    """Draw a few clips of a prepared dataset as one picture or a movie, and print its counts."""
+    from stp.inspect.descriptions import describer_of
     from stp.plan.checked_config import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)
     check_known(name, plan.config.datasets, "dataset", "stp show")
     samples = plan.recipes.samples(name)
-    about = of_kind(samples)
+    about = describer_of(samples)
     if out is None and samples.has_scenarios and about.facts(plan, name) is not None:
         _, shared = about.describe(plan, name, leakage=True)
         assert shared is not None

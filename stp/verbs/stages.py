@@ -1,4 +1,4 @@
-"""Verbs of the stages, from raw bytes to tables; Snakemake's rules call them."""
+"""Verbs of the stages, from raw files to tables; the rules of Snakemake call them."""
 
 import functools
 from pathlib import Path
@@ -6,19 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say, say_wrote
+from stp.core.errors import StpError, nearest
+from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, load_plan, say, say_wrote
 
-command = functools.partial(app.command, rich_help_panel="Stages")
+command = functools.partial(app.command, rich_help_panel=Panel.STAGES)
 Targets = Annotated[
     list[str],
     typer.Argument(
-        help="A receipt in the store, or words of the path, such as [cyan]convlstm kth[/cyan]."
+        help="Receipts in the store, or words of their paths, such as [cyan]convlstm kth[/cyan]."
     ),
 ]
 
 
-def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **more: Any) -> None:
+def _make(
+    stage: str, targets: list[str], configfile: Path, log: Path | None, **runtime: Any
+) -> None:
     """Make the artefacts of one stage that the targets name."""
     from stp.run import runner
 
@@ -33,16 +35,18 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
             if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
-        stages = [a.label for a in plan.artefacts.values() if a.stage == stage]
+        known = {word for a in plan.artefacts.values() if a.stage == stage for word in a.words}
+        unknown = [word for word in words if word not in known]
         raise StpError(
-            f"nothing to {stage} for {' '.join(targets)!r}",
-            expected=f"words out of one of: {'; '.join(stages[:8])}",
-            remedy="`stp plan --list` lists everything",
+            f"nothing to {stage} matches {' '.join(targets)!r}",
+            remedy=nearest(unknown[0], known)
+            if unknown
+            else "use fewer words; `stp plan --list` lists all artefacts",
         )
     for artefact in artefacts:
         if artefact.stage != stage:
             raise StpError(f"{artefact.folder} is made by `stp {artefact.stage}`")
-        runner.make(plan, artefact, log, **more)
+        runner.make(plan, artefact, log, **runtime)
 
 
 @command(
@@ -69,22 +73,22 @@ def fetch(
         bool,
         typer.Option(
             "--accept-incomplete",
-            help="Lock a release with missing files; every row of results then says so.",
+            help="Lock a release with missing files, which every row of results will mention.",
         ),
     ] = False,
     lock_out: Annotated[
         Path | None,
         typer.Option(
-            help="Also write the lock of one dataset to this file: paths, sizes, SHA-256.",
+            help="Also write the lock of the dataset (paths, sizes, SHA-256) to this file.",
             dir_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Find, download, unpack or generate the raw files of a dataset, and lock their bytes.
+    """Find, download, unpack or generate the raw files of a dataset, and record their checksums.
 
-    --check reads all bytes, without using cached checksums, and exits with 1 unless all files
-    exist and are undamaged. --lock-out config/locks/DATASET-RELEASE.json registers these bytes:
-    with that file, another lab can verify that it has the same.
+    --check reads all files, without using cached checksums, and exits with 1 unless all of them
+    exist and are undamaged. --lock-out config/locks/DATASET-RELEASE.json registers the checksums:
+    with that file, another lab can verify that it has the same files.
     """
     from stp.run import runner
 
@@ -96,7 +100,6 @@ def fetch(
     if lock_out and (check or len(releases) != 1):
         raise StpError(
             f"--lock-out of {len(releases)} dataset(s)" + (" with --check" if check else ""),
-            expected="one dataset, which is fetched",
             remedy="name one dataset, without --check",
         )
     if check:
@@ -110,16 +113,16 @@ def fetch(
 
 
 def _write_lock(lock: Path, raw: Any, out: Path) -> None:
-    """Write a lock for others, unless it lacks files."""
+    """Write a lock for others, unless files are missing from it."""
     from stp.core.disk import write_text, writing
     from stp.core.lock import header_of, read_lock
 
     locked = read_lock(lock, header_of(raw.dataset, raw.release, raw.declared.source))
     if locked is None or locked.incomplete:
         raise StpError(
-            f"the release {raw.release} of {raw.dataset} is incomplete, as its lock {lock} says",
-            expected="all files of a release that is registered for others",
-            remedy="delete the lock, get the missing files and fetch it again",
+            f"{lock}: the release {raw.release} of {raw.dataset} is incomplete",
+            expected="all files of a release that others will verify",
+            remedy="delete the lock, get the missing files and fetch the release again",
         )
     with writing(out):
         write_text(out, lock.read_text(encoding="utf-8"))
@@ -182,7 +185,7 @@ def features(
     """Compute the features of a network for observed or predicted clips: features.parquet.
 
     Only features that a distance between sets of clips (FVD, KVD) needs are made; see `stp
-    weights`.
+    list weights`.
     """
     _make("features", targets, configfile, log, **({"device": device} if device else {}))
 
@@ -196,7 +199,7 @@ def score(
 ) -> None:
     """Compare predictions with observations: scores.parquet and sample_scores.parquet.
 
-    If the scale file says `keep`, the predictions are made here, and only that many are stored.
+    If the scale file sets `keep`, predictions are computed here, and only that number is stored.
     """
     _make("score", targets, configfile, log, **({"device": device} if device else {}))
 
@@ -247,14 +250,15 @@ def collect(
         collect_dimension(manifest, out)
         say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        held, left_out = build_database(
+        collected, missing = build_database(
             database.parent / "collected", database, lambda line: say(log, line)
         )
-        say(log, f"built {database} with {', '.join(held)}")
-        for dimension, reason in left_out.items():
+        say(log, f"built {database} with {', '.join(collected)}")
+        for dimension, reason in missing.items():
             say(log, f"  without {dimension}: {reason}")
         if database.parent.parent == RESULTS:
-            combine(RESULTS, database.parent.name)
+            for scale, reason in combine(RESULTS, database.parent.name).items():
+                say(log, f"results/results.duckdb is without {scale}: {reason}")
 
 
 @command()
@@ -309,29 +313,29 @@ def render(
         say_wrote(log, out, ", and what belongs to it beside it")
     else:
         database = out.parent.parent / "results.duckdb"
-        if not database.is_file():  # it is no output of the rule that collects
+        if not database.is_file():  # it is not an output of the rule that collects
             build_database(database.parent / "collected", database)
         render_table(manifest, database, out)
         gaps = out.parent.parent / "partial"
-        for gap in gaps.glob(f"{out.stem}*"):  # no longer true
-            gap.unlink()
+        for outdated in gaps.glob(f"{out.stem}*"):
+            outdated.unlink()
         remove(gaps)
         say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
 
 
 def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:
-    """Build the store of what is scored, and a report of it, and say how to look at them."""
+    """Build a store and a report of the finished cells, and say how to read them."""
     from stp.collect.partial import DATABASE, build_partial
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
 
-    held = build_partial(manifests, folder, folder.parent / "logs", lambda line: say(log, line))
-    if not held.scored:
+    cells = build_partial(manifests, folder, folder.parent / "logs", lambda line: say(log, line))
+    if not cells.scored:
         say(log, "no cell is scored yet, so there is no partial results store")
-    if not held.scored or not held.missing:
+    if not cells.scored or not cells.missing:
         return
     database, page = folder / DATABASE, folder / "report" / "index.html"
-    say(log, f"wrote {database}; scored cells: {held.scored}, missing: {held.missing}")
-    say(log, f'what is missing: stp query --database {database} "FROM missing"')
+    say(log, f"wrote {database}; scored cells: {cells.scored}, missing: {cells.missing}")
+    say(log, f'missing cells: stp query --database {database} "FROM missing"')
     write_report(database, page, pictures=Pictures(samples=0))  # at the end of a run, so quick
-    say(log, f"wrote {page}, a report of what is there, without pictures")
+    say(log, f"wrote {page}, a report of the finished cells, without pictures")

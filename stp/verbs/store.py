@@ -1,6 +1,5 @@
-"""Verbs that clear, pack and fill the store of artefacts."""
+"""Verbs that clean up, verify and fill the store of artefacts."""
 
-import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +7,15 @@ from typing import Annotated
 import typer
 
 from stp.page.safe_text import visible
-from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+from stp.verbs.app import DEMO, ConfigFile, examples, load_plan, stores
 from stp.verbs.output import print_lines
 
-command = functools.partial(app.command, rich_help_panel="Store")
 
-
-@command(epilog=examples("stp gc", "stp gc --older-than 30 --yes", "stp gc --predictions --yes"))
+@stores.command(
+    epilog=examples(
+        "stp store gc", "stp store gc --older-than 30 --yes", "stp store gc --predictions --yes"
+    )
+)
 def gc(
     configfile: Annotated[
         list[Path] | None,
@@ -24,12 +25,10 @@ def gc(
     ] = None,
     predictions: Annotated[
         bool,
-        typer.Option(
-            "--predictions", help="Select the data of predictions whose scores all exist instead."
-        ),
+        typer.Option("--predictions", help="Select the data of fully scored predictions instead."),
     ] = False,
     older_than: Annotated[
-        float, typer.Option(help="Keep what is younger than this number of days.", min=0)
+        float, typer.Option(help="Keep artefacts younger than this number of days.", min=0)
     ] = 7,
     forget_after: Annotated[
         float | None,
@@ -37,19 +36,20 @@ def gc(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete what is listed.")] = False,
 ) -> None:
-    """List what a store holds and no plan needs; with --yes, delete it.
+    """List the artefacts of a store that no plan needs; with --yes, delete them.
 
-    Needed is what the scale files ask for, and what any checkout asked for when it last started a
-    run on this store. What is being made always stays. For predictions, the data are deleted and
-    the receipts stay, so that tables can still be made; if a score needs the data, they are made
-    again.
+    Needed are the artefacts of the scale files, and those of the last run of every checkout on this
+    store. Artefacts that are being made always stay. Of predictions, the data are deleted and the
+    receipts stay, so that tables can still be made; if a score needs the data, they are made again.
     """
     from stp.upkeep import garbage
 
     garbage.collect(configfile, predictions, older_than, forget_after, yes)
 
 
-@command(epilog=examples("stp verify --all", "stp verify", "stp verify simvpv2 kth"))
+@stores.command(
+    epilog=examples("stp store verify --all", "stp store verify", "stp store verify simvpv2 kth")
+)
 def verify(
     words: Annotated[
         list[str] | None,
@@ -61,7 +61,7 @@ def verify(
     everything: Annotated[
         bool,
         typer.Option(
-            "--all", help="Verify everything in the store, whether the plan needs it or not."
+            "--all", help="Verify the whole store, including artefacts that the plan does not need."
         ),
     ] = False,
     threads: Annotated[
@@ -70,10 +70,10 @@ def verify(
     ] = None,
     configfile: ConfigFile = DEMO,
 ) -> None:
-    """Read all bytes of finished artefacts, and name damaged ones and the folders to delete.
+    """Verify the checksums of finished artefacts, and name damaged ones and the folders to delete.
 
     Receipts are compared with their sealed copies, and files with the SHA-256 in the receipts. Raw
-    files are checked by stp fetch --check.
+    files are checked by `stp fetch --check`.
 
     Exit codes: 0 no damage, 1 something is damaged, 2 wrong usage.
     """
@@ -81,36 +81,42 @@ def verify(
     from stp.run.meter import CountMeter
     from stp.upkeep import verify as verification
     from stp.upkeep.inventory import artefacts, require
-    from stp.upkeep.why import chosen
+    from stp.upkeep.why import select_artefacts
 
     if everything and words:
-        raise typer.BadParameter("--all leaves nothing to choose", param_hint="--all")
+        raise typer.BadParameter("name artefacts, or use --all", param_hint="--all")
     plan = load_plan(configfile)
     require(plan.store)
-    named = artefacts(plan.store) if everything else [a.folder for a in chosen(plan, words or [])]
-    meter = CountMeter("verify")
-    found = verification.verify([plan.store / folder for folder in named], meter, threads)
-    meter.clear()
-    print_lines(verification.lines(found))
-    print(
-        f"artefacts: {found.artefacts} verified, {size_text(found.bytes)}; "
-        f"{len(found.damaged)} damaged"
+    folders = (
+        artefacts(plan.store)
+        if everything
+        else [a.folder for a in select_artefacts(plan, words or [])]
     )
-    if found.damaged:
+    meter = CountMeter("verify")
+    result = verification.verify([plan.store / folder for folder in folders], meter, threads)
+    meter.clear()
+    print_lines(verification.lines(result))
+    print(
+        f"artefacts: {result.artefacts} verified, {size_text(result.bytes)}; "
+        f"{len(result.damaged)} damaged"
+    )
+    if result.damaged:
         raise typer.Exit(1)
 
 
-@command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
+@stores.command(
+    "import", epilog=examples("stp store import ../simvpv2-kth", "stp store import scores.tar")
+)
 def import_(
     source: Annotated[
-        Path, typer.Argument(help="The output of stp export, or another store.", exists=True)
+        Path, typer.Argument(help="The output of stp store export, or another store.", exists=True)
     ],
     configfile: ConfigFile = DEMO,
 ) -> None:
     """Import artefacts that were made elsewhere into the store.
 
-    Every file is compared with its receipt, and every receipt with its path. Existing artefacts
-    stay as they are. Damaged ones are refused by name, and the others are taken.
+    Every file is compared with its receipt, and every receipt with its path. Existing artefacts do
+    not change. Damaged ones are refused by name, and the others are imported.
     """
     from stp.run.meter import CountMeter
     from stp.upkeep.receiving import receive
@@ -122,8 +128,8 @@ def import_(
         f"artefacts: {len(received.taken)} taken, {len(received.present)} were there already, "
         f"{len(received.refused)} refused"
     )
-    for folder, why in received.refused.items():
-        told = f"refused: {folder}\n{why}"
-        print(visible(told).replace("\n", "\n  "), file=sys.stderr)
+    for folder, reason in received.refused.items():
+        text = f"refused: {folder}\n{reason}"
+        print(visible(text).replace("\n", "\n  "), file=sys.stderr)
     if received.refused:
         raise typer.Exit(1)

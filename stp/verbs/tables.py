@@ -1,4 +1,4 @@
-"""The verb of tables."""
+"""The verb that shows tables."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PANELS, Log, app, examples, say, say_wrote
+from stp.verbs.app import Log, Panel, app, examples, say, say_wrote
 
 if TYPE_CHECKING:
     from stp.render.tables.findings import Question
 
 
 @app.command(
-    rich_help_panel=PANELS[3],
+    rich_help_panel=Panel.RESULTS,
     epilog=examples(
         "stp table",
         "stp table short_term --cell kth",
@@ -31,8 +31,8 @@ def table(
     cell: Annotated[
         str | None,
         typer.Option(
-            help="Only this test dataset, case or model, or both: kth, simvpv2/kth. Ranks do not "
-            "change."
+            help="Only this test dataset or case, model, or both, such as kth or simvpv2/kth. "
+            "Ranks do not change."
         ),
     ] = None,
     metric: Annotated[
@@ -40,7 +40,9 @@ def table(
     ] = None,
     finding: Annotated[
         int | None,
-        typer.Option(help="Of a table of findings: the number of one, to show its evidence."),
+        typer.Option(
+            help="For a table of findings: the number of a finding whose evidence is shown."
+        ),
     ] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
@@ -48,43 +50,43 @@ def table(
     page: Annotated[
         Path | None,
         typer.Option(
-            help="Of a table of findings: write the page with the verdicts on published numbers "
+            help="For a table of findings: write the page with the verdicts on published numbers "
             "(Markdown) to this file instead."
         ),
     ] = None,
     log: Log = None,
 ) -> None:
-    """Show a table of the paper: best in bold, second best underlined, source of the bytes, tests.
+    """Show a table: best in bold, second best underlined, sources of the data, tests.
 
     Tables of scores, findings, conventions, running times and views come from the
     results store, others from the files of a run. The formats csv, json and parquet
-    give one row for each value, with all that is known about it. A table of the
-    store that is none of scores is written with --out FILE.csv as by a run, with
-    .md, .tex and .html beside it.
+    give one row for each value, with everything known about it. Tables from the
+    store other than those of scores are written with --out FILE.csv as by a run,
+    with .md, .tex and .html beside it.
 
-    Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --cell or
+    Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing matches --cell and
     --metric.
     """
     from stp.render.tables import table_catalog as tables
 
     if name is None:
-        chosen = output.chosen(format, out)
-        if chosen == "table":
-            output.put_grid(tables.listing_grid(database), chosen, out)
+        output_format = output.chosen(format, out)
+        if output_format == "table":
+            output.put_grid(tables.listing_grid(database), output_format, out)
         else:
-            output.put_rows(tables.LISTED, tables.listing(database), chosen, out)
+            output.put_rows(tables.LISTED, tables.listing(database), output_format, out)
         return
     tables.check_name(name)
-    wanted = tables.Narrowed(cell, metric)
-    if any(wanted) and not tables.is_about_scores(name):
-        raise typer.BadParameter("--cell and --metric narrow tables of scores only")
+    selection = tables.Narrowed(cell, metric)
+    if any(selection) and not tables.is_about_scores(name):
+        raise typer.BadParameter("--cell and --metric select from tables of scores only")
     if page is not None:
         from stp.core.disk import write_text, writing
         from stp.render.tables import findings, findings_page
 
-        judged = findings.judge(database, tables.questions_of(name).values())
+        verdicts = findings.judge(database, tables.questions_of(name).values())
         with writing(page):
-            write_text(page, findings_page.page(judged))
+            write_text(page, findings_page.page(verdicts))
         say(log, f"wrote {page}")
     elif finding is not None:
         from stp.render.tables import findings
@@ -92,13 +94,13 @@ def table(
         question = findings.pick(tables.questions_of(name), finding)
         _show_finding(question, database, output.chosen(format, out), out)
     elif tables.is_about_scores(name):
-        chosen = output.chosen(format, out)
-        shown, lines = tables.of_scores(name, database, wanted)
-        if chosen in ("table", "markdown"):
-            output.put_grid(shown, chosen, out)
+        output_format = output.chosen(format, out)
+        grid, lines = tables.of_scores(name, database, selection)
+        if output_format in ("table", "markdown"):
+            output.put_grid(grid, output_format, out)
         else:
             rows = [tuple(line) for line in lines]
-            output.put_rows(tables.HEADER, rows, chosen, out, tables.TYPES)
+            output.put_rows(tables.HEADER, rows, output_format, out, tables.TYPES)
     elif tables.needs_store(name):
         _table_of_store(name, database, format, out, log)
     else:
@@ -108,46 +110,46 @@ def table(
 def _table_of_store(
     name: str, database: Path, format: output.FormatName | None, out: Path | None, log: Path | None
 ) -> None:
-    """Show a table that is made from the store, or write it as a run does."""
+    """Show a table that is made from the results store, or write it as a run does."""
     from stp.collect.query import of_csv
     from stp.render.tables import table_catalog as tables
 
     if out is not None and format is None and out.suffix == ".csv":
         from stp.collect.refresh import build_database
 
-        if not database.is_file():  # it is no output of the rule that collects
+        if not database.is_file():  # it is not an output of the rule that collects
             build_database(database.parent / "collected", database)
         tables.write(name, database, out)
         say_wrote(log, out, ", and beside it .md, .tex and .html")
         return
-    chosen = output.chosen(format, out)
-    if chosen in ("table", "markdown"):
-        output.put_grid(tables.of_store(name, database), chosen, out)
+    output_format = output.chosen(format, out)
+    if output_format in ("table", "markdown"):
+        output.put_grid(tables.of_store(name, database), output_format, out)
     elif tables.is_view(name):
-        output.put_answer(database, f"FROM {name} ORDER BY ALL", chosen, out)
+        output.put_answer(database, f"FROM {name} ORDER BY ALL", output_format, out)
     else:
         with TemporaryDirectory() as folder:
             rows = Path(folder) / f"{name}.csv"
             tables.write(name, database, rows)
-            output.put_rows(*of_csv(rows), chosen, out)
+            output.put_rows(*of_csv(rows), output_format, out)
 
 
 def _show_finding(
     question: "Question", database: Path, format: output.FormatName, out: Path | None
 ) -> None:
-    """Show one finding with its evidence."""
+    """Show a finding with its evidence."""
     from stp.collect.query import written
     from stp.render.tables import findings
 
     if format == "parquet":
         output.put_answer(database, question.sql, format, out)
         return
-    (judged,) = findings.judge(database, [question])
+    (verdict,) = findings.judge(database, [question])
     if format in ("csv", "json"):
-        output.put_rows(*findings.evidence(judged), format, out)
+        output.put_rows(*findings.evidence(verdict), format, out)
         return
-    heading = findings.heading(judged)
-    parts, comparisons = findings.parts(judged), findings.for_people(judged)
+    heading = findings.heading(verdict)
+    parts, comparisons = findings.parts(verdict), findings.for_people(verdict)
     output.put(
         lambda: "\n".join((heading, written(*parts, format), written(*comparisons, format))),
         out,
@@ -158,7 +160,7 @@ def _show_finding(
 
 
 def _table_of_file(name: str, database: Path, format: output.FormatName, out: Path | None) -> None:
-    """Show a table that a run has written: its page to people, its rows to programs."""
+    """Show a table that a run has written: its page, or its rows in a format for programs."""
     from stp.collect.query import of_csv
     from stp.render.tables import table_catalog as tables
 

@@ -1,4 +1,4 @@
-"""What happens while Snakemake reads the Snakefile: a plan is made, and files of it are written."""
+"""The start of a run, while Snakemake reads the Snakefile: a plan is made, files are written."""
 
 import gc
 import logging
@@ -21,7 +21,7 @@ from stp.render.figures.kinds import KINDS
 from stp.run import input_digest, progress, snakemake_cli, workflow_files
 from stp.run.cluster import failed_starts, groups, resume
 from stp.run.cluster.site import Site
-from stp.run.cluster.slurm_retry import be_patient
+from stp.run.cluster.slurm_retry import wait_for_controller
 from stp.run.restored_receipts import restore_receipts
 from stp.run.results import RESULTS
 from stp.studies.options import BEST_OF_FILE
@@ -30,20 +30,20 @@ from stp.workflow.jobs import Ask, Jobs, require_dimension
 from stp.workflow.tables import Table, Tables
 
 TELL_NOTHING = ("Select jobs", "Execute ", "Reasons:")
-"""Two lines for every few jobs that tell nothing: the verbs say what they do. Reasons stand beside
-each job where jobs are listed; those of all jobs together tell nothing either."""
+"""Beginnings of Snakemake's messages that are hidden: verbs print what they do, and reasons are
+printed beside each job where jobs are listed."""
 CONFIGFILE = "STP_CONFIGFILE"
-"""Variable that names the scale file to the verbs of jobs: as a parameter of a rule, what differs
-from run to run would make finished work again."""
+"""Variable that names the scale file to the verbs of jobs. As a parameter of a rule, its path would
+make finished work again, since it differs between runs."""
 COPIES = "results/tables"
 """The tables of the last run."""
 
 
 def keep_quiet() -> None:
-    """Let this process collect less garbage, and say less.
+    """Let this process collect less garbage, and print less.
 
-    Jobs are objects that live as long as the plan; looking through all of them for garbage, again
-    and again while they become more, took a third of the time of planning.
+    Jobs are objects that live as long as the plan; searching them for garbage again and again took
+    a third of the time of planning.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -54,15 +54,15 @@ def keep_quiet() -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the workflow: its plan, where its files lie, what its rules make.
+    """A run of the workflow: its plan, its files, and the results of its rules.
 
     Attributes:
-        plan: of the scale.
-        site: that jobs run on.
-        jobs: what rules ask for a job.
+        plan: the plan of the scale.
+        site: the site where jobs run.
+        jobs: inputs and resources of jobs.
         configfile: the effective configuration of the plan.
-        manifests: by dimension.
-        is_main: whether this is the process that was called, and not a job of it.
+        manifests: paths of manifests, by dimension.
+        is_main: whether this is the main process, not one of a job.
     """
 
     plan: Plan
@@ -73,38 +73,38 @@ class Run:
     is_main: bool
 
     @classmethod
+    @snakemake_cli.exits_plainly()
     def begin(cls, workflow: Any, config: Json) -> "Run":
-        """Make the plan, and write what jobs and rules read; jobs write nothing.
+        """Make the plan, and write the files that jobs and rules read; jobs write nothing.
 
         Args:
-            workflow: of Snakemake.
-            config: the content of its configuration files. Captions read what is put there.
+            workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`).
+            config: the content of its configuration files, to which values for captions are added.
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
-        plan = snakemake_cli.plainly(Plan.load, config or CONFIG_FOLDER / "demo.yaml", where)
+        plan = Plan.load(config or CONFIG_FOLDER / "demo.yaml", where)
         site, is_main = Site.load(), workflow.is_main_process
         if is_main:
-            be_patient()
+            wait_for_controller()
             failed_starts.watch(plan)
-            groups.keep_small(site.group_jobs)
+            groups.limit_cpus(site.group_jobs)
         run = cls(
             plan=plan,
             site=site,
             jobs=Jobs(plan, site, workflow.resource_settings.cores),
-            configfile=snakemake_cli.plainly(workflow_files.write_config, plan),
-            manifests=snakemake_cli.plainly(workflow_files.write_manifests, plan, is_main),
+            configfile=workflow_files.write_config(plan),
+            manifests=workflow_files.write_manifests(plan, is_main),
             is_main=is_main,
         )
         os.environ[CONFIGFILE] = str(run.configfile)
         if is_main:
             if not snakemake_cli.is_dry_run():
-                snakemake_cli.plainly(workflow_files.write_last_run, plan)
+                workflow_files.write_last_run(plan)
             results = workflow_files.results_of(plan)
             folders = [folder for folder in results.glob("*/") if folder.name != "logs"]
             restore_receipts(plan)
-            snakemake_cli.plainly(
-                input_digest.write_outdated,
+            input_digest.write_outdated(
                 *folders,
                 Path(COPIES),
                 *(RESULTS / name for name in ("plan", "profile")),
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def results(self) -> str:
-        """The folder of everything that a run makes of a scale, besides the store."""
+        """The folder of the results of the scale."""
         return str(workflow_files.results_of(self.plan))
 
     @property
@@ -131,11 +131,11 @@ class Run:
 
     @cached_property
     def whose(self) -> dict[str, str]:
-        """Whose files the numbers of each dimension are from, and of all: for captions."""
-        return workflow_files.whose_bytes(self.plan)
+        """The origin of the data of each dimension, and of all together, for captions."""
+        return workflow_files.data_origins(self.plan)
 
     def whose_of(self, wildcards: Any) -> str:
-        """Whose files a figure shows."""
+        """The origin of the data of a figure."""
         return self.whose[wildcards.get("dimension") or "all"]
 
     @property
@@ -144,11 +144,11 @@ class Run:
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
-        """A digest of what the list of prepared data is made from."""
+        """A digest of the inputs of the list of prepared data."""
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """What a measurement of a network is made from."""
+        """The input of a measurement of a network."""
         names = wildcards.model, wildcards.dataset
         return str(workflow_files.write_profile_input(*names, self.is_main))
 
@@ -165,7 +165,8 @@ class Run:
     @property
     def all_tables(self) -> list[str]:
         """The copies of all tables that the scale can make."""
-        made_here = [one for one in self.tables.values() if one.is_possible and not one.on_demand]
+        tables = self.tables.values()
+        made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
@@ -174,7 +175,7 @@ class Run:
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """A digest of what the rows of a dimension are collected from."""
+        """A digest of the inputs of the rows of a dimension."""
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -184,17 +185,17 @@ class Run:
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
     def digest_of_citation(self, wildcards: object) -> str:
-        """A digest of what the list of works to cite is made from."""
+        """A digest of the inputs of the list of works to cite."""
         return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
 
     def digest_of_report(self, wildcards: object) -> str:
-        """A digest of what the report is made from."""
+        """A digest of the inputs of the report."""
         page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
         return self._digest_of("stp.report.build", page)
 
     @property
     def of_raters(self) -> str | None:
-        """The dimension whose forecasts a questionnaire of the best of several shows."""
+        """The dimension whose forecasts the questionnaire shows; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -207,7 +208,7 @@ class Run:
 
     @property
     def study(self) -> Path:
-        """The study of the best of several predictions."""
+        """The configuration of the study that asks for the best of several predictions."""
         return BEST_OF_FILE
 
     @property
@@ -216,7 +217,7 @@ class Run:
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
-        """A digest of what the questionnaire is made from."""
+        """A digest of the inputs of the questionnaire."""
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
@@ -226,21 +227,23 @@ class Run:
         Raises:
             StpError: the scale makes no such table.
         """
-        name = wildcards.table
+        return self._table(wildcards.table).path
+
+    def _table(self, name: str) -> Table:
         if name not in self.tables:
             for suite in read_suites().values():
                 dimension = name if name in suite.dimensions else suite.table_of(name)
                 if dimension is not None:
                     require_dimension(self.plan, dimension)
-            snakemake_cli.check_targets([f"{COPIES}/{name}.csv"], [], self.all_tables)
-        return self.tables[name].path
+            raise snakemake_cli.unknown_target(f"{COPIES}/{name}.csv", self.all_tables)
+        return self.tables[name]
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
-        """One more input of a result that is not made from what is planned now.
+        """A further input of a result that does not match the plan.
 
         Args:
-            path: of the result, with wildcards.
-            digest_of: computes a digest of what it is made from.
+            path: path of the result, with wildcards.
+            digest_of: computes a digest of its inputs, from wildcards.
         """
 
         def outdated(wildcards: Any) -> list[str]:
@@ -254,38 +257,43 @@ class Run:
         return outdated
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
-        """One more input of a copy in results/tables that is another one than its table."""
-        self.made_table(wildcards)
-        copy = Path(f"{COPIES}/{wildcards.table}.csv")
-        digest_now = self.tables[wildcards.table].digest
+        """A further input of a copy in results/tables that differs from its table."""
+        table = self._table(wildcards.table)
+        copy = Path(f"{COPIES}/{table.name}.csv")
         return (
-            [] if input_digest.is_copy_current(copy, digest_now) else [str(input_digest.OUTDATED)]
+            [] if input_digest.is_copy_current(copy, table.digest) else [str(input_digest.OUTDATED)]
         )
 
+    @snakemake_cli.exits_plainly()
     def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
         """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
 
         Args:
-            workflow: of Snakemake.
-            targets: that all of the workflow makes.
+            workflow: the workflow of Snakemake.
+            targets: targets of the whole workflow, for suggestions.
         """
         if snakemake_cli.is_dry_run():
             snakemake_cli.count_once()
-        # A workflow that includes this one, or uses it as a module, may make more.
+        # A workflow that includes this one, or uses it as a module, may have more rules.
         if Path(workflow.main_snakefile).resolve() == WORKFLOW.resolve():
-            known = [*self.all_tables, *self.figures.paths, *targets]
-            snakemake_cli.check_targets(snakemake_cli.arguments().targets, workflow.rules, known)
+            requested = snakemake_cli.arguments().targets
+            suggestions = [*self.all_tables, *self.figures.paths, *targets]
+            snakemake_cli.check_targets(requested, workflow.rules, suggestions)
+            for path in map(Path, requested):  # the rule of copies would make a table of any name
+                if str(path.parent) == COPIES and path.suffix == ".csv":
+                    self._table(path.stem).demand()
 
+    @snakemake_cli.exits_plainly()
     def start(self, workflow: Any) -> bool:
-        """Begin to run jobs; Snakemake has set the targets.
+        """Prepare for running jobs, when Snakemake has set the targets.
 
         Returns:
             whether jobs run on this machine, in the environment of this process.
         """
         if workflow.local_exec:
-            snakemake_cli.plainly(snakemake_cli.check_device, self.plan.config.scale.runtime)
+            snakemake_cli.check_device(self.plan.config.scale.runtime)
         workflow_files.write_counted(self.plan, workflow.dag_settings.targets)
-        progress.note_pages(workflow)
+        progress.write_pages(workflow)
         return workflow.local_exec and not workflow.deployment_settings.deployment_method
 
     @property

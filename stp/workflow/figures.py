@@ -1,6 +1,6 @@
-"""Figures that a scale has: of scores, of forecasts, of people; what each is drawn from.
+"""Figures of a scale (of scores, forecasts, people) and their inputs.
 
-Rules have wildcards, since there are hundreds of figures: one rule for each kind of file names.
+There are hundreds of figures, so rules have wildcards: one rule for each kind of file name.
 """
 
 import json
@@ -19,7 +19,7 @@ from stp.tasks.task import Task
 from stp.workflow.jobs import require_dimension
 
 DRAWN = ("dimension", "cells", "names", "tables")
-"""What pictures read of a manifest: what else is collected draws none again."""
+"""The parts of a manifest that pictures depend on."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class FigureRule:
     """A rule that draws figures.
 
     Attributes:
-        name: of the rule.
-        figure: the path of the first file, without its ending; with wildcards.
-        endings: of its files, the one that stands for all first.
-        words: of `stp draw`, with wildcards; a word ``{manifest}`` is the manifest.
-        caption: the text that `snakemake --report` says of it.
-        labels: that it shows, besides whose files are seen.
-        subcategory: of the report.
-        category: of the report.
-        constraints: of wildcards.
+        name: name of the rule.
+        figure: path of the first file, without its ending, with wildcards.
+        endings: endings of its files; the first one stands for all.
+        words: arguments of `stp draw`, with wildcards; ``{manifest}`` is the manifest.
+        caption: name of its caption for `snakemake --report`.
+        labels: labels in that report, besides the origin of the data.
+        subcategory: its subcategory there.
+        category: its category there.
+        constraints: patterns of wildcards.
     """
 
     name: str
@@ -60,7 +60,7 @@ class FigureRule:
 
     @property
     def outs(self) -> list[str]:
-        """Words that name the files to write; those beside a PNG file need no name."""
+        """Options that name the files to write; an SVG beside a PNG file needs none."""
         named = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
         return [word for ending in named for word in ("--out", f"{self.figure}.{ending}")]
 
@@ -70,8 +70,8 @@ class Figures:
     """All figures of a scale.
 
     Args:
-        plan: of the scale.
-        manifests: by dimension.
+        plan: the plan of the scale.
+        manifests: paths of manifests, by dimension.
     """
 
     plan: Plan
@@ -80,7 +80,7 @@ class Figures:
 
     @property
     def rules(self) -> Iterator[FigureRule]:
-        """The rules that draw."""
+        """The rules that draw figures."""
         folder = f"{results_of(self.plan)}/figures"
         for of_case in (False, True):
             kinds = [name for name, kind in KINDS.items() if kind.of_case is of_case]
@@ -118,16 +118,16 @@ class Figures:
     @property
     def paths(self) -> list[str]:
         """The files that stand for all figures of the scale."""
-        results, found = results_of(self.plan), figures(self.plan)
+        results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
                 for case in self.plan.pictured(dimension):
-                    found += [
+                    paths += [
                         f"figures/{dimension}/strips/{case}.png",
                         f"figures/{dimension}/movies/{case}.gif",
                     ]
-        found += ["figures/trajectories.png"] if self.on_maps else []
-        return [f"{results}/{path}" for path in found]
+        paths += ["figures/trajectories.png"] if self.on_maps else []
+        return [f"{results}/{path}" for path in paths]
 
     @property
     def on_maps(self) -> str | None:
@@ -144,9 +144,9 @@ class Figures:
         return self.plan.recipes.samples(case.tested_on)
 
     def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """What a figure waits for, whose times say nothing.
+        """The inputs of a figure whose times are ignored.
 
-        Pictures of forecasts wait for scores, which are there after forecasts.
+        Pictures of forecasts wait for scores, which are made after forecasts.
         """
 
         def ancient(wildcards: Any) -> list[str]:
@@ -180,7 +180,7 @@ class Figures:
         return words
 
     def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
-        """A digest of all that a figure is made from."""
+        """A digest of all inputs of a figure."""
 
         def digest_of(wildcards: Any) -> str:
             kind = wildcards.get("kind") or Path(rule.figure).parent.name
@@ -198,10 +198,10 @@ class Figures:
         return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
-        """A digest of all that a figure is made from, whatever the case.
+        """A digest of all inputs of a figure, the same for all cases.
 
         Args:
-            dimension: that it is of.
+            dimension: dimension of the figure.
             kind: one of `KINDS`, ``strips``, ``movies`` or ``trajectories``.
         """
         if (dimension, kind) not in self._digests:
@@ -227,6 +227,6 @@ class Figures:
         return self.digest_of(parts[0], Path(parts[1]).stem)
 
     def _read(self, dimension: str, kind: str) -> list[str]:
-        """Dimensions whose rows a figure shows; ensembles are divided by single forecasts."""
+        """Dimensions whose rows a figure shows: for gains of ensembles, also single forecasts."""
         controls = self.plan.config.suite.dimensions[dimension].controls
         return [dimension, *([controls] if kind == "gain" and controls else [])]

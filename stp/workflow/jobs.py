@@ -1,4 +1,4 @@
-"""What rules ask of the plan for a job: what it waits for, and what it needs."""
+"""Inputs and resources of jobs, for rules of Snakemake."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from stp.plan.artefacts import PERCEPTUAL, Artefact
 from stp.plan.cells import Plan
 from stp.run.cluster.resources import SITE_RESOURCES, JobResources
 from stp.run.cluster.site import Site
-from stp.run.input_digest import leave_future
+from stp.run.input_digest import clamp_future_time
+from stp.run.snakemake_cli import exits_plainly
 from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 
 Ask = Callable[..., Any]
@@ -39,14 +40,15 @@ def require_dimension(plan: Plan, dimension: str) -> str:
     """Refuse a dimension that the scale does not have.
 
     Raises:
-        StpError: it does not.
+        StpError: unknown dimension.
     """
     scale = plan.config.scale
     if dimension not in scale.dimensions:
         raise StpError(
             f"the scale {scale.scale} has no dimension {dimension}",
             expected=f"one of {', '.join(scale.dimensions)}",
-            remedy="declare it under `dimensions:` in the scale file",
+            remedy="name a scale that has it (`stp run ... --scale NAME`), or declare it under "
+            "`dimensions:` in the scale file",
         )
     return dimension
 
@@ -54,24 +56,24 @@ def require_dimension(plan: Plan, dimension: str) -> str:
 def _of_now(paths: list[str]) -> list[str]:
     now = time.time()
     for path in paths:
-        leave_future(Path(path), now)
+        clamp_future_time(Path(path), now)
     return paths
 
 
 class Jobs:
-    """What rules ask of the plan.
+    """Inputs and resources of the jobs of a plan.
 
     Args:
-        plan: of the scale.
-        site: that jobs run on.
-        cores: of this machine that Snakemake may use; None for a cluster.
+        plan: the plan of the scale.
+        site: the site where jobs run.
+        cores: number of cores of this machine that Snakemake may use; None for a cluster.
     """
 
     def __init__(self, plan: Plan, site: Site, cores: int | None) -> None:
         self.plan = plan
         self.resources = JobResources(plan, site)
         self.profile_threads = cores or 8
-        """Measured alone: a job takes all cores of this machine, or what a cluster's job asks."""
+        """Threads of a measurement: all cores of this machine, or those of a job on a cluster."""
         # Resources that the site does not set are left out.
         self.named = ["mem_mb", "runtime", "slurm_extra"]
         self.named += ["gres" if site.gpu.request == "gres" else "gpu"]
@@ -93,7 +95,7 @@ class Jobs:
         return f"{results}/logs/{verb}/{where}.log"
 
     def needed_by(self, receipt: str) -> Ask:
-        """Which receipts and lock files an artefact waits for."""
+        """The receipts and lock files that an artefact waits for."""
         return lambda wildcards: _of_now(
             self.plan.inputs(self.plan.find(receipt.format(**wildcards)))
         )
@@ -103,9 +105,9 @@ class Jobs:
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:
-        """All resources of a rule: what its artefact is expected to need, in the site's words.
+        """All resources of a rule, by the names that the site uses.
 
-        They are functions, asked once for each job and again before every retry
+        They are functions, called once for each job and again before every retry
         (stp/run/cluster/resources.py).
         """
 
@@ -135,16 +137,17 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def threads_of(self, receipt: str) -> Ask:
-        """CPU threads, of all processes of a job together."""
+        """Number of CPU threads of all processes of a job together."""
         return lambda wildcards: self.resources.of(receipt.format(**wildcards))["threads"]
 
     def group_of(self, receipt: str) -> Ask:
-        """Short jobs are submitted together."""
+        """The group in which a short job is submitted."""
         return lambda wildcards: self.resources.group(receipt.format(**wildcards))
 
     def predictions_of_study(self, dimension: str | None) -> Ask:
-        """The receipts of the predictions that raters shall see, if the scale has them all."""
+        """The receipts of the predictions that raters see, if the scale has them all."""
 
+        @exits_plainly()
         def needed(wildcards: object) -> list[str]:
             scale = self.plan.config.scale.scale
             if dimension is None:
@@ -161,7 +164,7 @@ class Jobs:
                 if own and made.predictions is not None:
                     kept.setdefault((cell.model, cell.tested_on), made.predictions)
             study.demand(scale, kept, BEST_OF_FILE)
-            shown = [(model, dataset) for dataset in study.clips for model in study.models]
-            return [str(Path(self.plan.store, kept[one].receipt)) for one in shown]
+            pairs = [(model, dataset) for dataset in study.clips for model in study.models]
+            return [str(Path(self.plan.store, kept[pair].receipt)) for pair in pairs]
 
         return needed

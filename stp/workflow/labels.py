@@ -1,4 +1,4 @@
-"""What `snakemake --report` says of files: captions of workflow/report, categories and labels."""
+"""Captions (workflow/report), categories and labels of files for `snakemake --report`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from stp.workflow.tables import Table
 
 CAPTIONS = WORKFLOW.parent / "report"
 IN_REPORT = ("csv", "html", "png")
-"""Endings of the files of a table that the report shows; Markdown and LaTeX say the same."""
+"""Endings of the files of a table that the report shows; Markdown and LaTeX are left out."""
 
 
 def caption_of(*names: str) -> str:
-    """The path of the first text that there is."""
+    """The path of the first existing caption."""
     return next(str(path) for name in names if (path := CAPTIONS / f"{name}.rst").is_file())
 
 
@@ -28,11 +28,11 @@ def in_report(
     """A file that `snakemake --report` shows.
 
     Args:
-        path: of the file; with wildcards.
-        caption: path of its text.
-        category: of the report.
-        labels: by name; wildcards in them are filled in.
-        subcategory: of the report.
+        path: path of the file, with wildcards.
+        caption: path of its caption.
+        category: its category in the report.
+        labels: labels by name; wildcards in them are filled in.
+        subcategory: its subcategory in the report.
     """
 
     def labels_of(wildcards: Any) -> dict[str, str]:

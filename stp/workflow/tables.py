@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.receipts import checksum
@@ -22,21 +23,20 @@ from stp.plan.manifests import published_names
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
 from stp.profiling.published import published
-from stp.render.tables import reproduced
 from stp.render.tables.by_name import module_of
-from stp.render.tables.groups import demand_runs
-from stp.run.workflow_files import results_of, whose_bytes
+from stp.render.tables.demands import demand_runs, is_reproduced
+from stp.run.workflow_files import data_origins, results_of
 from stp.studies.options import load_study
 
 NO_DATA = "none: configuration and networks"
 PAGES = ("md", "tex", "html")
 PICTURES = ("png", "svg")
 CONFIGURED = ("datasets", "models")
-"""Folders of the configuration that tables of printed facts are made from, besides the suite's."""
+"""Folders of the configuration that tables of facts depend on, besides that of the suite."""
 
 
 def nothing() -> None:
-    """Demand nothing of a scale."""
+    """A table that any scale can make demands nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,22 +44,22 @@ class Table:
     """A table that a rule makes.
 
     Attributes:
-        name: of the table, and of its files.
-        folder: of its files.
-        made_from: describes all that it is made from, as JSON; for a digest.
-        words: of `stp`, without ``--log``.
-        ancient: files whose times say nothing: manifests, receipts.
+        name: name of the table, and of its files.
+        folder: folder of its files.
+        made_from: returns a description of all of its inputs as JSON, for a digest.
+        words: the command of `stp`, without ``--log``.
+        ancient: inputs whose times are ignored: manifests, receipts.
         inputs: files that other rules make.
-        endings: of its files besides the CSV file: ``.md``, ``_tidy.csv``.
-        captions: names of texts that `snakemake --report` says of it; the first that there is.
-        about: what is in it, in words.
-        whose: whose files its numbers are from, in words.
-        memory_mb: of its job.
-        is_local: whether its job runs beside Snakemake on a cluster, too.
-        on_demand: whether it is no part of all tables of a scale.
-        takes_configfile: whether its verb is told the scale file.
-        afterwards: a command: a results store that has its rows is built again.
-        demand: raises an error where the scale lacks what it needs.
+        endings: endings of its files besides the CSV file: ``.md``, ``_tidy.csv``.
+        captions: names of captions for `snakemake --report`; the first existing one is used.
+        about: its content, as text.
+        whose: origin of its data, as text.
+        memory_mb: memory of its job, in MB.
+        is_local: whether its job always runs beside Snakemake, even on a cluster.
+        on_demand: whether it is left out of the tables of a scale.
+        takes_configfile: whether its verb gets the scale file.
+        afterwards: a command that runs afterwards: it builds a results store with its rows.
+        demand: raises an error if the scale lacks something that it needs.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that it is made from."""
+        """A digest of all of its inputs."""
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
@@ -102,7 +102,7 @@ class Table:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the scale has all that it needs."""
+        """Whether the scale can make it."""
         try:
             self.demand()
         except StpError:
@@ -110,8 +110,8 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """Words that name the scale file, where its verb takes one: those of `params` would differ
-        between runs of one plan."""
+        """The option that names the scale file, if its verb takes one. In `params`, it would differ
+        between runs of the same plan."""
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
     def needed(self, wildcards: object) -> list[str]:
@@ -139,7 +139,7 @@ class Tables:
         self.folder = f"{self.results}/tables"
         self.database = f"{self.results}/results.duckdb"
         self.manifests = {name: str(path) for name, path in manifests.items()}
-        self.whose = whose_bytes(plan)
+        self.whose = data_origins(plan)
         self.suite_file = self.suite.folder / SUITE_FILE
 
     def __iter__(self) -> Iterator[Table]:
@@ -259,7 +259,15 @@ class Tables:
         of_pairs = load_study(study).item == "pair"
         module = "stp.studies.pair_table" if of_pairs else "stp.studies.preferences_table"
         printed = [self.suite.published_file] if self.suite.published_file else []
-        words = ["preferences", *answers, "--key", key, "--out", f"{self.folder}/{name}.csv"]
+        words = [
+            "study",
+            "preferences",
+            *answers,
+            "--key",
+            key,
+            "--out",
+            f"{self.folder}/{name}.csv",
+        ]
         endings = [f".{page}" for page in (*PAGES, *(PICTURES if about.drawn else ()))]
         return self._further(
             name,
@@ -295,7 +303,7 @@ class Tables:
                 scale,
                 receipts,
             ],
-            words=["check", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
+            words=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
             ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
             whose=self.whose["all"] if source.prepared else NO_DATA,
@@ -355,14 +363,12 @@ class Tables:
 
     def _demand_printed(self, name: str) -> None:
         """Raises StpError: no cell is one of a table of what the paper reproduced."""
-        tables = self.suite.reproduction
-        assert self.suite.published_file is not None
-        if not reproduced.has_cells(
-            [made.cell for made in self._cells(name)],
-            {dataset: table.table for dataset, table in tables.items()},
-            published_names(self.plan.config),
-            self.suite.published_file,
-        ):
+        tables = {dataset: facts.table for dataset, facts in self.suite.reproduction.items()}
+        published = read_published(self.suite.published_file)
+        models = {(value.table, value.model) for value in published}
+        names = published_names(self.plan.config)
+        keys = [made.cell for made in self._cells(name)]
+        if not any(is_reproduced(key, tables, models, names) for key in keys):
             raise StpError(
                 f"the scale {self.plan.config.scale.scale} has no cell of the table {name}",
                 expected=f"a model on one of {', '.join(tables)} that the paper reproduced",

@@ -23,23 +23,23 @@ def rows(**change: list[float | None]) -> pa.Table:
 
 
 def test_clusters_are_merged_in_time_and_called_by_the_first_and_last():
-    held = cluster_sums._held(rows(), None).merged(40)
+    stored = cluster_sums._stored(rows(), None).merged(40)
     # January and February are 59 days; March is too short, so the next January joins it.
-    assert held.names == ("jan to feb", "mar to jan 2", "feb 2 to mar 2")
-    assert held.counts.tolist() == [59, 62, 59]
-    assert held.sums.tolist() == [[[n], [2 * n]] for n in (59, 62, 59)]
-    held = cluster_sums._held(rows(), None).merged(300)
-    assert held.names == ("jan to mar 2",) and held.counts.tolist() == [180]
+    assert stored.names == ("jan to feb", "mar to jan 2", "feb 2 to mar 2")
+    assert stored.counts.tolist() == [59, 62, 59]
+    assert stored.sums.tolist() == [[[n], [2 * n]] for n in (59, 62, 59)]
+    stored = cluster_sums._stored(rows(), None).merged(300)
+    assert stored.names == ("jan to mar 2",) and stored.counts.tolist() == [180]
 
 
 def test_clusters_without_samples_are_left_out():
     nothing = [0 if days == 28 else days for _, days in MONTHS.values()]
-    held = cluster_sums._held(rows(n=nothing), None).merged(20)
-    assert held.names == ("jan", "mar", "jan 2", "mar 2")
+    stored = cluster_sums._stored(rows(n=nothing), None).merged(20)
+    assert stored.names == ("jan", "mar", "jan 2", "mar 2")
 
 
 @pytest.mark.parametrize("start", [[None] * 6, [0, 31, 59, 365, 396, None]])
 def test_clusters_that_are_no_blocks_of_time_stay(start):
-    held = cluster_sums._held(rows(start=start), 3)
-    assert held.blocks is None and held.merged(40) is held
-    assert (held.leads, held.lacks, np.shape(held.sums)) == (3, "", (6, 2, 1))
+    stored = cluster_sums._stored(rows(start=start), 3)
+    assert stored.blocks is None and stored.merged(40) is stored
+    assert (stored.leads, stored.lacks, np.shape(stored.sums)) == (3, "", (6, 2, 1))

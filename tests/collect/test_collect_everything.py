@@ -76,7 +76,7 @@ def test_an_older_dimension_whose_artefacts_were_cleaned_away_hinders_no_other(
     old = collected(results, "short_term")
     collected(results, "robustness")
     shutil.rmtree(old.cells[0]["predictions"])
-    reason = "1 artefacts that it was made from are gone"
+    reason = "1 artefacts that it was made from are missing"
     assert build(results) == (["robustness"], {"short_term": reason})
 
 

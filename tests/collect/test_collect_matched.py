@@ -17,7 +17,7 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.features import table
 from stp.metrics import frechet
-from stp.score.sets import Pair
+from stp.score.sets import SetFeatures
 
 FVD = "fvd.predicted_only"
 NAME = "predicted_only/i3d.logits"
@@ -27,10 +27,10 @@ ROWS = (
 )
 
 
-def clips(n: int, seed: int) -> Pair:
+def clips(n: int, seed: int) -> SetFeatures:
     """What a network of six features saw in ``n`` clips."""
     rng = np.random.default_rng(seed)
-    return Pair(rng.normal(size=(n, 6)), rng.normal(0.3, 1.2, size=(n, 6)))
+    return SetFeatures(rng.normal(size=(n, 6)), rng.normal(0.3, 1.2, size=(n, 6)))
 
 
 class Cells:
@@ -44,7 +44,7 @@ class Cells:
     def add(
         self,
         dimension: str,
-        features: Pair | None,
+        features: SetFeatures | None,
         keep: bool = True,
         value: float | None = None,
         reason: str | None = None,
@@ -118,7 +118,7 @@ def ask(database: Path, *values: Any, sql: str = ROWS) -> list[tuple[Any, ...]]:
         return connection.execute(sql, list(values)).fetchall()
 
 
-def drawn(features: Pair, n: int) -> tuple[float, float]:
+def drawn(features: SetFeatures, n: int) -> tuple[float, float]:
     """Mean and spread of ten drawings, written down once more."""
     values = []
     for seed in range(10):

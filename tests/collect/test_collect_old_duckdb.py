@@ -39,7 +39,8 @@ def stores(tmp_path: Path) -> list[Path]:
     manifest, rows = small.write(), tmp_path / "demo" / "short_term.parquet"
     collect(manifest, rows)
     build([manifest], [rows], tmp_path / "demo" / "results.duckdb")
-    return [tmp_path / "demo" / "results.duckdb", merge_scales.combine(tmp_path, "demo")]
+    assert merge_scales.combine(tmp_path, "demo") == {}
+    return [tmp_path / "demo" / "results.duckdb", tmp_path / "results.duckdb"]
 
 
 def test_files_have_the_format_of_duckdb_1_0(stores: list[Path]) -> None:

@@ -121,7 +121,7 @@ def test_differences_to_printed_values_need_the_papers_bytes(store: SmallStore) 
     )}  # fmt: skip
     assert found["convlstm"][:3] == [0.93, 0.929, pytest.approx(0.001)]
     assert found["simvpv2"][:3] == [0.5, 0.9404, None]
-    assert found["simvpv2"][3].startswith("not comparable: synthetic bytes")
+    assert found["simvpv2"][3].startswith("not comparable: synthetic data")
 
 
 def test_how_much_of_a_ranking_is_convention(store: SmallStore) -> None:

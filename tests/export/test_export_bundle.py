@@ -144,7 +144,7 @@ def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, t
     assert (held.comparable, held.sources) == (2, ("official",))
     card = (tmp_path / "official" / "README.md").read_text()
     assert "NOT COMPARABLE" not in card
-    assert "Official bytes under the paper's protocol throughout." in card
+    assert "Official data under the paper's protocol throughout." in card
     # The paper prints 0.9290; ours is the mean of 0.50 and 0.54.
     assert "| 0.9290 (difference -0.409) |" in card
     assert "| 0.9290 |" in (made / "README.md").read_text(), "synthetic bytes have none"
@@ -218,11 +218,11 @@ def edit_manifest(bundle: Path, **keys) -> None:
         (lambda b: edit_manifest(b, rows=7), "has 8 rows, scores.csv 8"),
         (
             lambda b: change_scores(b, "value", [float("nan")], pa.float64()),
-            "1 values that are no finite numbers",
+            "1 values that are not finite",
         ),
         (
             lambda b: change_scores(b, "ci95_low", [float("inf")], pa.float64()),
-            "1 values that are no finite numbers",
+            "1 values that are not finite",
         ),
         (
             lambda b: change_scores(b, "reason", [None] * 9, pa.string()),
@@ -238,7 +238,7 @@ def test_what_is_not_whole_is_refused_with_one_error(bundle, damage, complaint):
     damage(bundle)
     with pytest.raises(StpError, match=re.escape(complaint)) as refused:
         check(bundle)
-    assert str(bundle) in str(refused.value) and "stp export" in str(refused.value)
+    assert str(bundle) in str(refused.value) and "stp store export" in str(refused.value)
 
 
 def change_text(bundle: Path, name: str, old: str, new: str) -> None:
@@ -263,8 +263,8 @@ def call_official(bundle: Path) -> None:
         (lambda b: edit_manifest(b, comparable_cells=1), "comparable_cells 1"),
         (lambda b: edit_manifest(b, sources=["official"]), "sources ['official']"),
         (lambda b: edit_manifest(b, checkpoints=False), "checkpoints False"),
-        (call_official, "official bytes of moving_mnist"),
-        (lambda b: change_scores(b, "source", ["official"], pa.string()), "official bytes"),
+        (call_official, "official data of moving_mnist"),
+        (lambda b: change_scores(b, "source", ["official"], pa.string()), "official data"),
         (lambda b: change_scores(b, "comparable", [True], pa.bool_()), "comparable True"),
         (lambda b: change_scores(b, "protocol", ["other"], pa.string()), "protocol other"),
         (lambda b: change_scores(b, "ci95_low", [0.9] * 2, pa.float64()), "the interval [0.9,"),
@@ -348,12 +348,15 @@ def stp(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
     """The commands and queries of docs/export.md, as they stand there."""
     theirs = Path(shutil.copytree(database.parent, tmp_path / "elsewhere")) / database.name
-    done = stp(theirs.parent, "export", "--model", "convlstm", "--out", "simvpv2.zip",
+    done = stp(theirs.parent, "store", "export", "--model", "convlstm", "--out", "simvpv2.zip",
                "--database", str(theirs))  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "0 of 2 comparable" in done.stdout and "named only" in done.stdout
     folder = Path(shutil.copytree(database.parent, tmp_path / "results"))
-    assert stp(folder, "export", "--check", str(theirs.parent / "simvpv2.zip")).returncode == 0
+    assert (
+        stp(folder, "store", "export", "--check", str(theirs.parent / "simvpv2.zip")).returncode
+        == 0
+    )
     with zipfile.ZipFile(theirs.parent / "simvpv2.zip") as archive:
         archive.extractall(folder / "theirs")
     queries = re.findall(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)
@@ -374,13 +377,13 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
 
 
 def test_a_bundle_is_not_taken_for_artefacts(made, tmp_path):
-    done = stp(ROOT, "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
+    done = stp(ROOT, "store", "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
     assert done.returncode == 1 and "docs/export.md what can be done with it" in done.stderr
 
 
 def test_it_must_be_clear_what_to_export(tmp_path):
     for words in ([], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]):
-        done = stp(tmp_path, "export", *words)
+        done = stp(tmp_path, "store", "export", *words)
         assert done.returncode == 1 and "give exactly one of them" in done.stderr
 
 

@@ -288,9 +288,9 @@ def test_missing_samples_are_named(submit, dots, world, tmp_path):
 
 def test_a_sample_that_is_there_twice_is_named(submit, dots):
     twice = np.concatenate([np.arange(12), [3]])
-    refuse("row 12 is sample 3, which is there twice", submit, "dots", dots[twice], sample=twice)
+    refuse("row 12 is sample 3", submit, "dots", dots[twice], sample=twice)
     beyond = np.concatenate([np.arange(12), [12]])
-    refuse("row 12 is sample 12, which does not", submit, "dots", dots[twice], sample=beyond)
+    refuse("row 12 is sample 12", submit, "dots", dots[twice], sample=beyond)
 
 
 def test_a_sample_in_two_files_is_named(world, tmp_path, dots):
@@ -300,7 +300,7 @@ def test_a_sample_in_two_files_is_named(world, tmp_path, dots):
         zipfile.ZipFile(folder / "predictions.npz", "a") as archive,
     ):
         archive.write(folder / "index.csv", "predictions.npy")
-    refuse(r"predictions\.npz: predictions\.npy is in it twice", world.submit, folder)
+    refuse(r"predictions\.npz: predictions\.npy", world.submit, folder)
     (folder / "predictions.npz").unlink()
     (folder / "predictions").mkdir()
     for sample, one in enumerate(dots):
@@ -327,7 +327,7 @@ def test_truncated_files_name_the_first_sample_that_is_lost(world, tmp_path, dot
     chunk.write_bytes(chunk.read_bytes()[:9])
     refuse(r"sample 6 \(.*\) cannot be read", world.submit, folder)
     chunk.unlink()
-    refuse(r"sample 6 \(.*\) has pictures that were never written", world.submit, folder)
+    refuse(r"sample 6 \(.*\) has .*chunks", world.submit, folder)
     shutil.rmtree(folder / "predictions.zarr")
     (folder / "predictions").mkdir()
     for sample, one in enumerate(dots):
@@ -343,7 +343,7 @@ def test_truncated_files_name_the_first_sample_that_is_lost(world, tmp_path, dot
 def test_values_that_are_not_finite_name_their_sample(submit, dots):
     dots[5, 2, 0, 3, 4] = np.nan
     dots[9, 0, 0, 0, 0] = np.inf
-    refuse(r"sample 5 \(.*\) has values that are not finite", submit, "dots", dots)
+    refuse(r"sample 5 \(.*\) .*not finite", submit, "dots", dots)
 
 
 def test_units_that_were_mistaken_are_named(submit, dots, field):
@@ -380,14 +380,14 @@ def test_an_exploded_forecast_is_named(submit, field):
 def test_shuffled_samples_are_refused(world, submit, request, name):
     good = request.getfixturevalue(name)
     order = np.roll(np.arange(len(good)), 5)
-    refuse("forecast of sample 0 .* fits sample", submit, name, good[order])
+    refuse("forecast of sample 0 .* sample", submit, name, good[order])
     done = submit(name, good[order], accept=["order"])
-    assert "fits sample" in done.warnings[0]
+    assert "forecast of sample" in done.warnings[0]
 
 
 def test_two_samples_that_changed_places_are_refused(submit, dots):
     dots[[4, 10]] = dots[[10, 4]]
-    refuse(r"forecast of sample 4 .* fits sample 10", submit, "dots", dots)
+    refuse(r"forecast of sample 4 .* sample 10", submit, "dots", dots)
 
 
 def test_other_data_are_refused_and_the_first_window_that_differs_named(
@@ -454,7 +454,7 @@ def test_what_belongs_to_the_windows_must_come_back_as_it_was(world, tmp_path, d
     index = pd.read_csv(folder / "index.csv")
     index.loc[3, "window"] = "0" * 16
     index.to_csv(folder / "index.csv", index=False)
-    refuse("this is not the index of", world.submit, folder)
+    refuse("index.csv.*windows.json", world.submit, folder)
     (folder / "index.csv").unlink()
     refuse("index.csv: missing", world.submit, folder)
     (folder / "windows.json").unlink()
@@ -517,9 +517,9 @@ def test_one_form_of_predictions_and_no_other(world, tmp_path, dots):
 def test_models_of_ours_are_never_overwritten(world, tmp_path, dots):
     folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
     before = (world.facts / "models" / "convlstm.yaml").read_bytes()
-    refuse("convlstm is a model of this repository", world.submit, folder, "convlstm")
+    refuse("convlstm.*convlstm.yaml", world.submit, folder, "convlstm")
     assert (world.facts / "models" / "convlstm.yaml").read_bytes() == before
-    refuse("no name of a model", world.submit, folder, "Their-Model")
+    refuse("'Their-Model'", world.submit, folder, "Their-Model")
 
 
 def test_a_refused_submission_leaves_nothing(world, submit, dots):
@@ -550,7 +550,7 @@ def test_cells_name_the_prepared_data_that_no_longer_show_what_was_predicted(
     world, submit, dots, monkeypatch
 ):
     submit("dots", 0.9 * dots)  # nobody else has these bytes, so the cell is yet to be made
-    monkeypatch.setattr("stp.predict.imported.shown", lambda frames: "f" * 16)
+    monkeypatch.setattr("stp.predict.imported.window_checksum", lambda frames: "f" * 16)
     refuse("made from other windows than those of", made, world)
 
 

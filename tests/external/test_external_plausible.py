@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stp.external import sanity_checks
-from stp.external.sanity_checks import Tables, is_misplaced, order, units
-from stp.external.windows import Values
+from stp.external.sanity_checks import SampleStatistics, is_misplaced, order, units
+from stp.external.windows import ChannelStatistics
 
 N, LEADS = 60, 3
 RANDOM = np.random.default_rng(5)
@@ -30,7 +30,7 @@ def weather():
 
 
 def described(latest, normalisation=None):
-    values = Values(latest.shape[1])
+    values = ChannelStatistics(latest.shape[1])
     values.add(latest[:, None])
     return {
         "shape": list(latest.shape[1:]),
@@ -45,7 +45,7 @@ def judged(weather, forecasts):
     """What is said about forecasts (N, T, C, H, W)."""
     latest, truth, starts, stops = weather
     about = described(latest)
-    tables = Tables(len(latest), about)
+    tables = SampleStatistics(len(latest), about)
     for start in range(0, N, 7):  # in blocks, as they are read
         rows = slice(start, start + 7)
         tables.add(start, forecasts[rows, None], latest[rows], truth[rows, 0])

@@ -216,7 +216,7 @@ def test_another_archive_than_declared_is_not_unpacked(toy: Toy, key: str) -> No
 
 def test_an_archive_without_anything_wanted_is_one_error(toy: Toy) -> None:
     pack(toy.raw / "toy/blobs.tgz", PICTURES)
-    with pytest.raises(StpError, match="holds none of the files") as caught:
+    with pytest.raises(StpError, match="declared files") as caught:
         toy.fetch({"path": "toy/blobs.tgz", "strip": 1})
     assert "after 1 leading folder" in caught.value.expected
     assert [path.name for path in (toy.raw / "toy").iterdir()] == ["blobs.tgz"]
@@ -259,7 +259,7 @@ def test_a_link_that_nobody_wants_does_no_harm(toy: Toy) -> None:
 
 def test_a_name_that_is_there_twice_is_refused(toy: Toy) -> None:
     pack(toy.raw / "toy/blobs.tgz", {**PICTURES, "./samples/CAM_FRONT/1.jpg": b"other"})
-    with pytest.raises(StpError, match="is there twice"):
+    with pytest.raises(StpError, match="twice"):
         toy.fetch({"path": "toy/blobs.tgz"})
 
 
@@ -323,7 +323,7 @@ def test_a_damaged_header_is_not_taken_for_the_end(toy: Toy) -> None:
     content = bytearray(gzip.decompress(path.read_bytes()))
     content[content.index(b"samples/CAM_FRONT/3.jpg")] ^= 1
     path.write_bytes(gzip.compress(bytes(content)))
-    with pytest.raises(StpError, match="does not end as an archive ends"):
+    with pytest.raises(StpError, match="damaged archive"):
         toy.fetch({"path": "toy/blobs.tgz"})
 
 

@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 import zarr
 from own_data import video
 from typer.testing import CliRunner
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 import stp
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.forecast import frames, tracks
+from stp.forecast import frames, tracks, write
 from stp.forecast.frames import FrameModel
 from stp.models import weights
 from stp.models.create import create
@@ -70,7 +71,7 @@ def test_a_trained_model_forecasts_in_the_units_of_its_data(
         ((2, 8, 8), {}, "frames of shape"),
         ((1, 8, 12), {"samples": 2}, "all would be the same"),
         ((1, 8, 12), {"frames": 2}, "2 frames"),
-        ((1, 8, 12), {"value": np.nan}, "no finite number"),
+        ((1, 8, 12), {"value": np.nan}, "not finite"),
     ],
 )
 def test_frames_that_do_not_suit_a_model_are_refused(
@@ -161,12 +162,29 @@ def test_people_go_on_as_they_walk(tmp_path: Path) -> None:
         f"forecast constant_velocity {tmp_path}/hall.csv --fps 25 --leads 3 --out {out}".split(),
     )
     assert done.exit_code == 0, done.exception or done.output
-    assert "1 people at the end were not seen long enough" in done.output
-    predicted = np.asarray(zarr.open_group(out / "predictions.zarr", mode="r")["predictions"])
+    assert "1 people" in done.output
+    stored = zarr.open_group(out / "predictions.zarr", mode="r")
+    assert np.asarray(stored["person"]).tolist() == [1, 2]
+    predicted = np.asarray(stored["predictions"])
     last = np.array([[6.5, 2.0], [7.5, 4.0]])
     expected = last[:, None] + np.array([0.5, 0]) * np.arange(1, 4)[:, None]
     np.testing.assert_allclose(predicted, expected[None], atol=1e-6)
     assert (out / "forecast.png").is_file() and (out / "forecast.mp4").is_file()
+
+
+def test_a_forecast_of_people_has_their_names(tmp_path: Path) -> None:
+    rows = [
+        f"{frame},{name},{0.05 * frame},{number}"
+        for frame in range(0, 100, 10)
+        for number, name in enumerate(("p-17", "anna"))
+    ]
+    (tmp_path / "hall.csv").write_text("\n".join(["frame,id,x,y", *rows]) + "\n")
+    crowd = tracks.read(tmp_path / "hall.csv", 8, fps=25)
+    assert crowd.names == ["anna", "p-17"]
+    forecast = np.zeros((1, 2, 3, 2))
+    write.tracks(tmp_path / "out", crowd, forecast, "constant_velocity")
+    with xr.open_zarr(tmp_path / "out" / "predictions.zarr", consolidated=False) as stored:
+        assert stored["predictions"].sel(person="anna").shape == (1, 3, 2)
 
 
 @pytest.mark.parametrize(

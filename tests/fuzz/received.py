@@ -26,16 +26,16 @@ from stp.external import importing
 from stp.external import windows as exported
 from stp.external.submitted import open_source, read_windows
 from stp.plan.artefacts import fingerprint_of
-from stp.predict.windows import identity
+from stp.predict.windows import windows_checksum
 from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
-from stp.studies.answers import COLUMNS, read_answers
+from stp.studies.answers import COLUMNS, Answers, read_answers
 from stp.studies.options import Measure
 from stp.studies.pair_agreement import agreements
 from stp.studies.population import TablePopulation
 from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS
 
-# Artefacts, for `stp import`
+# Artefacts, for `stp store import`
 
 CONTENT = b"frames"
 CODE: dict[str, Any] = {"fingerprint": "0" * 16, "modules": {}}
@@ -108,7 +108,7 @@ def take(source: Path, path: Path) -> None:
         raise StpError(f"{path}: {next(iter(received.refused.values()))}")
 
 
-# Bundles, for `stp export --check`
+# Bundles, for `stp store export --check`
 
 
 def bundle(root: Path) -> Path:
@@ -206,7 +206,7 @@ def write_windows(path: Path) -> None:
     described = {
         "format": exported.VERSION, "shape": [1, 4, 4], "context": 2, "horizon": 3, "units": "1",
         "values": {"low": [0.0], "high": [1.0], "mean": [0.5], "std": [0.25]},
-        "data": {"fingerprint": "0" * 16}, "samples": 2, "index_sha256": identity(CLIPS),
+        "data": {"fingerprint": "0" * 16}, "samples": 2, "index_sha256": windows_checksum(CLIPS),
         "evaluation": {"dimension": "short_term", "trained_on": "kth", "train_subset": "all",
                        "tested_on": "kth", "subset": "test", "setting": "horizon-3"},
     }  # fmt: skip
@@ -225,7 +225,7 @@ def read_submission(path: Path) -> None:
         if path.name != name:
             write(path.parent / name)
     found = read_windows(path.parent)
-    assert list(zip(found.clips, found.shown, strict=True)) == CLIPS
+    assert list(zip(found.clips, found.checksums, strict=True)) == CLIPS
 
 
 # Answers of raters
@@ -283,7 +283,7 @@ def read_key(path: Path) -> None:
         for asked in key.questions:
             for metric in key.about.metrics:
                 assert key.better(metric, asked) in (None, *key.models)
-        agreements(key, None, [])
+        agreements(key, Answers({}, []), [])
     elif isinstance(key, RatingKey):
         assert all(names.issuperset(own) for both in key.sessions.values() for own in both)
     else:

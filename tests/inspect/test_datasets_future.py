@@ -1,4 +1,4 @@
-"""`stp leak`: what it refuses; what it measures is in tests/tracks and tests/workflow."""
+"""`stp check leak`: what it refuses; what it measures is in tests/tracks and tests/workflow."""
 
 import pytest
 

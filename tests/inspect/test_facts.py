@@ -291,7 +291,7 @@ def test_it_compiles(make_plan, tmp_path: Path, name: str):
 
 
 def checked(*words: str):
-    return CliRunner().invoke(app, ["check", *words], catch_exceptions=False)
+    return CliRunner().invoke(app, ["check", "facts", *words], catch_exceptions=False)
 
 
 def test_the_verb_counts_rows_and_differences():

@@ -35,14 +35,14 @@ def test_scores_by_hand() -> None:
     observed = np.array([20, 20, 20, 0, 0, 0, 0, 0], np.float32).reshape(1, 1, 1, 2, 4)
     predicted = np.array([16, 50, 15, 20, 20, 20, 0, 0], np.float32).reshape(1, 1, 1, 2, 4)
     np.testing.assert_array_equal(contingency(predicted, observed, [16.0]), [[[2], [1], [3]]])
-    found = {name: evaluate(metric, predicted, observed)[1, 0] for name, metric in ALL.items()}
-    assert found == pytest.approx({"csi": 2 / 6, "pod": 2 / 3, "sucr": 2 / 5, "bias": 5 / 3})
+    actual = {name: evaluate(metric, predicted, observed)[1, 0] for name, metric in ALL.items()}
+    assert actual == pytest.approx({"csi": 2 / 6, "pod": 2 / 3, "sucr": 2 / 5, "bias": 5 / 3})
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_scores_match_counting_all_pixels(name: str) -> None:
     predicted, observed = frames()
-    found = evaluate(ALL[name], predicted, observed)
+    actual = evaluate(ALL[name], predicted, observed)
     expected = []
     for threshold in THRESHOLDS:
         hits = misses = alarms = 0
@@ -58,8 +58,8 @@ def test_scores_match_counting_all_pixels(name: str) -> None:
                 "bias": (hits + alarms) / (hits + misses),
             }[name]
         )
-    np.testing.assert_allclose(found[1:, 0], expected, rtol=1e-12)
-    assert found[0, 0] == pytest.approx(np.mean(expected))
+    np.testing.assert_allclose(actual[1:, 0], expected, rtol=1e-12)
+    assert actual[0, 0] == pytest.approx(np.mean(expected))
 
 
 def test_the_conventions_differ_in_what_they_do_with_lead_times() -> None:
@@ -77,9 +77,9 @@ def test_the_conventions_differ_in_what_they_do_with_lead_times() -> None:
 
 def test_csi_follows_from_pod_and_success_ratio() -> None:
     # 1 / CSI = 1 / POD + 1 / SUCR - 1, and bias = POD / SUCR (Roebber 2009).
-    found = {name: evaluate(metric, *frames(1))[1:] for name, metric in ALL.items()}
-    np.testing.assert_allclose(1 / found["csi"], 1 / found["pod"] + 1 / found["sucr"] - 1)
-    np.testing.assert_allclose(found["bias"], found["pod"] / found["sucr"])
+    actual = {name: evaluate(metric, *frames(1))[1:] for name, metric in ALL.items()}
+    np.testing.assert_allclose(1 / actual["csi"], 1 / actual["pod"] + 1 / actual["sucr"] - 1)
+    np.testing.assert_allclose(actual["bias"], actual["pod"] / actual["sucr"])
 
 
 def test_the_printed_mean_of_a_paper_follows_from_its_thresholds() -> None:
@@ -89,9 +89,9 @@ def test_the_printed_mean_of_a_paper_follows_from_its_thresholds() -> None:
         ((0.7528, 0.6891, 0.4287, 0.3209, 0.2791, 0.1640), 0.4391),
     ):
         counts = [count for c in printed for count in (c, 1 - c, 0.0)]
-        found = values(convention("csi.mean"), np.array(counts)[:, None])
-        np.testing.assert_allclose(found[1:, 0], printed)
-        assert found[0, 0] == pytest.approx(mean, abs=1e-4)  # four digits printed
+        actual = values(convention("csi.mean"), np.array(counts)[:, None])
+        np.testing.assert_allclose(actual[1:, 0], printed)
+        assert actual[0, 0] == pytest.approx(mean, abs=1e-4)  # four digits printed
 
 
 def test_a_perfect_forecast_has_one_everywhere() -> None:
@@ -102,9 +102,9 @@ def test_a_perfect_forecast_has_one_everywhere() -> None:
 
 def test_a_threshold_without_events_has_no_value_and_neither_has_the_mean() -> None:
     observed = np.full((2, 2, 1, 4, 4), 100, np.float32)
-    found = evaluate(convention("csi.mean"), observed, observed)
-    np.testing.assert_array_equal(found[1:3], 1)  # 16 and 74
-    assert np.isnan(found[[0, 3, 4, 5, 6]]).all()
+    actual = evaluate(convention("csi.mean"), observed, observed)
+    np.testing.assert_array_equal(actual[1:3], 1)  # 16 and 74
+    assert np.isnan(actual[[0, 3, 4, 5, 6]]).all()
 
 
 def test_a_frame_with_nan_has_no_counts() -> None:

@@ -18,19 +18,19 @@ def repeated(values: np.ndarray) -> list[np.ndarray]:
 
 
 def test_a_pair_counts_as_often_as_it_occurs():
-    found = weighted_correlation(X, Y, COUNTS)
+    actual = weighted_correlation(X, Y, COUNTS)
     expected = [
         np.corrcoef(x, y)[0, 1] for x, y in list(zip(repeated(X), repeated(Y), strict=True))[:3]
     ]
-    assert found[:3] == pytest.approx(expected, abs=1e-12)
-    assert np.isnan(found[3])  # of the four and the one, both are 2
+    assert actual[:3] == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(actual[3])  # of the four and the one, both are 2
 
 
 def test_values_may_depend_on_the_resample():
     values = X + np.arange(4)[:, None] * Y
-    found = weighted_correlation(values, Y, COUNTS)
+    actual = weighted_correlation(values, Y, COUNTS)
     expected = [np.corrcoef(x, y)[0, 1] for x, y in zip(repeated(values), repeated(Y), strict=True)]
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert actual == pytest.approx(expected, abs=1e-12)
 
 
 def test_ranks_are_those_of_repeated_values():

@@ -93,10 +93,10 @@ def bound(metric: Metric, members: int) -> Metric:
 
 def test_conventions_are_means_of_the_points() -> None:
     predicted, observed = frames(5)
-    found = bound(convention("crps.pixel_mean"), 5).statistics(predicted, observed)
-    assert found.shape == (40, 1, 2)
+    actual = bound(convention("crps.pixel_mean"), 5).statistics(predicted, observed)
+    assert actual.shape == (40, 1, 2)
     points = crps_ensemble(predicted, observed, axis=1)
-    np.testing.assert_allclose(found[:, 0], points.mean(axis=(2, 3, 4)), rtol=1e-12)
+    np.testing.assert_allclose(actual[:, 0], points.mean(axis=(2, 3, 4)), rtol=1e-12)
     variances = predicted.astype(float).var(axis=1, ddof=1)
     pooled = bound(convention("spread.pooled"), 5)
     overall = values(pooled, pooled.statistics(predicted, observed).mean(axis=0))[0, 0]
@@ -111,5 +111,5 @@ def test_spread_and_error_of_a_reliable_ensemble_are_equal() -> None:
     # 1 + 1 / 3 while they have 1, hence the factor sqrt(4 / 3). 5,120 points: 1 % of error.
     predicted, observed = frames(3)
     metric = bound(convention("spread.skill_ratio_uncorrected"), 3)
-    found = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0, 0]
-    assert found == pytest.approx(np.sqrt(3 / 4), abs=0.03)
+    actual = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0, 0]
+    assert actual == pytest.approx(np.sqrt(3 / 4), abs=0.03)

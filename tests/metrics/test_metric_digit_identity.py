@@ -53,9 +53,9 @@ def test_the_scans_are_those_of_scikit_learn() -> None:
 
 def test_a_digit_has_a_margin_of_one_and_its_cells_cover_it() -> None:
     area = np.ones((30, 12))
-    found = digit_identity.upright(area)
-    rows, columns = np.nonzero(found > digit_identity.INK)
-    assert found.shape == (20, 20) and len(found) % digit_identity.CELLS == 0
+    actual = digit_identity.upright(area)
+    rows, columns = np.nonzero(actual > digit_identity.INK)
+    assert actual.shape == (20, 20) and len(actual) % digit_identity.CELLS == 0
     assert (rows.min(), rows.max()) == (1, 18) and 6 < np.ptp(columns) < 9
 
 
@@ -86,9 +86,9 @@ def test_other_digits_are_found() -> None:
     observed = clips(slice(0, 10), 32, 1)
     swapped = observed.copy()
     swapped[:, 5:] = clips(slice(1, 11), 32, 1)[:, 5:]  # each digit n is now n + 1
-    found = metric_for(1).statistics(swapped, observed)
-    assert (found[:, 1, :5] == found[:, 0, :5]).all()
-    assert found[:, 1, 5:].sum() == 0 < found[:, 0, 5:].sum()
+    actual = metric_for(1).statistics(swapped, observed)
+    assert (actual[:, 1, :5] == actual[:, 0, :5]).all()
+    assert actual[:, 1, 5:].sum() == 0 < actual[:, 0, 5:].sum()
     assert share(np.zeros_like(observed), observed, 1) == 0
     still = np.repeat(observed[:, :1], LENGTH, axis=1)
     assert share(still, observed, 1) == 1, "persistence keeps digits"
@@ -121,5 +121,5 @@ def test_what_cannot_be_judged_has_no_value() -> None:
     assert np.isnan(metric.finish(means[:, None])).all()
     bad = observed.copy()
     bad[0, 0] = np.nan
-    found = metric.statistics(bad, observed)
-    assert np.isnan(found[0, :, 0]).all() and np.isfinite(found[0, :, 1:]).all()
+    actual = metric.statistics(bad, observed)
+    assert np.isnan(actual[0, :, 0]).all() and np.isfinite(actual[0, :, 1:]).all()

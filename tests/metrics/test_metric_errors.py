@@ -138,8 +138,8 @@ def test_psnr_matches_scikit_image() -> None:
         ]
         for ps, os in zip(predicted, observed, strict=True)
     ]
-    found = convention("psnr.per_frame").statistics(predicted, observed)[:, 0]
-    np.testing.assert_allclose(found, reference, rtol=0, atol=1e-6)
+    actual = convention("psnr.per_frame").statistics(predicted, observed)[:, 0]
+    np.testing.assert_allclose(actual, reference, rtol=0, atol=1e-6)
 
 
 def test_psnr_of_an_exact_frame_is_infinite_but_does_not_disturb_the_pooled_one() -> None:

@@ -41,10 +41,10 @@ def test_only_predicted_frames_or_context_as_well() -> None:
 @pytest.mark.parametrize(("frames", "length"), [(4, 10), (9, 10), (10, 10), (14, 14)])
 def test_short_clips_are_filled_up_with_grey(frames: int, length: int) -> None:
     clips = np.full((1, frames, 3, 8, 8), 0.25, np.float32)
-    found = CHOICES["zero_padded"](clips[:, :2], clips)
-    assert found.shape == (1, length, 3, 8, 8)
-    assert found.dtype == np.float32
-    prepared = prepare(found)[0, 0, :, 0, 0]
+    actual = CHOICES["zero_padded"](clips[:, :2], clips)
+    assert actual.shape == (1, length, 3, 8, 8)
+    assert actual.dtype == np.float32
+    prepared = prepare(actual)[0, 0, :, 0, 0]
     assert prepared.tolist() == [-0.5] * frames + [0.0] * (length - frames)
 
 
@@ -94,18 +94,18 @@ def seeded() -> dict[str, torch.Tensor]:
 def test_features_are_the_mean_logits_of_each_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(i3d.BATCH_FRAMES, "cpu", 1)  # one clip at a time
     clips = np.random.default_rng(0).random((2, 9, 1, 16, 20), np.float32)
-    found, pooled = (i3d.embed_with(seeded(), "cpu", layer)(clips) for layer in i3d.LAYERS)
-    assert found.shape == (2, 400) and pooled.shape == (2, 1024)
-    assert found.dtype == pooled.dtype == np.float64
+    actual, pooled = (i3d.embed_with(seeded(), "cpu", layer)(clips) for layer in i3d.LAYERS)
+    assert actual.shape == (2, 400) and pooled.shape == (2, 1024)
+    assert actual.dtype == pooled.dtype == np.float64
     network = read_i3d(seeded())
     with torch.inference_mode():
         both = network(prepare(clips)).double().numpy()
-    np.testing.assert_allclose(found, both, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(actual, both, rtol=1e-4, atol=1e-6)
     # logits are linear in what they are made from
     last = network.logits.conv3d
     weight, bias = (value.detach().double().numpy() for value in (last.weight, last.bias))
     linear = pooled @ weight.reshape(400, 1024).T + bias
-    np.testing.assert_allclose(found, linear, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(actual, linear, rtol=1e-4, atol=1e-6)
 
 
 # Folders
@@ -142,9 +142,9 @@ def test_arrays_of_any_layout_are_the_same_clip(tmp_path: Path) -> None:
     np.save(tmp_path / "c.npy", (clip / 255).astype(np.float32))
     np.savez(tmp_path / "d.npz", clip)
     np.savez_compressed(tmp_path / "e.npz", video=np.stack([clip, clip]))
-    found = find_clips(tmp_path)
-    assert len(found) == 6
-    for one in found:
+    actual = find_clips(tmp_path)
+    assert len(actual) == 6
+    for one in actual:
         np.testing.assert_allclose(read_clip(one), moved(clip), atol=1e-7)
 
 
@@ -194,7 +194,7 @@ def test_grey_pictures_of_16_bits_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     grey = np.full((4, 4), 1000, np.uint16)
     Image.fromarray(grey).save(tmp_path / "a" / "0.png")
-    with pytest.raises(StpError, match=r"0\.png: cannot be decoded \(pixels of kind I;16\)"):
+    with pytest.raises(StpError, match=r"0\.png.*I;16"):
         read_clip(*find_clips(tmp_path))
 
 
@@ -203,7 +203,7 @@ def test_films_that_are_cut_off_are_refused(tmp_path: Path) -> None:
     video(path, list(range(40, 80)), codec="mpeg4")
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(StpError, match=r"a\.mkv(.|\n)*cut off after \d+ frames"):
+    with pytest.raises(StpError, match=r"a\.mkv"):
         read_clip(*find_clips(tmp_path))
 
 
@@ -211,22 +211,22 @@ def test_gifs(tmp_path: Path) -> None:
     levels = [0, 80, 160, 240]
     pictures = [Image.new("RGB", (24, 16), (v, v, v)) for v in levels]
     pictures[0].save(tmp_path / "a.gif", save_all=True, append_images=pictures[1:], duration=100)
-    found = read_clip(*find_clips(tmp_path))
-    assert found.shape == (4, 3, 16, 24)
-    np.testing.assert_allclose(found[:, :, 8, 8], np.repeat(np.array(levels)[:, None], 3, 1) / 255)
+    actual = read_clip(*find_clips(tmp_path))
+    assert actual.shape == (4, 3, 16, 24)
+    np.testing.assert_allclose(actual[:, :, 8, 8], np.repeat(np.array(levels)[:, None], 3, 1) / 255)
 
 
 def test_two_folders_are_compared_at_equal_numbers(tmp_path: Path) -> None:
     real = write_arrays(tmp_path / "real", range(8))
     generated = write_arrays(tmp_path / "generated", range(100, 105))
-    found = compare(real, generated, Options(seed=3), toy_embed)
-    assert (found.n, found.available) == (5, (8, 5))
-    assert (found.frames, found.height, found.width) == (10, 16, 24)
+    actual = compare(real, generated, Options(seed=3), toy_embed)
+    assert (actual.n, actual.available) == (5, (8, 5))
+    assert (actual.frames, actual.height, actual.width) == (10, 16, 24)
     drawn = [find_clips(real)[i] for i in matched(8, 5, 3)]
     x = toy_embed(np.stack([read_clip(clip) for clip in drawn]))
     y = toy_embed(np.stack([read_clip(clip) for clip in find_clips(generated)]))
-    assert found.fvd == frechet.distance(x, y)
-    assert found.kvd == kvd.distance(x, y)
+    assert actual.fvd == frechet.distance(x, y)
+    assert actual.kvd == kvd.distance(x, y)
 
 
 def compared(tmp_path: Path, embed: Embed = toy_embed, **options: object) -> UnpairedDistances:
@@ -252,8 +252,8 @@ def test_options_choose_frames(tmp_path: Path, options: dict, frames: list) -> N
         looked_at.append(clips)
         return toy_embed(clips)
 
-    found = compared(tmp_path, embed, **options)
-    assert found.frames == len(frames)
+    actual = compared(tmp_path, embed, **options)
+    assert actual.frames == len(frames)
     whole = moved(clip_of(0, 13))
     grey = np.full_like(whole[0], 0.5)
     expected = np.stack([grey if t is None else whole[t] for t in frames])
@@ -266,11 +266,11 @@ def test_what_the_number_of_clips_does_is_said(tmp_path: Path) -> None:
 
     real = write_arrays(tmp_path / "real", range(24))
     same = write_arrays(tmp_path / "same", range(24, 48))
-    found = compare(real, same, Options(extrapolate=True), seen)
-    assert found.resolution is not None and found.resolution.n == 12
-    assert found.resolution.is_hidden
-    assert found.at_infinite_n is not None
-    assert abs(found.at_infinite_n.value) < found.fvd + 3 * found.at_infinite_n.standard_error
+    actual = compare(real, same, Options(extrapolate=True), seen)
+    assert actual.resolution is not None and actual.resolution.n == 12
+    assert actual.resolution.is_hidden
+    assert actual.at_infinite_n is not None
+    assert abs(actual.at_infinite_n.value) < actual.fvd + 3 * actual.at_infinite_n.standard_error
     dark = tmp_path / "dark"
     dark.mkdir()
     for number in range(24):
@@ -304,15 +304,15 @@ def test_clips_of_another_length_or_size_are_refused(tmp_path: Path) -> None:
     real = write_arrays(tmp_path / "real", range(3))
     longer = write_arrays(tmp_path / "longer", range(3), frames=12)
     larger = write_arrays(tmp_path / "larger", range(3), size=(32, 24))
-    with pytest.raises(StpError, match=r"has 12 frames.*\n.*\n.*--frames 10"):
+    with pytest.raises(StpError, match=r"12 (.|\n)*--frames 10"):
         compare(real, longer, Options(), toy_embed)
     assert compare(real, longer, Options(frames=10), toy_embed).n == 3
-    with pytest.raises(StpError, match=r"24 x 32 pixels, .* has 24 x 16"):
+    with pytest.raises(StpError, match=r"24 x 32.*24 x 16"):
         compare(real, larger, Options(), toy_embed)
 
 
 def test_features_that_are_not_finite_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="NaN or infinite"):
+    with pytest.raises(StpError, match="NaN"):
         compared(tmp_path, lambda clips: toy_embed(clips) * np.nan)
 
 
@@ -341,7 +341,7 @@ def test_files_that_are_no_clips_are_refused(tmp_path: Path, name, content, said
 
 
 def run(*arguments: object, folder: Path) -> object:
-    return CliRunner().invoke(app, ["fvd", *map(str, arguments), "--folder", str(folder)])
+    return CliRunner().invoke(app, ["videos", "fvd", *map(str, arguments), "--folder", str(folder)])
 
 
 def two_clips(folder: Path) -> None:
@@ -350,25 +350,25 @@ def two_clips(folder: Path) -> None:
 
 
 def test_folders_are_looked_at_before_weights_are_asked_for(tmp_path: Path) -> None:
-    found = run(tmp_path, tmp_path, folder=tmp_path)
-    assert isinstance(found.exception, StpError)
-    assert f"no videos in {tmp_path}" in found.exception.what
+    actual = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(actual.exception, StpError)
+    assert f"no videos in {tmp_path}" in actual.exception.what
 
 
 def test_without_weights_the_command_says_how_to_get_them(tmp_path: Path) -> None:
     two_clips(tmp_path)
-    found = run(tmp_path, tmp_path, folder=tmp_path)
-    assert isinstance(found.exception, StpError)
-    assert "i3d_torchscript.pt" in found.exception.expected
-    assert "stp list weights --fetch i3d" in found.exception.remedy
+    actual = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(actual.exception, StpError)
+    assert "i3d_torchscript.pt" in actual.exception.expected
+    assert "stp list weights --fetch i3d" in actual.exception.remedy
 
 
 def test_weights_with_other_bytes_are_refused(tmp_path: Path) -> None:
     torch.save(seeded(), tmp_path / "rgb_imagenet.pt")
     two_clips(tmp_path)
-    found = run(tmp_path, tmp_path, folder=tmp_path)
-    assert isinstance(found.exception, StpError)
-    assert "are not the declared ones" in found.exception.what
+    actual = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(actual.exception, StpError)
+    assert "are not the declared ones" in actual.exception.what
 
 
 def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> None:
@@ -387,11 +387,11 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     real = write_arrays(tmp_path / "real", range(3))
     generated = write_arrays(tmp_path / "generated", range(9, 11))
 
-    found = run(real, generated, "--frames", 9, folder=tmp_path)
-    assert found.exit_code == 0, found.output
+    actual = run(real, generated, "--frames", 9, folder=tmp_path)
+    assert actual.exit_code == 0, actual.output
     for part in ("FVD ", "KVD ", "N   2 clips of each", "from 3 real and 2 generated", sha256):
-        assert part in found.output
-    assert "predicted_only: 9 frames, interval 1; 24 x 16 pixels" in found.output
+        assert part in actual.output
+    assert "predicted_only: 9 frames, interval 1; 24 x 16 pixels" in actual.output
 
     values = json.loads(
         run(real, generated, "--frames", 9, "--format", "json", folder=tmp_path).stdout
@@ -410,7 +410,7 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
 def test_a_file_of_arrays_holds_one(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
     path = tmp_path / "clips.npz"
     np.savez(path, **{name: np.zeros((2, 3, 4, 4)) for name in names})
-    with pytest.raises(StpError, match=rf"clips\.npz holds the arrays {said}\n"):
+    with pytest.raises(StpError, match=rf"clips\.npz.*{said}"):
         video_folder.read_array(path)
     np.savez(path, one=np.ones((2, 3, 4, 4)))
     assert video_folder.read_array(path).shape == (2, 3, 4, 4)

@@ -55,9 +55,9 @@ def labelled(frames: np.ndarray) -> xr.DataArray:
     return xr.DataArray(frames.astype(np.float64), dims=dims)
 
 
-def same(found: np.ndarray, expected: xr.DataArray | np.ndarray) -> None:
+def same(actual: np.ndarray, expected: xr.DataArray | np.ndarray) -> None:
     """Sums of values near 281, whose differences are near 1, leave about 1e-13."""
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(actual, expected, rtol=1e-11, atol=1e-12)
 
 
 def value(metric: Metric, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -155,19 +155,19 @@ def test_acc_of_the_released_code_has_no_weights_and_one_division(mask: str) -> 
     forecast, truth = fields(shape=SHAPE)
     truth = masked(truth, mask)
     p, o = (mirrored(anomalies(frames, PUBLISHED)) for frames in (forecast, truth))
-    found = value(convention("acc.pooled_published"), forecast, truth)
+    actual = value(convention("acc.pooled_published"), forecast, truth)
 
     def unweighted(kept: list[str]) -> xr.DataArray:
         return continuous.correlation.pearsonr(p, o, preserve_dims=kept)
 
-    same(found, by_lead(unweighted))
+    same(actual, by_lead(unweighted))
     # As it is written there: weights of rows are broadcast against flattened points, and cancel.
     weights = (ROWS / ROWS.mean())[:, None]
     flat = [a.isel(sign=0).transpose("variable", "lead", ...).values for a in (p, o)]
     for c, t in np.ndindex(flat[0].shape[:2]):
         a, b = (part[c, t].ravel()[~np.isnan(flat[1][c, t].ravel())] for part in flat)
         code = (weights * a * b).sum() / np.sqrt((weights * a**2).sum() * (weights * b**2).sum())
-        assert found[c, 1 + t] == pytest.approx(code, rel=1e-11)
+        assert actual[c, 1 + t] == pytest.approx(code, rel=1e-11)
 
 
 # Ensembles

@@ -46,7 +46,7 @@ def test_correlation_falls_with_lead_time_as_published(
     # Drift of the model with lead time, and the mean of the index, are no anomalies.
     mean, truth = mean - mean.mean(axis=0), truth - truth.mean(axis=0)
     products = anomaly_products(mean, truth, lambda n, t: np.zeros((1, 1, 1)), ONE)
-    found = correlation(products.mean(axis=0))[0]
+    actual = correlation(products.mean(axis=0))[0]
     # Pearson's coefficients of the files, by NumPy.
     expected = {
         1: 0.978,
@@ -59,7 +59,7 @@ def test_correlation_falls_with_lead_time_as_published(
         45: 0.262,
     }
     for day, number in expected.items():
-        assert found[day - 1] == pytest.approx(number, abs=0.001), day
+        assert actual[day - 1] == pytest.approx(number, abs=0.001), day
 
 
 @pytest.mark.sample_bytes
@@ -83,7 +83,7 @@ def test_skill_ends_where_the_correlation_says(
     name = "acc.per_frame_without_validation"
     add(store, "my_model", starts, {"wrmse.pooled": errors, name: acc})
     with duckdb.connect(str(built(store))) as connection:
-        found = connection.execute(
+        actual = connection.execute(
             "SELECT threshold, first_lead, n FROM s2s_skill_horizon "
             "WHERE side = 'ours' AND forecast = 'my_model' ORDER BY threshold"
         ).fetchall()
@@ -94,7 +94,7 @@ def test_skill_ends_where_the_correlation_says(
         )
         replace_view(connection, "by_lead", "waves")
         ((lost,),) = connection.execute("SELECT first_lead FROM s2s_lost_scales").fetchall()
-    (by_acc, days, n), (by_rmse, until, common) = found
+    (by_acc, days, n), (by_rmse, until, common) = actual
     assert (by_acc, by_rmse, n, common) == ("ACC < 0.6", "RMSE >= climatology", 510, 510)
     assert 21 <= days <= 25 and 26 <= lost <= 30
     behind = np.flatnonzero(errors.mean(axis=0) >= none.mean(axis=0))

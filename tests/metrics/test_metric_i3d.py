@@ -59,8 +59,8 @@ def test_same_padding_against_brute_force(kernel: int, stride: int) -> None:
         windows = by_brute_force(list(range(length)), kernel, stride)
         front, back = same_padding(length, kernel, stride)
         padded = [None] * front + list(range(length)) + [None] * back
-        found = [padded[i : i + kernel] for i in range(0, len(padded) - kernel + 1, stride)]
-        assert found == windows
+        actual = [padded[i : i + kernel] for i in range(0, len(padded) - kernel + 1, stride)]
+        assert actual == windows
 
 
 @pytest.mark.parametrize("length", [4, 5, 8, 9])
@@ -77,19 +77,19 @@ def test_a_convolution_along_time_against_brute_force(length: int) -> None:
         for window in by_brute_force(x, 7, 2)
     ]
     # one pixel whose neighbours are zero: 1 = ceil(1 / 2) outputs, centred tap
-    found = unit(x[None, None, :, None, None])[0, 0, :, 0, 0]
+    actual = unit(x[None, None, :, None, None])[0, 0, :, 0, 0]
     scale = 1 / math.sqrt(1 + 1e-3)  # of the normalisation: variance 1, epsilon 1e-3
-    np.testing.assert_allclose(found.detach(), np.array(expected) * scale, rtol=1e-5)
+    np.testing.assert_allclose(actual.detach(), np.array(expected) * scale, rtol=1e-5)
 
 
 def test_padding_never_wins_a_maximum() -> None:
     x = -1 - torch.rand(1, 1, 5, 4, 6)
-    found = Pool((3, 3, 3), (2, 2, 2))(x)
-    assert found.shape == (1, 1, 3, 2, 3)
+    actual = Pool((3, 3, 3), (2, 2, 2))(x)
+    assert actual.shape == (1, 1, 3, 2, 3)
     for t, y, z in np.ndindex(3, 2, 3):
         # 5 frames: one padded before, one behind; 4 and 6 pixels: one behind
         window = x[0, 0, max(0, 2 * t - 1) : 2 * t + 2, 2 * y : 2 * y + 3, 2 * z : 2 * z + 3]
-        assert found[0, 0, t, y, z] == window.max()
+        assert actual[0, 0, t, y, z] == window.max()
 
 
 def test_batch_normalisation_adds_a_thousandth() -> None:
@@ -100,8 +100,8 @@ def test_batch_normalisation_adds_a_thousandth() -> None:
         unit.bn.bias.fill_(0.25)
         unit.bn.running_mean.fill_(1.0)
         unit.bn.running_var.fill_(0.01)
-    found = unit(torch.full((1, 1, 1, 1, 1), 0.75)).item()
-    assert found == pytest.approx(3 * (1.5 - 1) / math.sqrt(0.01 + 1e-3) + 0.25, rel=1e-6)
+    actual = unit(torch.full((1, 1, 1, 1, 1), 0.75)).item()
+    assert actual == pytest.approx(3 * (1.5 - 1) / math.sqrt(0.01 + 1e-3) + 0.25, rel=1e-6)
     assert unit(torch.full((1, 1, 1, 1, 1), -5.0)).item() == 0  # ReLU
     layers = [layer for layer in I3D().modules() if isinstance(layer, nn.BatchNorm3d)]
     assert len(layers) == 57
@@ -132,11 +132,11 @@ def test_shapes_after_each_layer() -> None:
     """Table of the paper's Figure 3, for clips of 16 frames; computed without numbers."""
     with torch.device("meta"):
         made, x = I3D().eval(), torch.empty(1, 3, 16, 224, 224)
-    found = {}
+    actual = {}
     for name, layer in made.named_children():
         x = layer(x)
-        found[name] = tuple(x.shape[1:])
-    assert found == {
+        actual[name] = tuple(x.shape[1:])
+    assert actual == {
         "Conv3d_1a_7x7": (64, 8, 112, 112),
         "MaxPool3d_2a_3x3": (64, 8, 56, 56),
         "Conv3d_2b_1x1": (64, 8, 56, 56),
@@ -186,14 +186,14 @@ def test_resize_against_brute_force() -> None:
     """out[i] is read at i * old / new, between the two pixels around it."""
     rng = np.random.default_rng(0)
     frame = rng.random((5, 7)).astype(np.float32)
-    found = resize(torch.from_numpy(frame), 11).numpy()
+    actual = resize(torch.from_numpy(frame), 11).numpy()
     for i, j in np.ndindex(11, 11):
         y, x = i * 5 / 11, j * 7 / 11
         y0, x0 = math.floor(y), math.floor(x)
         y1, x1 = min(y0 + 1, 4), min(x0 + 1, 6)
         top = frame[y0, x0] + (frame[y0, x1] - frame[y0, x0]) * (x - x0)
         low = frame[y1, x0] + (frame[y1, x1] - frame[y1, x0]) * (x - x0)
-        assert found[i, j] == pytest.approx(top + (low - top) * (y - y0), abs=1e-6)
+        assert actual[i, j] == pytest.approx(top + (low - top) * (y - y0), abs=1e-6)
 
 
 def test_resize_by_hand() -> None:
@@ -211,17 +211,17 @@ def test_resize_is_not_that_of_torch() -> None:
 
 def test_clips_are_prepared() -> None:
     clips = np.array([-0.5, 0.0, 0.25, 1.0, 2.0], np.float32)[:, None, None, None, None]
-    found = prepare(np.broadcast_to(clips, (5, 3, 1, 4, 6)))
-    assert found.shape == (5, 3, 3, 224, 224)  # frames behind channels, grey three times
-    assert [found[i].unique().tolist() for i in range(5)] == [[-1], [-1], [-0.5], [1], [1]]
+    actual = prepare(np.broadcast_to(clips, (5, 3, 1, 4, 6)))
+    assert actual.shape == (5, 3, 3, 224, 224)  # frames behind channels, grey three times
+    assert [actual[i].unique().tolist() for i in range(5)] == [[-1], [-1], [-0.5], [1], [1]]
 
 
 def test_colours_stay_in_their_channels() -> None:
     clip = np.zeros((1, 2, 3, 8, 8), np.float32)
     clip[0, 1, 2] = 1  # blue in the second frame
-    found = prepare(clip)
-    assert (found[0, 2, 1] == 1).all()
-    assert (found.sum(dim=(0, 3, 4)) == 224**2 * torch.tensor([[-1, -1], [-1, -1], [-1, 1]])).all()
+    actual = prepare(clip)
+    assert (actual[0, 2, 1] == 1).all()
+    assert (actual.sum(dim=(0, 3, 4)) == 224**2 * torch.tensor([[-1, -1], [-1, -1], [-1, 1]])).all()
 
 
 # Layouts of the ports
@@ -268,8 +268,8 @@ def test_state_dicts_of_both_ports(tmp_path) -> None:
     torch.save({hassony2(key): value for key, value in own.items()}, tmp_path / "model_rgb.pth")
     assert hassony2("Mixed_3b.b1a.bn.bias") == "mixed_3b.branch_1.0.batch3d.bias"
     for name in ("rgb_imagenet.pt", "model_rgb.pth"):
-        found = read_i3d(read_state(tmp_path / name)).state_dict()
-        assert all(torch.equal(found[key], own[key]) for key in own)
+        actual = read_i3d(read_state(tmp_path / name)).state_dict()
+        assert all(torch.equal(actual[key], own[key]) for key in own)
         assert not read_i3d(read_state(tmp_path / name)).training
 
 
@@ -287,9 +287,9 @@ def test_a_normalisation_without_scale_has_scale_one() -> None:
     state = {k: v for k, v in network().state_dict().items() if not k.endswith("bn.weight")}
     unnamed = Chain(scale=False).state_dict()
     for given in (state, unnamed):
-        found = read_i3d(given).state_dict()
-        assert all((found[k] == 1).all() for k in found if k.endswith("bn.weight"))
-        torch.testing.assert_close(found["Mixed_5c.b3b.bn.bias"], state["Mixed_5c.b3b.bn.bias"])
+        actual = read_i3d(given).state_dict()
+        assert all((actual[k] == 1).all() for k in actual if k.endswith("bn.weight"))
+        torch.testing.assert_close(actual["Mixed_5c.b3b.bn.bias"], state["Mixed_5c.b3b.bn.bias"])
 
 
 @pytest.mark.parametrize(

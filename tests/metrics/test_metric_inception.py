@@ -49,10 +49,10 @@ def test_it_is_the_network_of_torchvision() -> None:
         torch.testing.assert_close(ours(picture), theirs(picture))
         torch.testing.assert_close(classifier(ours(picture)), classes)
     state["Mixed_6a.branch3x3.conv.weight"] = torch.zeros(1)
-    with pytest.raises(StpError, match=r"Mixed_6a\.branch3x3\.conv\.weight has shape \[1\]"):
+    with pytest.raises(StpError, match=r"Mixed_6a\.branch3x3\.conv\.weight"):
         read_inception(state)
     state["fc.bias"] = torch.zeros(10)
-    with pytest.raises(StpError, match=r"no weights of the classifier .*bias has shape \[10\]"):
+    with pytest.raises(StpError, match=r"bias.*\[10\]"):
         read_classifier(state)
     assert read_classifier({"Mixed_7c.branch1x1.conv.weight": torch.zeros(1)}) is None
 
@@ -75,13 +75,13 @@ def test_entropy_of_the_classes_of_frames() -> None:
     frames[1] = frames[1, 0, 0]
     with torch.inference_mode():
         assert looker.entropies is not None
-        found = looker.entropies(frames)
+        actual = looker.entropies(frames)
         pictures = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 127.5 - 1
         means = read_inception(state)(pictures).numpy()
         small = looker.entropies(frames[1:, :48, :64])
-    np.testing.assert_allclose(found, entropy_of(softmax(means @ fc.T, axis=1), axis=1), rtol=1e-3)
-    assert 0 < found[0] < np.log(CLASSES) and abs(found[0] - found[1]) > 1e-3
-    np.testing.assert_allclose(small, found[1:], rtol=1e-3)
+    np.testing.assert_allclose(actual, entropy_of(softmax(means @ fc.T, axis=1), axis=1), rtol=1e-3)
+    assert 0 < actual[0] < np.log(CLASSES) and abs(actual[0] - actual[1]) > 1e-3
+    np.testing.assert_allclose(small, actual[1:], rtol=1e-3)
 
 
 def test_means_over_frames_are_blind_to_their_order(tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_means_over_frames_are_blind_to_their_order(tmp_path: Path) -> None:
     clip = np.random.default_rng(0).random((1, 3, 1, 8, 8), np.float32)
     grey, colour = clip, np.repeat(clip, 3, axis=2)
     means = inception_frames.embed(weights, "means")
-    found = means(grey)
-    assert found.shape == (1, FEATURES) and found.dtype == np.float64 and found.std() > 0
-    np.testing.assert_array_equal(means(colour[:, [2, 0, 1]]), found)
-    with pytest.raises(StpError, match="not the declared ones"):
+    actual = means(grey)
+    assert actual.shape == (1, FEATURES) and actual.dtype == np.float64 and actual.std() > 0
+    np.testing.assert_array_equal(means(colour[:, [2, 0, 1]]), actual)
+    with pytest.raises(StpError, match=path.name):
         inception_frames.embed(weights._replace(declared={"sha256": "0" * 64}), "means")

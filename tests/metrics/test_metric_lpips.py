@@ -59,10 +59,10 @@ def by_the_package(name: str, state: dict[str, torch.Tensor], x, y) -> np.ndarra
 @pytest.mark.parametrize("size", [(64, 64), (37, 50)])
 def test_it_equals_the_package_with_seeded_weights(name: str, size: tuple[int, int]) -> None:
     x, y = frames(2, 2, 3, *size)
-    found = compare(Lpips(name, seeded(name)), x, y)
-    assert found.shape == (2, 2)
-    assert found.min() > 0
-    np.testing.assert_allclose(found, by_the_package(name, seeded(name), x, y), rtol=1e-5)
+    actual = compare(Lpips(name, seeded(name)), x, y)
+    assert actual.shape == (2, 2)
+    assert actual.min() > 0
+    np.testing.assert_allclose(actual, by_the_package(name, seeded(name), x, y), rtol=1e-5)
 
 
 @pytest.mark.real_weights
@@ -72,8 +72,8 @@ def test_it_equals_the_package_with_real_weights(
 ) -> None:
     x, y = frames(3, 2, 3, 64, 96)
     state = real(name)
-    found = compare(Lpips(name, state), x, y)
-    np.testing.assert_allclose(found, by_the_package(name, state, x, y), rtol=0, atol=1e-5)
+    actual = compare(Lpips(name, state), x, y)
+    np.testing.assert_allclose(actual, by_the_package(name, state, x, y), rtol=0, atol=1e-5)
 
 
 @pytest.mark.real_weights
@@ -82,8 +82,8 @@ def test_black_and_white_frames_give_the_published_value(
 ) -> None:
     """0.81401: printed for such videos of 64 x 64 by common_metrics_on_video_quality."""
     black = np.zeros((1, 2, 3, 64, 64), np.float32)
-    found = compare(Lpips("alexnet", real("alexnet")), black, black + 1)
-    np.testing.assert_allclose(found, 0.81401, rtol=2e-4)
+    actual = compare(Lpips("alexnet", real("alexnet")), black, black + 1)
+    np.testing.assert_allclose(actual, 0.81401, rtol=2e-4)
 
 
 def test_it_is_the_formula_for_one_layer_at_a_time() -> None:
@@ -102,9 +102,9 @@ def test_it_is_the_formula_for_one_layer_at_a_time() -> None:
         seen = read_trunk("squeezenet", state)((scaled - shift) / scale)[2][0]
         unit.append(seen[5] / (seen.square().sum(dim=0).sqrt() + 1e-10))
     by_hand = 2.0 * (unit[0] - unit[1]).square().mean()
-    found = compare(Lpips("squeezenet", state, linear), x, y)
+    actual = compare(Lpips("squeezenet", state, linear), x, y)
     # A small difference of float32: its rounding differs from processor to processor.
-    np.testing.assert_allclose(found, by_hand.item(), rtol=1e-3)
+    np.testing.assert_allclose(actual, by_hand.item(), rtol=1e-3)
 
 
 def test_equal_frames_are_at_distance_zero() -> None:
@@ -130,8 +130,8 @@ def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_frame_that_is_not_a_number_spoils_itself_only() -> None:
     x, y = frames(2, 2, 3, 32, 32)
     x[1, 0, 0, 3, 3] = np.nan
-    found = compare(Lpips("alexnet", seeded("alexnet")), x, y)
-    assert np.isnan(found).tolist() == [[False, False], [True, False]]
+    actual = compare(Lpips("alexnet", seeded("alexnet")), x, y)
+    assert np.isnan(actual).tolist() == [[False, False], [True, False]]
 
 
 @pytest.mark.parametrize("name", sorted(TAPS))
@@ -140,7 +140,7 @@ def test_the_smallest_frames(name: str) -> None:
     network = Lpips(name, seeded(name))
     x, y = frames(1, 1, 3, smallest, smallest)
     assert np.isfinite(compare(network, x, y)).all()
-    with pytest.raises(StpError, match=f"at least {smallest} x {smallest}"):
+    with pytest.raises(StpError, match=f"{smallest} x {smallest}"):
         compare(network, x[..., 1:], y[..., 1:])
 
 
@@ -152,7 +152,7 @@ def test_the_package_cannot_compare_smaller_ones_either() -> None:
 
 def test_two_channels_are_refused() -> None:
     x, y = frames(1, 1, 2, 32, 32)
-    with pytest.raises(StpError, match="1 or 3 channels"):
+    with pytest.raises(StpError, match="2 x 32 x 32"):
         compare(Lpips("alexnet", seeded("alexnet")), x, y)
 
 
@@ -163,11 +163,11 @@ def test_a_convention_is_built_from_a_file(name: str, convention: LearnedMetric,
     assert convention.weights == name
     metric = convention.build(Weights(tmp_path / "a.pt", {"sha256": sha256}, "cpu"))
     x, y = frames(2, 3, 1, 32, 32)
-    found = metric.statistics(x, y)
-    assert found.shape == (2, 1, 3)  # samples, one component, lead times
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found[:, 0], compare(Lpips(name, seeded(name)), x, y))
-    with pytest.raises(StpError, match="not the declared ones"):
+    actual = metric.statistics(x, y)
+    assert actual.shape == (2, 1, 3)  # samples, one component, lead times
+    assert actual.dtype == np.float64
+    np.testing.assert_array_equal(actual[:, 0], compare(Lpips(name, seeded(name)), x, y))
+    with pytest.raises(StpError, match=r"a\.pt"):
         convention.build(Weights(tmp_path / "a.pt", {"sha256": "0" * 64}, "cpu"))
 
 
@@ -179,5 +179,5 @@ def test_the_weights_of_a_whole_classifier_do_as_well() -> None:
 
 
 def test_weights_of_another_network_are_refused() -> None:
-    with pytest.raises(StpError, match="no weights of alexnet"):
+    with pytest.raises(StpError, match="alexnet"):
         Lpips("alexnet", seeded("vgg16"))

@@ -68,8 +68,8 @@ def test_correlation_by_hand() -> None:
     # Predicted (2, 3), (1, 2), (0, 2) against the samples' order reversed, (0, 2), (1, 2), (2, 3):
     # lead 3: deviations (1, 0, -1) and (-1, 0, 1), r = -1. Lead 4: deviations (2, -1, -1) / 3 and
     # (-1, -1, 2) / 3, products -2, 1, -2, so r = -3 / 6 = -0.5. Mean -0.75.
-    found = evaluate(convention("nino34.correlation"), MONTHS, MONTHS[::-1])
-    np.testing.assert_allclose(found, [-0.75, -1, -0.5], rtol=1e-12)
+    actual = evaluate(convention("nino34.correlation"), MONTHS, MONTHS[::-1])
+    np.testing.assert_allclose(actual, [-0.75, -1, -0.5], rtol=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 300.0])
@@ -77,19 +77,19 @@ def test_correlation_matches_scipy_and_the_published_formula(offset: float) -> N
     # 300 K of offset cost six of the sixteen digits of the second moments.
     predicted, observed = random_months(200, 14, seed=1)
     predicted, observed = predicted + np.float32(offset), observed + np.float32(offset)
-    found = evaluate(convention("nino34.correlation"), predicted, observed)
+    actual = evaluate(convention("nino34.correlation"), predicted, observed)
     p, o = smoothed(predicted), smoothed(observed)
     by_scipy = [pearsonr(p[:, k], o[:, k]).statistic for k in range(12)]
-    np.testing.assert_allclose(found[1:], by_scipy, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found[1:], published_formula(p, o), rtol=0, atol=1e-7)
-    assert found[0] == pytest.approx(np.mean(by_scipy), abs=1e-9)
+    np.testing.assert_allclose(actual[1:], by_scipy, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(actual[1:], published_formula(p, o), rtol=0, atol=1e-7)
+    assert actual[0] == pytest.approx(np.mean(by_scipy), abs=1e-9)
 
 
 def test_weights_of_the_leads() -> None:
     # 1.5, 2, 3, 4 change after 4, 11 and 18 values; the logarithm of 1 is 0.
-    found = nino34.weights(20)
+    actual = nino34.weights(20)
     np.testing.assert_allclose(
-        found[[0, 3, 4, 10, 11, 17, 18]],
+        actual[[0, 3, 4, 10, 11, 17, 18]],
         [0, 1.5 * log(4), 2 * log(5), 2 * log(11), 3 * log(12), 3 * log(18), 4 * log(19)],
     )
 
@@ -97,26 +97,26 @@ def test_weights_of_the_leads() -> None:
 def test_perfect_forecasts_at_12_leads_have_the_weighted_correlation_3_41() -> None:
     # (1.5 ln 4! + 2 ln(11! / 4!) + 3 ln 12) / 12 = (4.767 + 28.648 + 7.455) / 12 = 3.406
     _, observed = random_months(30, 14, seed=2)
-    found = evaluate(convention("nino34.correlation_weighted"), observed, observed)
+    actual = evaluate(convention("nino34.correlation_weighted"), observed, observed)
     four, eleven = log(factorial(4)), log(factorial(11))
-    assert found[0] == pytest.approx((1.5 * four + 2 * (eleven - four) + 3 * log(12)) / 12)
-    assert found[0] == pytest.approx(3.406, abs=1e-3)
+    assert actual[0] == pytest.approx((1.5 * four + 2 * (eleven - four) + 3 * log(12)) / 12)
+    assert actual[0] == pytest.approx(3.406, abs=1e-3)
 
 
 def test_weighted_correlation_matches_the_published_formula() -> None:
     predicted, observed = random_months(60, 14, seed=3)
-    found = evaluate(convention("nino34.correlation_weighted"), predicted, observed)
+    actual = evaluate(convention("nino34.correlation_weighted"), predicted, observed)
     correlations = published_formula(smoothed(predicted), smoothed(observed))
     steps = np.array([1.5] * 4 + [2] * 7 + [3])
     expected = (steps * np.log(np.arange(12) + 1) * correlations).sum() / 12
-    assert found[0] == pytest.approx(expected, abs=1e-6)
+    assert actual[0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_rmse_by_hand() -> None:
     # Predictions of 0 against (2, 3), (1, 2), (0, 2): sqrt(5 / 3) and sqrt(17 / 3).
-    found = evaluate(convention("nino34.rmse"), 0 * MONTHS, MONTHS)
+    actual = evaluate(convention("nino34.rmse"), 0 * MONTHS, MONTHS)
     roots = np.sqrt([5 / 3, 17 / 3])
-    np.testing.assert_allclose(found, [roots.mean(), *roots], rtol=1e-12)
+    np.testing.assert_allclose(actual, [roots.mean(), *roots], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_nan_in_the_region_shows_in_the_leads_that_see_it() -> None:
     predicted, observed = random_months(5, 6, seed=4)
     predicted[2, 5] = np.nan  # only the last of the 4 means contains month 6
     for metric in (convention("nino34.correlation"), convention("nino34.rmse")):
-        found = evaluate(metric, predicted, observed)
-        np.testing.assert_array_equal(np.isnan(found), [True, False, False, False, True])
+        actual = evaluate(metric, predicted, observed)
+        np.testing.assert_array_equal(np.isnan(actual), [True, False, False, False, True])
 
 
 @pytest.mark.parametrize("shape", [(2, 2, 1, 24, 48), (2, 5, 1, 32, 64), (2, 5, 2, 24, 48)])

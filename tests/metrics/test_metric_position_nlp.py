@@ -28,25 +28,25 @@ def people(truth: np.ndarray, scenario: int) -> list[int]:
 
 def test_one_gaussian_is_that_of_scikit_learn(frames):
     drawn, truth = frames
-    found = convention("position_nlp.final_gaussian").statistics(drawn, truth)
+    actual = convention("position_nlp.final_gaussian").statistics(drawn, truth)
     for scenario in (0, 1):
         each = []
         for n in people(truth, scenario):
             fitted = GaussianMixture(1).fit(drawn[scenario, :, -1, :, 0, n].astype(np.float64))
             each.append(-fitted.score_samples(truth[scenario, -1, None, :, 0, n])[0])
-        assert found[scenario, 0, 0] == pytest.approx(np.mean(each), rel=1e-5)
+        assert actual[scenario, 0, 0] == pytest.approx(np.mean(each), rel=1e-5)
 
 
 def test_kernels_are_those_of_scipy(frames):
     drawn, truth = frames
     truth[0, 2, :, 0, 1] += 50  # where the density is below the least that counts
-    found = convention("position_nlp.kde").statistics(drawn, truth)
+    actual = convention("position_nlp.kde").statistics(drawn, truth)
     for scenario, step in np.ndindex(2, 3):
         each = []
         for n in people(truth, scenario):
             kernels = gaussian_kde(drawn[scenario, :, step, :, 0, n].astype(np.float64).T)
             each.append(-max(-20.0, kernels.logpdf(truth[scenario, step, :, 0, n])[0]))
-        assert found[scenario, 0, step] == pytest.approx(np.mean(each), rel=1e-5)
+        assert actual[scenario, 0, step] == pytest.approx(np.mean(each), rel=1e-5)
 
 
 def test_what_has_no_density_has_no_value(frames):
@@ -54,9 +54,9 @@ def test_what_has_no_density_has_no_value(frames):
     assert np.isinf(convention("position_nlp.final_gaussian").statistics(drawn[:, :2], truth)).all()
     assert np.isinf(convention("position_nlp.kde").statistics(drawn[:, :2], truth)).all()
     drawn[0, :, 1, :, 0, 2] = drawn[0, :, 1, :1, 0, 2]  # both coordinates alike: on a line
-    found = convention("position_nlp.kde").statistics(drawn, truth)
-    assert np.isinf(found[0, 0]).tolist() == [False, True, False]
-    assert np.isfinite(found[1]).all()
+    actual = convention("position_nlp.kde").statistics(drawn, truth)
+    assert np.isinf(actual[0, 0]).tolist() == [False, True, False]
+    assert np.isfinite(actual[1]).all()
 
 
 def test_densities_are_looked_up():
@@ -67,7 +67,7 @@ def test_densities_are_looked_up():
     assert (
         metric.numbered and convention("position_nlp.mixture").numbered
     )  # asked with numbers, as here
-    found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
-    np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])
+    actual = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
+    np.testing.assert_allclose(actual, [[[(1 + 20) / 2, 3]]])
     absent = on_data(convention("position_nlp.mixture"), compared)
     assert absent.reason == "these predictions have no mixture"

@@ -56,8 +56,8 @@ def test_frames_in_units_are_scaled_by_their_normalisation(metric: Metric) -> No
             np.reshape(data.attrs["normalisation"][key], (-1, 1, 1)) for key in ("offset", "scale")
         )
         in_units = [(a * scale + offset).astype(np.float32) for a in (predicted, observed)]
-        found = of(metric, data).statistics(*in_units)
-        np.testing.assert_allclose(found, expected, rtol=1e-4)
+        actual = of(metric, data).statistics(*in_units)
+        np.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
 def test_traffic_is_printed_as_if_scaled() -> None:
@@ -65,9 +65,11 @@ def test_traffic_is_printed_as_if_scaled() -> None:
     # 1250, do these go together: the pooled PSNR is 38.25, the mean over frames not below it.
     metric = of(convention("psnr.pooled"), fixed(0.0, 1250.0))
     observed = np.zeros((1, 1, 2, 8, 8), np.float32)
-    found = metric.finish(metric.statistics(observed + np.float32(15.29), observed).mean(axis=0))[0]
-    assert found == pytest.approx(38.25, abs=0.01)
-    assert found < 39.08
+    actual = metric.finish(metric.statistics(observed + np.float32(15.29), observed).mean(axis=0))[
+        0
+    ]
+    assert actual == pytest.approx(38.25, abs=0.01)
+    assert actual < 39.08
 
 
 @pytest.mark.parametrize(
@@ -115,10 +117,10 @@ def test_a_constant_frame_has_no_range_and_nan_is_something_else(metric: Metric)
     predicted, observed = frames()
     observed[1, 0] = 0.5
     predicted[2, 1, 0, 4, 4] = np.nan
-    found = metric.statistics(predicted, observed)[:, 0]
-    assert np.isinf(found[1, 0])
-    assert np.isnan(found[2, 1])
-    assert np.isfinite(found).sum() == 4
+    actual = metric.statistics(predicted, observed)[:, 0]
+    assert np.isinf(actual[1, 0])
+    assert np.isnan(actual[2, 1])
+    assert np.isfinite(actual).sum() == 4
     observed[2, 1] = 0.5
     assert np.isnan(metric.statistics(predicted, observed)[2, 0, 1])
     predicted[1, 0] = 0.5  # exact as well

@@ -94,9 +94,9 @@ def interim(raw_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
         chosen = (("z", 500), ("u", 200), ("v", 850))
         dims = ("month", "latitude", "longitude")
         fields = [coarse[v].sel(level=level).transpose(*dims).to_numpy() for v, level in chosen]
-    found = np.stack(fields, axis=1).astype(float)
-    assert found.shape == (2, 3, 121, 240)
-    return found
+    actual = np.stack(fields, axis=1).astype(float)
+    assert actual.shape == (2, 3, 121, 240)
+    return actual
 
 
 def use(monkeypatch: pytest.MonkeyPatch, lat: np.ndarray) -> None:
@@ -173,12 +173,12 @@ def test_anomalies_correlate_with_themselves_and_are_opposite_when_turned(era5: 
     assert of(metric, truth, truth) == pytest.approx(1, abs=1e-12)
     assert of(metric, 2 * era5.usual - truth, truth) == pytest.approx(-1, abs=1e-12)
     forecast = era5.members[:, 0].astype(float)
-    found = of(metric, forecast, truth)
+    actual = of(metric, forecast, truth)
     for n, c in np.ndindex(4, 2):
         pair = forecast[n, 0, c], truth[n, 0, c]
         expected = by_hand.acc(*pair, era5.usual[c], era5.lat)
         assert 0 < expected < 1
-        assert found[n, c, 0] == pytest.approx(expected, abs=1e-9)
+        assert actual[n, c, 0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_structure_is_that_of_a_plain_loop_on_the_grid_of_chaosbench(interim: np.ndarray) -> None:
@@ -188,12 +188,12 @@ def test_structure_is_that_of_a_plain_loop_on_the_grid_of_chaosbench(interim: np
         (convention("ms_ssim.joint_range"), True),
     ):
         assert of(metric, july, july) == pytest.approx(1, abs=1e-6)
-        found = of(metric, january, july)[0, :, 0]
+        actual = of(metric, january, july)[0, :, 0]
         pairs = zip(*interim, strict=True)
         expected = [by_hand.similarity(*pair, 5, joint=joint) for pair in pairs]
         # Of a scale whose mean is nearly 0, its power magnifies rounding.
-        np.testing.assert_allclose(found, expected, atol=5e-4)
-        assert (found < 0.99).all()
+        np.testing.assert_allclose(actual, expected, atol=5e-4)
+        assert (actual < 0.99).all()
 
 
 def test_what_is_blurred_lacks_detail_and_what_is_elsewhere_does_not(interim: np.ndarray) -> None:
@@ -203,14 +203,14 @@ def test_what_is_blurred_lacks_detail_and_what_is_elsewhere_does_not(interim: np
     elsewhere = np.roll(truth, 60, axis=-1)
     assert of(DIVERGENCE, elsewhere, truth) == pytest.approx(0, abs=1e-8)
     assert (of(convention("wrmse.per_frame"), elsewhere, truth) > 1).all()
-    found = []
+    actual = []
     for width in (0.4, 0.7):
         modes = [*4 * ["nearest"], "wrap"]
         blurred = gaussian_filter(truth, (0, 0, 0, width, width), mode=modes)
-        found.append(of(DIVERGENCE, blurred, truth))
+        actual.append(of(DIVERGENCE, blurred, truth))
         residuals = of(RESIDUAL, blurred, truth)
         for n, c in np.ndindex(2, 3):
             pair = blurred[n, 0, c], truth[n, 0, c]
-            assert found[-1][n, c, 0] == pytest.approx(by_hand.divergence(*pair), rel=1e-5)
+            assert actual[-1][n, c, 0] == pytest.approx(by_hand.divergence(*pair), rel=1e-5)
             assert residuals[n, c, 0] == pytest.approx(by_hand.residual(*pair), rel=1e-5)
-    assert (found[0] > 0).all() and (found[1] > found[0]).all()
+    assert (actual[0] > 0).all() and (actual[1] > actual[0]).all()

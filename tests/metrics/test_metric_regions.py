@@ -52,7 +52,7 @@ def test_a_region_is_the_points_in_its_box(
     observed[0, 0, 1, 6] = np.nan
     bound = on_data(convention(f"wrmse.pooled_{region}"), here)
     assert not bound.reason
-    found = bound.statistics(predicted, observed)[0, :, 0]
+    actual = bound.statistics(predicted, observed)[0, :, 0]
     box, points = BOXES[region], 0
     total, weights = np.zeros(2), np.zeros(2)
     for (i, y), (j, x) in itertools.product(enumerate(latitudes), enumerate(longitudes)):
@@ -67,7 +67,7 @@ def test_a_region_is_the_points_in_its_box(
                 total[c] += weight * error**2
                 weights[c] += weight
     assert 3 < points < SHAPE[1] * SHAPE[2]
-    np.testing.assert_allclose(found, total / weights, rtol=1e-12)
+    np.testing.assert_allclose(actual, total / weights, rtol=1e-12)
 
 
 def test_anomalies_are_pooled_from_three_components(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,11 +111,11 @@ def test_a_region_fits_conventions_that_have_none_of_their_name(
     np.testing.assert_allclose(of({"function": "bias"}, members[:, 0])[..., 0], bias, rtol=1e-6)
     outside = ((error > 0).all(axis=1) | (error < 0).all(axis=1))[:, 0]
     share = np.average(outside, axis=(-2, -1), weights=np.broadcast_to(weights, outside.shape))
-    found = of({"function": "rank_histogram.outliers"}, members)[..., 0]
-    np.testing.assert_allclose(found, share * 4 / 2, rtol=1e-9)
+    actual = of({"function": "rank_histogram.outliers"}, members)[..., 0]
+    np.testing.assert_allclose(actual, share * 4 / 2, rtol=1e-9)
     squares = (error[:, 0] ** 2).mean(axis=(-3, -2, -1))
-    found = of({"function": "mse", "over_pixels": "mean"}, members[:, 0])[:, 0]
-    np.testing.assert_allclose(found, squares, rtol=1e-6)
+    actual = of({"function": "mse", "over_pixels": "mean"}, members[:, 0])[:, 0]
+    np.testing.assert_allclose(actual, squares, rtol=1e-6)
 
 
 def test_members_are_scored_apart_or_as_their_mean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,8 +130,8 @@ def test_members_are_scored_apart_or_as_their_mean(monkeypatch: pytest.MonkeyPat
     ):
         bound = on_data(build("own.own", {**definition, "members": value}), here)
         assert bound.ensemble
-        found = bound.statistics(members, observed)[:, 0, 0]
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        actual = bound.statistics(members, observed)[:, 0, 0]
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_windows_may_be_any_lead_times() -> None:

@@ -11,5 +11,5 @@ def test_its_maps_and_its_size():
     # 25,557,032 are published; the classifier has 2048 x 1000 + 1000 of them.
     assert sum(p.numel() for p in network.parameters()) == 25_557_032 - 2_049_000
     state = {**network.state_dict(), "fc.weight": torch.zeros(1), "fc.bias": torch.zeros(1)}
-    found = read_resnet50(state)(torch.rand(2, 3, 64, 96))
-    assert found.shape == (2, 2048, 2, 3)
+    actual = read_resnet50(state)(torch.rand(2, 3, 64, 96))
+    assert actual.shape == (2, 2048, 2, 3)

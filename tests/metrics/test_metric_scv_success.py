@@ -163,5 +163,5 @@ def test_videos_of_another_kind_have_no_value():
     bad = film(games("brawl", 2))
     broken = bad.copy()
     broken[1, 3, 0, 0, 0] = np.nan
-    found = RULES["brawl"].statistics(broken, bad)[:, 0, 0]
-    assert found[0] == 1 and np.isnan(found[1])
+    actual = RULES["brawl"].statistics(broken, bad)[:, 0, 0]
+    assert actual[0] == 1 and np.isnan(actual[1])

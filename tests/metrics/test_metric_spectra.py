@@ -48,14 +48,14 @@ def test_means_match_a_loop_over_all_coefficients(size: tuple[int, int]) -> None
 def test_white_noise_is_flat_and_has_the_variance() -> None:
     # Every coefficient of the transform has the power variance / (H W).
     frames = np.random.default_rng(0).normal(0, 2, (500, 32, 32))
-    found = radial_spectrum(frames).mean(axis=0)
-    np.testing.assert_allclose(found, 4 / 32**2, rtol=0.1)
+    actual = radial_spectrum(frames).mean(axis=0)
+    np.testing.assert_allclose(actual, 4 / 32**2, rtol=0.1)
 
 
 def test_divergence_by_hand() -> None:
     # Shares (1/2, 1/2) against (1/4, 3/4): ln 2 / 2 + ln(2/3) / 2 = ln(4/3) / 2.
-    found = divergence(np.array([3.0, 3.0]), np.array([1.0, 3.0]))
-    assert found == pytest.approx(np.log(4 / 3) / 2)
+    actual = divergence(np.array([3.0, 3.0]), np.array([1.0, 3.0]))
+    assert actual == pytest.approx(np.log(4 / 3) / 2)
     assert divergence(np.array([1.0, 2.0]), np.array([10.0, 20.0])) == pytest.approx(0)
 
 

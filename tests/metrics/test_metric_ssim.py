@@ -62,10 +62,10 @@ def reference_values(
 @pytest.mark.parametrize("kind", KINDS)
 def test_ssim_matches_scikit_image(kind: str, size: tuple[int, int], data_range: float) -> None:
     predicted, observed = frames(kind, size)
-    found = RANGES[data_range].statistics(predicted, observed)
-    assert found.shape == (2, 1, 2)
+    actual = RANGES[data_range].statistics(predicted, observed)
+    assert actual.shape == (2, 1, 2)
     np.testing.assert_allclose(
-        found[:, 0], reference_values(predicted, observed, data_range), rtol=0, atol=1e-9
+        actual[:, 0], reference_values(predicted, observed, data_range), rtol=0, atol=1e-9
     )
 
 
@@ -73,13 +73,13 @@ def test_ssim_matches_scikit_image(kind: str, size: tuple[int, int], data_range:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_window_of_the_paper_matches_scikit_image(kind: str, size: tuple[int, int]) -> None:
     predicted, observed = frames(kind, size)
-    found = convention("ssim.gaussian").statistics(predicted, observed)
+    actual = convention("ssim.gaussian").statistics(predicted, observed)
     expected = reference_values(
         predicted, observed, 1.0,
         gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
     )  # fmt: skip
-    assert found.shape == (2, 1, 2)
-    np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-9)
+    assert actual.shape == (2, 1, 2)
+    np.testing.assert_allclose(actual[:, 0], expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [(11, 11), (10, 64)])
@@ -97,8 +97,8 @@ def test_ssim_matches_scikit_image_in_single_precision() -> None:
         for ps, os in zip(predicted, observed, strict=True)
         for p, o in zip(ps, os, strict=True)
     ]
-    found = convention("ssim.range2").statistics(predicted, observed).reshape(-1)
-    np.testing.assert_allclose(found, single, rtol=0, atol=1e-6)
+    actual = convention("ssim.range2").statistics(predicted, observed).reshape(-1)
+    np.testing.assert_allclose(actual, single, rtol=0, atol=1e-6)
 
 
 def test_a_frame_does_not_depend_on_its_neighbours() -> None:
@@ -107,14 +107,14 @@ def test_a_frame_does_not_depend_on_its_neighbours() -> None:
     observed = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
     predicted = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
     predicted[1, 2] = np.nan
-    found = convention("ssim.range1").statistics(predicted, observed)[:, 0]
+    actual = convention("ssim.range1").statistics(predicted, observed)[:, 0]
     for n in range(3):
         for t in range(7):
             alone = convention("ssim.range1").statistics(
                 predicted[n : n + 1, t : t + 1], observed[[n], t : t + 1]
             )
-            np.testing.assert_array_equal(found[n, t], alone[0, 0, 0])
-    assert np.isnan(found).sum() == 1
+            np.testing.assert_array_equal(actual[n, t], alone[0, 0, 0])
+    assert np.isnan(actual).sum() == 1
 
 
 PIXELS = arrays(np.float32, (1, 1, 1, 9, 8), elements=st.floats(0, 1, width=32))
@@ -134,9 +134,9 @@ def test_ssim_is_symmetric_and_one_for_equal_frames(a: np.ndarray, b: np.ndarray
 @given(PIXELS, PIXELS)
 def test_twice_the_contrast_at_twice_the_range_is_the_same(a: np.ndarray, b: np.ndarray) -> None:
     # C1 and C2 grow with the square of the range, as all moments do.
-    found = convention("ssim.range2").statistics(2 * a, 2 * b)
+    actual = convention("ssim.range2").statistics(2 * a, 2 * b)
     np.testing.assert_allclose(
-        found, convention("ssim.range1").statistics(a, b), rtol=0, atol=1e-12
+        actual, convention("ssim.range1").statistics(a, b), rtol=0, atol=1e-12
     )
 
 

@@ -50,15 +50,15 @@ def copy(tmp_path: Path) -> Path:
 
 def test_what_tensorflow_wrote_is_read() -> None:
     for name in ("small.ckpt.index", DATA):
-        found = read_bundle(WRITTEN / name)
+        actual = read_bundle(WRITTEN / name)
         weights = np.arange(24, dtype=np.float32).reshape(1, 2, 1, 4, 3) / 7
-        np.testing.assert_array_equal(found[LAYER + "conv_3d/w"], weights)
-        assert found[LAYER + "batch_norm/beta"].shape == (1, 1, 1, 1, 3)
-        assert found["a/double"].tolist() == [[1e300, 0]] and np.signbit(found["a/double"][0, 1])
-        assert found["a/flags"].tolist() == [True, False]
-        assert found["a/half"].tolist() == [0.5, 65504] and found["a/half"].dtype == np.float16
-        assert found["global_step"].tolist() == -3 and found["nothing"].shape == (0, 2)
-        assert len(found) == 7, "texts are left out"
+        np.testing.assert_array_equal(actual[LAYER + "conv_3d/w"], weights)
+        assert actual[LAYER + "batch_norm/beta"].shape == (1, 1, 1, 1, 3)
+        assert actual["a/double"].tolist() == [[1e300, 0]] and np.signbit(actual["a/double"][0, 1])
+        assert actual["a/flags"].tolist() == [True, False]
+        assert actual["a/half"].tolist() == [0.5, 65504] and actual["a/half"].dtype == np.float16
+        assert actual["global_step"].tolist() == -3 and actual["nothing"].shape == (0, 2)
+        assert len(actual) == 7, "texts are left out"
     state = read_state(WRITTEN / DATA)
     assert state["global_step"].dtype == torch.int64
 
@@ -81,10 +81,10 @@ def packed(index: bytes) -> bytes:
     blocks = [small + struct.pack("<I", masked_crc32c(small))]
 
     def number(value: int) -> bytes:
-        found = b""
+        actual = b""
         while value > 127:
-            found, value = found + bytes([value & 127 | 128]), value >> 7
-        return found + bytes([value])
+            actual, value = actual + bytes([value & 127 | 128]), value >> 7
+        return actual + bytes([value])
 
     def handle(offset: int, size: int) -> bytes:
         return number(offset) + number(size)
@@ -103,9 +103,9 @@ def packed(index: bytes) -> bytes:
 def test_a_compressed_index_says_the_same(copy: Path) -> None:
     index = copy / "small.ckpt.index"
     index.write_bytes(packed(index.read_bytes()))
-    found, wanted = read_bundle(index), read_bundle(WRITTEN / DATA)
-    assert found.keys() == wanted.keys()
-    assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+    actual, expected = read_bundle(index), read_bundle(WRITTEN / DATA)
+    assert actual.keys() == expected.keys()
+    assert all(np.array_equal(actual[name], expected[name]) for name in expected)
 
 
 def test_every_damaged_byte_is_noticed_and_the_file_is_named(copy: Path) -> None:
@@ -118,19 +118,19 @@ def test_every_damaged_byte_is_noticed_and_the_file_is_named(copy: Path) -> None
             content[at] ^= 0x55
             path.write_bytes(content)
             try:
-                found = read_bundle(index)
+                actual = read_bundle(index)
             except StpError as error:
                 assert path.name in str(error)
             else:  # texts, and the block behind all that is not read
-                wanted = read_bundle(WRITTEN / DATA)
-                assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+                expected = read_bundle(WRITTEN / DATA)
+                assert all(np.array_equal(actual[name], expected[name]) for name in expected)
                 assert path == index or at >= len(whole) - 40
         for length in (0, 7, len(whole) // 2):
             path.write_bytes(whole[:length])
             with pytest.raises(StpError, match=path.name):
                 read_bundle(index)
         path.unlink()
-        with pytest.raises(StpError, match="beside each other"):
+        with pytest.raises(StpError, match=r"small\.ckpt"):
             read_bundle(index)
         path.write_bytes(whole)
 
@@ -145,7 +145,7 @@ def named_by_tensorflow(network: I3D) -> dict[str, torch.Tensor]:
     kinds |= {
         f"bn.running_{a}": f"batch_norm/moving_{b}" for a, b in (("mean",) * 2, ("var", "variance"))
     }
-    found = {}
+    actual = {}
     for key, tensor in network.state_dict().items():
         *layer, group, what = key.split(".")
         kind = kinds.get(f"{group}.{what}")
@@ -157,8 +157,8 @@ def named_by_tensorflow(network: I3D) -> dict[str, torch.Tensor]:
             tensor = tensor.permute(2, 3, 4, 1, 0)
         elif kind != "conv_3d/b":
             tensor = tensor.reshape(1, 1, 1, 1, -1)
-        found[f"RGB/inception_i3d/{place}/{kind}"] = tensor
-    return found
+        actual[f"RGB/inception_i3d/{place}/{kind}"] = tensor
+    return actual
 
 
 @pytest.mark.parametrize("classes", i3d.CLASSES)
@@ -170,15 +170,15 @@ def test_the_names_of_tensorflow_are_ours(classes: int) -> None:
     assert theirs["RGB/inception_i3d/Conv3d_1a_7x7/conv_3d/w"].shape == (7, 7, 7, 3, 64)
     assert theirs["RGB/inception_i3d/Logits/Conv3d_0c_1x1/conv_3d/b"].shape == (classes,)
     assert "RGB/inception_i3d/Mixed_5c/Branch_2/Conv3d_0b_3x3/batch_norm/beta" in theirs
-    found = read_i3d(theirs)
+    actual = read_i3d(theirs)
     own = network.state_dict()
-    assert all(torch.equal(tensor, own[key]) for key, tensor in found.state_dict().items()
+    assert all(torch.equal(tensor, own[key]) for key, tensor in actual.state_dict().items()
                if not key.endswith(("bn.weight", "num_batches_tracked")))  # fmt: skip
-    assert all((t == 1).all() for k, t in found.state_dict().items() if k.endswith("bn.weight"))
+    assert all((t == 1).all() for k, t in actual.state_dict().items() if k.endswith("bn.weight"))
     for name in (LAYER + "conv_3d/w", "RGB/inception_i3d/Logits/Conv3d_0c_1x1/conv_3d/b"):
-        with pytest.raises(StpError, match="is missing"):
+        with pytest.raises(StpError, match=r"conv3d\.(weight|bias)"):
             read_i3d({key: tensor for key, tensor in theirs.items() if key != name})
-    with pytest.raises(StpError, match=r"step is not known"):
+    with pytest.raises(StpError, match="step"):
         read_i3d(theirs | {"step": torch.zeros(1)})
 
 

@@ -42,5 +42,5 @@ def test_nothing_observed_is_no_value_and_nan_stays() -> None:
     assert np.isposinf(convention("wmape.per_frame").statistics(zeros, zeros)).all()
     bad = zeros + 1
     bad[1, 0, 0, 0, 0] = np.nan
-    found = convention("wmape.per_frame").statistics(bad, zeros + 1)[:, 0]
-    np.testing.assert_array_equal(np.isnan(found), [[False, False], [True, False]])
+    actual = convention("wmape.per_frame").statistics(bad, zeros + 1)[:, 0]
+    np.testing.assert_array_equal(np.isnan(actual), [[False, False], [True, False]])

@@ -32,11 +32,11 @@ def errors_of(drawn: np.ndarray, truth: np.ndarray, scenario: int) -> list[np.nd
 
 def test_displacement_is_a_mean_over_people_at_each_step(frames):
     drawn, truth = frames
-    found = convention("displacement.by_scenario").statistics(drawn[:, 0], truth)
+    actual = convention("displacement.by_scenario").statistics(drawn[:, 0], truth)
     last = convention("final_displacement.by_scenario").statistics(drawn[:, 0], truth)
     for scenario in range(4):
         each = np.mean([errors[0] for errors in errors_of(drawn, truth, scenario)], axis=0)
-        assert found[scenario, 0] == pytest.approx(each)
+        assert actual[scenario, 0] == pytest.approx(each)
         assert last[scenario, 0] == pytest.approx(each[-1:])
 
 
@@ -54,11 +54,11 @@ def test_the_best_of_several_is_chosen_at_each_step_or_for_all_of_them(frames):
 
 def test_a_person_is_missed_whose_every_sample_ends_two_metres_away(frames):
     drawn, truth = frames
-    found = convention("miss_rate.two_metres").statistics(drawn, truth)
+    actual = convention("miss_rate.two_metres").statistics(drawn, truth)
     for scenario in range(4):
         missed = [errors[:, -1].min() > 2 for errors in errors_of(drawn, truth, scenario)]
-        assert found[scenario, 0, 0] == pytest.approx(np.mean(missed))
-    assert 0 < found.mean() < 1
+        assert actual[scenario, 0, 0] == pytest.approx(np.mean(missed))
+    assert 0 < actual.mean() < 1
 
 
 def moved(path: np.ndarray, x: float, y: float = 0.0) -> np.ndarray:
@@ -74,8 +74,8 @@ def paths(*people: np.ndarray) -> np.ndarray:
 def test_two_who_meet_collide_and_who_walks_beside_them_does_not():
     along = np.arange(7)[:, None] * np.array([1.0, 0.0])
     predicted = paths(along, moved(along[::-1], 0, 0.2), moved(along, 0, 3))
-    found = convention("collision_rate.half_metre").statistics(predicted, predicted[:, 0])
-    assert found.tolist() == [[[pytest.approx(2 / 3)]]]
+    actual = convention("collision_rate.half_metre").statistics(predicted, predicted[:, 0])
+    assert actual.tolist() == [[[pytest.approx(2 / 3)]]]
 
 
 def test_a_collision_needs_less_than_half_a_metre_in_the_same_sample_and_step():

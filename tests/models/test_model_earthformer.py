@@ -8,7 +8,6 @@ import torch
 import yaml
 from torch.utils.flop_counter import FlopCounterMode
 
-from stp.core.errors import StpError
 from stp.models.earthformer import (
     HEIGHT,
     TIME,
@@ -27,35 +26,11 @@ CONFIG = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "models" / "earthformer.yaml").read_text()
 )
 SMALL = {"stem_channels": [8], "heads": 2, "drop": 0.0}
-RELEASED = [  # frames, T_in, T_out and parameters of each configuration that PredBench released
-    ("moving_mnist", (1, 64, 64), 10, 10, 6_702_109),  # PredBench, table 19: "6.702 M"
-    ("kth", (1, 128, 128), 10, 10, 1_414_853),
-    ("human36m", (3, 256, 256), 4, 4, 1_443_063),
-    ("bair", (3, 64, 64), 2, 10, 1_401_095),
-    ("robonet", (3, 120, 160), 2, 10, 1_416_487),
-    ("bridge", (3, 120, 160), 2, 10, 1_416_487),
-    ("cityscapes", (3, 128, 128), 10, 10, 1_416_135),
-    ("kitti", (3, 128, 160), 10, 10, 1_418_503),
-    ("nuscenes", (3, 128, 160), 10, 10, 1_418_503),
-    ("taxibj", (2, 32, 32), 4, 4, 1_392_694),
-    ("traffic4cast", (8, 128, 112), 9, 3, 1_417_044),
-    ("enso", (1, 24, 48), 12, 14, 1_394_325),
-    ("sevir", (1, 384, 384), 13, 12, 8_659_677),
-    ("weatherbench", (69, 128, 256), 2, 1, 1_465_785),
-]
 
 
 def small(context: int = 3, horizon: int = 2, side: int = 8, **options: object) -> Model:
     torch.manual_seed(0)
     return Model((1, side, side), context, horizon, **{**SMALL, **options}).eval()
-
-
-@pytest.mark.parametrize(("dataset", "shape", "context", "horizon", "parameters"), RELEASED)
-def test_published_size(dataset, shape, context, horizon, parameters):
-    options = {**CONFIG["options"], **CONFIG["datasets"][dataset].get("options", {})}
-    with torch.device("meta"):
-        model = Model(shape, context, horizon, **options)
-    assert sum(p.numel() for p in model.parameters()) == parameters
 
 
 def test_published_multiply_adds():
@@ -82,7 +57,7 @@ def test_axial_attention_is_the_equation_on_one_line():
     layer, x = axial(WIDTH, 3, 3), torch.randn(1, 1, 1, 3, 4)
     normal = torch.nn.functional.layer_norm(x[0, 0, 0], (4,))
     q, k, v = (normal @ layer.qkv.weight.T).split(4, dim=1)
-    found = torch.zeros(3, 4)
+    actual = torch.zeros(3, 4)
     for head, channels in ((0, slice(0, 2)), (1, slice(2, 4))):
         for i in range(3):
             # bias number (i - j) + 2 of 5
@@ -93,8 +68,8 @@ def test_axial_attention_is_the_equation_on_one_line():
             ]
             total = sum(math.exp(e) for e in exponents)
             for j in range(3):
-                found[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
-    expected = found @ layer.leave[0].weight.T + layer.leave[0].bias
+                actual[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
+    expected = actual @ layer.leave[0].weight.T + layer.leave[0].bias
     torch.testing.assert_close(layer(x, None)[0][0, 0, 0], expected)
 
 
@@ -180,8 +155,8 @@ def test_group_norms_of_stem_and_head_are_as_released(channels, groups):
         )
     for part, norms in ((model.stem, 2), (model.head, 1)):
         for stage, expected in zip(part, groups, strict=True):
-            found = [m.num_groups for m in stage.modules() if isinstance(m, torch.nn.GroupNorm)]
-            assert found == [expected] * norms
+            actual = [m.num_groups for m in stage.modules() if isinstance(m, torch.nn.GroupNorm)]
+            assert actual == [expected] * norms
 
 
 @pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])
@@ -200,16 +175,6 @@ def test_one_context_pixel_reaches_the_whole_forecast():
     assert (model(moved, 2) != model(frames, 2)).all()
 
 
-@pytest.mark.parametrize(("context", "horizon"), [(2, 5), (5, 2)])
-@pytest.mark.parametrize("decoder_frames", ["horizon", "context"])
-def test_any_lengths_and_sides(context, horizon, decoder_frames):
-    options = {**SMALL, "stem_scales": [[1, 3]], "decoder_frames": decoder_frames}
-    model = Model((2, 10, 7), context, horizon, **options)
-    clip = torch.rand(1, context + horizon, 2, 10, 7)
-    assert model(clip[:, :context], horizon).shape == (1, horizon, 2, 10, 7)
-    assert model.loss(clip, 0).isfinite()
-
-
 def test_decoder_cuboids_hold_all_lead_times_or_as_many_as_the_context():
     for frames, together in (("horizon", [0, 1, 2, 3]), ("context", [2, 3])):
         model = small(2, 4, decoder_frames=frames)
@@ -218,33 +183,6 @@ def test_decoder_cuboids_hold_all_lead_times_or_as_many_as_the_context():
             lambda x, a=attention: a(x, None)[0], torch.randn(1, 4, 4, 4, 8), (2, 0, 0)
         )
         assert reached[:, 0, 0].nonzero().flatten().tolist() == together
-
-
-def test_shorter_forecasts_are_the_first_frames():
-    model, frames = small(3, 4), torch.rand(2, 3, 1, 8, 8)
-    assert torch.equal(model(frames, 1), model(frames, 4)[:, :1])
-
-
-@pytest.mark.parametrize(("context", "horizon"), [(3, 2), (2, 3)])
-def test_more_lead_times_than_trained_go_block_by_block(context, horizon):
-    model, frames = small(context, horizon), torch.rand(1, context, 1, 8, 8)
-    first = model(frames, horizon)
-    second = model(torch.cat([frames, first], dim=1)[:, -context:], horizon)
-    expected = torch.cat([first, second], dim=1)
-    torch.testing.assert_close(model(frames, 2 * horizon), expected)
-    torch.testing.assert_close(model(frames, horizon + 1), expected[:, : horizon + 1])
-
-
-def test_loss_is_the_mean_squared_error_of_the_forecast():
-    model, clip = small(), torch.rand(2, 5, 1, 8, 8)
-    expected = (model(clip[:, :3], 2) - clip[:, 3:]).square().mean()
-    torch.testing.assert_close(model.loss(clip, 7), expected)
-
-
-def test_gradient_reaches_every_parameter():
-    model = small(enc_depth=[2, 1], dec_depth=[1, 2]).train()
-    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
 def test_with_vectors_only_their_last_update_does_not_learn():
@@ -262,57 +200,3 @@ def test_dropout_is_for_training_only():
     assert torch.equal(model(frames, 2), model(frames, 2))
     model.train()
     assert (model(frames, 2) != model(frames, 2)).any()
-
-
-def test_mixed_precision_is_finite_and_near_float32():
-    model, clip = small(global_vectors=2), torch.rand(2, 5, 1, 8, 8)
-    exact = model(clip[:, :3], 4)
-    with torch.autocast("cpu", torch.bfloat16):
-        mixed, loss = model(clip[:, :3], 4), model.train().loss(clip, 0)
-    assert loss.dtype == torch.float32
-    assert loss.isfinite()
-    # A bfloat16 has 8 bits; errors add up over some 50 layers and two blocks: 5.3 % in torch 2.10.
-    assert (mixed - exact).abs().mean() < 0.06 * exact.abs().mean()
-
-
-@pytest.mark.long(part="learning")
-def test_learns_four_clips_by_heart():
-    # Squares that move one pixel to the right in each frame, from four different places.
-    square = torch.zeros(8, 8)
-    square[:4, :4] = 1
-    clips = torch.stack(
-        [
-            torch.stack([square.roll((2 * clip, clip + t), (0, 1)) for t in range(5)])[:, None]
-            for clip in range(4)
-        ]
-    )
-    model = small(stem_channels=[16]).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
-    for step in range(150):
-        optimizer.zero_grad()
-        model.loss(clips, step).backward()
-        optimizer.step()
-    # the frames have variance 1/4 - 1/16 = 0.19
-    assert model.eval().loss(clips, 0) < 0.005
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"enc_depth": []}, "enc_depth"),
-        ({"dec_depth": [1]}, "dec_depth"),
-        ({"stem_channels": [7]}, "stem_channels"),
-        ({"stem_channels": [12], "heads": 8}, "stem_channels"),
-        ({"stem_channels": [8, 16]}, "stem_convs"),
-        ({"stem_scales": [2]}, "stem_scales"),
-        ({"head_convs": [0]}, "head_convs"),
-        ({"position": "h+w"}, "position"),
-        ({"global_vectors": -1}, "global_vectors"),
-        ({"decoder_frames": "all"}, "decoder_frames"),
-        ({"heads": 3}, "heads"),
-        ({"drop": 1}, "drop"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, named):
-    with pytest.raises(StpError, match=named):
-        small(**options)

@@ -1,21 +1,17 @@
 """MCVD: published sizes, noise schedule, sampling, what the context does, learning."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
-import yaml
 from parts import long_except
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from stp.core.errors import StpError
 from stp.models import mcvd
 from stp.models.mcvd import Model, Resample, Sampler, signal_shares, waves
 
-CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config" / "models" / "mcvd.yaml").read_text())
 SMALL = {
     "width": 8,
     "multipliers": [1, 2],
@@ -27,21 +23,6 @@ SMALL = {
 }
 PUBLISHED = (0.02, 1e-4)
 ROUNDING = {"atol": 1e-3, "rtol": 0}  # of batches of other sizes; other noise differs by 0.1
-RELEASED = [  # frames, T_in, T_out and parameters of each configuration that PredBench released
-    ("kth", (1, 128, 128), 10, 10, 101_568_490),
-    ("human36m", (3, 256, 256), 4, 4, 100_702_764),
-    ("bair", (3, 64, 64), 2, 10, 101_786_238),
-    ("robonet", (3, 120, 160), 2, 10, 98_563_518),
-    ("bridge", (3, 120, 160), 2, 10, 98_563_518),
-    ("cityscapes", (3, 128, 128), 10, 10, 102_916_350),
-    ("kitti", (3, 128, 160), 10, 10, 100_139_454),
-    ("nuscenes", (3, 128, 160), 10, 10, 100_139_454),
-    ("taxibj", (2, 32, 32), 4, 4, 100_215_464),
-    ("traffic4cast", (8, 128, 112), 9, 3, 102_886_968),
-    ("enso", (1, 24, 48), 12, 14, 98_929_838),
-    ("sevir", (1, 384, 384), 13, 12, 98_992_044),
-    ("weatherbench", (69, 128, 256), 2, 1, 109_074_981),
-]
 
 
 def small(context: int = 3, horizon: int = 2, side: int = 8, **options: object) -> Model:
@@ -76,27 +57,6 @@ class Knows(nn.Module):
         self.indices.append(index[0].item())
         share = torch.tensor([self.shares[i] for i in index]).reshape(-1, *[1] * (noisy.dim() - 1))
         return (noisy - share.sqrt() * self.value) / (1 - share).sqrt()
-
-
-@pytest.mark.parametrize(("dataset", "shape", "context", "horizon", "parameters"), RELEASED)
-def test_released_size(dataset, shape, context, horizon, parameters):
-    options = {**CONFIG["options"], **CONFIG["datasets"][dataset].get("options", {})}
-    with torch.device("meta"):
-        model = Model(shape, context, horizon, **options)
-    assert sum(p.numel() for p in model.parameters()) == parameters
-
-
-@pytest.mark.parametrize(
-    ("options", "parameters"),
-    [
-        (CONFIG["datasets"]["moving_mnist"]["options"], 54_288_074),  # PredBench, table 19
-        (CONFIG["options"], 102_014_314),  # counted in the released configuration
-    ],
-)
-def test_size_on_moving_mnist(options, parameters):
-    with torch.device("meta"):
-        model = Model((1, 64, 64), 10, 10, **options)
-    assert sum(p.numel() for p in model.parameters()) == parameters
 
 
 def test_published_multiply_adds_are_two_thirds_of_the_context():
@@ -208,8 +168,8 @@ def test_loss_is_half_the_squared_error_of_the_noise():
     for i in range(3):
         share = model.signal_shares[index[i]]
         noisy = math.sqrt(share) * (2 * clip[i, 3:, 0] - 1) + math.sqrt(1 - share) * noise[i]
-        found = (noisy - math.sqrt(share) * 0.25) / math.sqrt(1 - share)
-        total += (noise[i] - found).square().sum().item()
+        actual = (noisy - math.sqrt(share) * 0.25) / math.sqrt(1 - share)
+        total += (noise[i] - actual).square().sum().item()
     assert loss.item() == pytest.approx(total / 2 / 3, rel=1e-3)
 
 
@@ -318,22 +278,6 @@ def test_more_lead_times_than_trained_go_block_by_block(context, horizon):
     torch.testing.assert_close(seen[1], known)
 
 
-@pytest.mark.parametrize(("context", "horizon"), [(2, 5), (5, 2)])
-def test_any_lengths_and_sides(context, horizon):
-    model = Model((2, 10, 7), context, horizon, **{**SMALL, "multipliers": [1, 2, 3]})
-    clip = torch.rand(1, context + horizon, 2, 10, 7)
-    forecast = model(clip[:, :context], horizon)
-    assert forecast.shape == (1, horizon, 2, 10, 7)
-    assert forecast.isfinite().all()
-    assert model.loss(clip, 0).isfinite()
-
-
-def test_gradient_reaches_every_parameter():
-    model = small().train()
-    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
-
-
 def test_mixed_precision_is_finite_and_draws_the_same_noise():
     model, clip = small(), torch.rand(2, 5, 1, 8, 8)
     exact = model(clip[:, :3], 4)
@@ -342,55 +286,3 @@ def test_mixed_precision_is_finite_and_draws_the_same_noise():
     assert loss.dtype == torch.float32
     assert loss.isfinite()
     torch.testing.assert_close(mixed, exact, atol=0.02, rtol=0)
-
-
-@pytest.mark.long(part="learning")
-def test_learns_four_clips_by_heart():
-    # Squares that move one pixel to the right in each frame, from four different places.
-    square = torch.zeros(8, 8)
-    square[:4, :4] = 1
-    clips = torch.stack(
-        [
-            torch.stack([square.roll((2 * clip, clip + t), (0, 1)) for t in range(5)])[:, None]
-            for clip in range(4)
-        ]
-    )
-    model = small(width=16, spade_width=8, noise_levels=100, sampler={"steps": 20}).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
-    for step in range(150):
-        optimizer.zero_grad()
-        model.loss(clips.repeat(2, 1, 1, 1, 1), step).backward()
-        optimizer.step()
-    model.eval()
-    with torch.inference_mode():
-        # 64 at first (`test_a_fresh_network_finds_no_noise`)
-        assert model.loss(clips.repeat(25, 1, 1, 1, 1), 0) < 10
-        # the frames have variance 1/4 - 1/16 = 0.19
-        assert (model(clips[:, :3], 2) - clips[:, 3:]).square().mean() < 0.1
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"width": 0}, "width"),
-        ({"multipliers": []}, "multipliers"),
-        ({"blocks": 1.5}, "blocks"),
-        ({"attention_widths": 8}, "attention_widths"),
-        ({"spade_width": 0}, "spade_width"),
-        ({"dropout": 1}, "dropout"),
-        ({"noise_levels": 0}, "noise_levels"),
-        ({"betas": [0.02]}, "betas"),
-        ({"betas": [0.02, 0]}, "betas"),
-        ({"mask_context": -1}, "mask_context"),
-        ({"data_range": [1, 0]}, "data_range"),
-        ({"sampler": {"name": "euler"}}, "sampler.name"),
-        ({"sampler": {"steps": 0}}, "sampler.steps"),
-        ({"sampler": {"clip": 0}}, "sampler.clip"),
-        ({"sampler": {"denoise": 1}}, "sampler.denoise"),
-        ({"sampler": {"seed": -1}}, "sampler.seed"),
-        ({"sampler": {"step": 1}}, "steps"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, named):
-    with pytest.raises(StpError, match=named):
-        small(**options)

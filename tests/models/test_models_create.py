@@ -4,6 +4,7 @@ import sys
 
 import pytest
 import torch
+from model_cases import recipe
 
 import stp.models
 from stp.core.errors import StpError
@@ -51,12 +52,12 @@ def test_a_recipe_names_the_module():
 
 
 def test_unknown_model():
-    with pytest.raises(StpError, match="no model 'convlstn'"):
+    with pytest.raises(StpError, match="'convlstn'"):
         create({**RECIPE, "model": "convlstn"})
 
 
 def test_a_module_without_model_is_none():
-    with pytest.raises(StpError, match="no model 'padding'"):
+    with pytest.raises(StpError, match="'padding'"):
         create({**RECIPE, "model": "padding"})
 
 
@@ -125,5 +126,74 @@ def test_the_shape_is_no_option():
 
 
 def test_a_model_without_options():
-    with pytest.raises(StpError, match="takes no options, but num_hidden is set"):
+    with pytest.raises(StpError, match=r"persistence.*num_hidden"):
         create({**RECIPE, "model": "persistence"})
+
+
+REFUSED = {
+    "convlstm": [{"num_hidden": []}, {"num_hidden": 64}, {"filter_size": 4}, {"patch_size": 0}],
+    "e3dlstm": [
+        *({"num_hidden": [4, 5]}, {"filter_size": 4}, {"window": 0}, {"l1_weight": -1.0}),
+        {"attention": "mixed"},
+    ],
+    "mau": [{"scale": 3}, {"tau": 0}, {"num_hidden": [4, 5]}],
+    "phydnet": [{"scale": 3}, {"bounded": 1}, {"moment_weight": -1}, {"teacher_forcing": "no"}],
+    **{
+        name: [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"patch_size": 0}]
+        for name in ("predrnn", "predrnnpp", "predrnnv2")
+    },
+    "simvpv1": [{"groups": 3}, {"n_t": 1}],
+    "simvpv2": [{"hid_s": 5}, {"hid_t": 0}, {"n_s": 3}, {"n_t": 1}, {"mlp_ratio": "wide"}],
+    "tau": [{"change_weight": -1}],
+    "earthformer": [
+        *({"enc_depth": []}, {"dec_depth": [1]}, {"stem_channels": [7]}, {"stem_scales": [2]}),
+        *({"stem_channels": [12], "heads": 8}, {"head_convs": [0]}, {"position": "h+w"}),
+        *({"global_vectors": -1}, {"decoder_frames": "all"}, {"drop": 1}),
+    ],
+    "mcvd": [
+        *({"width": 0}, {"multipliers": []}, {"blocks": 1.5}, {"attention_widths": 8}),
+        *({"spade_width": 0}, {"dropout": 1}, {"noise_levels": 0}, {"betas": [0.02]}),
+        *({"betas": [0.02, 0]}, {"mask_context": -1}, {"data_range": [1, 0]}),
+    ],
+    "climax": [
+        *({"width": 10}, {"leads": [9]}, {"variables": ["z500"]}, {"drop": 1.0}),
+        *({"predicts": "days"}, {"initial_std": 0}),
+    ],
+    "unet": [{"channels": [8]}, {"predicts": "nothing"}],
+    "resnet": [{"blocks": []}],
+    "fno": [{"modes": [4]}, {"join": "add"}],
+    "vae": [{"kl_weight": -1}],
+    "cdna": [{"widths": [3, 4]}, {"kernel": 4}],
+    "sv2p": [{"stages": [3, 2, 1]}, {"annealing": "cosine"}],
+    "svg": [{"prior": "none"}, {"seen": "none"}, {"widths": []}],
+    "savp": [{"gan_weight": -1}],
+}
+
+
+@pytest.mark.parametrize(("name", "options"), [(n, o) for n in REFUSED for o in REFUSED[n]])
+def test_options_out_of_range_are_refused(name, options):
+    with pytest.raises(StpError, match=rf"options\.{next(iter(options))}\b"):
+        create(recipe(name, (1, 8, 8), **options))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "named"),
+    [
+        ("convlstm", {"scheduled_sampling": {"stop": -1}}, "scheduled_sampling.stop"),
+        ("convlstm", {"scheduled_sampling": {"rate": 2}}, "scheduled_sampling.rate"),
+        ("convlstm", {"scheduled_sampling": {"step": 1}}, "stop"),
+        ("predrnnv2", {"scheduled_sampling": {"stopp": 1}}, "stopp"),
+        ("mcvd", {"sampler": {"name": "euler"}}, "sampler.name"),
+        ("mcvd", {"sampler": {"steps": 0}}, "sampler.steps"),
+        ("mcvd", {"sampler": {"clip": 0}}, "sampler.clip"),
+        ("mcvd", {"sampler": {"denoise": 1}}, "sampler.denoise"),
+        ("mcvd", {"sampler": {"seed": -1}}, "sampler.seed"),
+        ("mcvd", {"sampler": {"step": 1}}, "steps"),
+        ("earthformer", {"stem_channels": [8, 16]}, "stem_convs"),
+        ("earthformer", {"heads": 3}, "heads"),
+        ("predrnnpp", {"num_hidden": [4]}, "num_hidden"),
+    ],
+)
+def test_options_of_parts_out_of_range_are_refused(name, options, named):
+    with pytest.raises(StpError, match=named):
+        create(recipe(name, (1, 8, 8), **options))

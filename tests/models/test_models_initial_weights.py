@@ -93,10 +93,10 @@ def differences(values: Tensor, kind: str) -> Iterator[str]:
     mean = values.mean().item() / deviation
     if abs(mean) > (allowed := SIGMAS / math.sqrt(n)):
         yield f"mean is {mean:.4f} deviations, within {allowed:.4f} expected"
-    found = values.square().mean().sqrt().item() / deviation
+    actual = values.square().mean().sqrt().item() / deviation
     # standard error of a deviation: sqrt((kurtosis - 1) / 4 n) of it
-    if abs(found - 1) > (allowed := SIGMAS * math.sqrt((kurtosis - 1) / (4 * n))):
-        yield f"deviation is {found:.4f} times the expected one, within {allowed:.4f} of 1 expected"
+    if abs(actual - 1) > (allowed := SIGMAS * math.sqrt((kurtosis - 1) / (4 * n))):
+        yield f"deviation is {actual:.4f} times the expected one, beyond 1 ± {allowed:.4f}"
     # Dvoretzky, Kiefer and Wolfowitz: for any n, P(distance > d) <= 2 exp(-2 n d^2).
     expected = share_below(values.sort().values, kind)
     steps = torch.arange(n + 1, dtype=torch.float64) / n
@@ -169,30 +169,3 @@ def test_every_network_has_its_rules_and_every_rule_is_needed():
     assert needed == {(name, i) for name, rows in TABLE["models"].items() for i in range(len(rows))}
     used = {row["rule"] for rows in TABLE["models"].values() for row in rows}
     assert used == set(TABLE["rules"])
-
-
-def test_what_is_drawn_otherwise_is_noticed():
-    torch.manual_seed(0)
-    uniform, normal = torch.rand(10_000).double() * 2 - 1, torch.randn(10_000).double()
-    assert list(differences(uniform, "uniform")) == []
-    assert list(differences(normal, "normal")) == []
-    assert any(what.startswith("deviation") for what in differences(1.1 * uniform, "uniform"))
-    assert any(what.startswith("deviation") for what in differences(0.9 * normal, "normal"))
-    assert any(what.startswith("mean") for what in differences(normal + 0.1, "normal"))
-    # the other kind, of the same deviation
-    (other,) = differences(normal / math.sqrt(3), "uniform")
-    assert other.startswith("not uniform")
-    (other,) = differences(uniform * math.sqrt(3), "normal")
-    assert other.startswith("not normal")
-
-
-@pytest.mark.parametrize("change", ["fill_", "mul_"])
-def test_one_tensor_that_differs_is_named(change):
-    torch.manual_seed(0)
-    model = create(as_json(paper().train("small_convnet", "moving_mnist", 0)))
-    with torch.no_grad():
-        getattr(model.inner[2].weight, change)(0.9)
-    found = list(compare(model, TABLE["models"]["small_convnet"]))
-    assert found
-    assert all(what.startswith(("inner.2.weight: ", "all *: ")) for what in found)
-    assert found[0].startswith("inner.2.weight: ")

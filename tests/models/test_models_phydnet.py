@@ -6,7 +6,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from stp.core.errors import StpError
 from stp.models.phydnet import LSTM, Model, PhyCell, moments
 
 
@@ -15,41 +14,30 @@ def small(**options):
     return Model((1, 8, 8), 3, 2, **options)
 
 
-@pytest.mark.parametrize(
-    ("channels", "scale", "parameters"),
-    # PredBench, Table 19: "3.092 M", at either scale; two channels: the released TaxiBJ
-    [(1, 4, 3_091_732), (1, 2, 3_091_732), (2, 2, 3_092_309)],
-)
-def test_published_size(channels, scale, parameters):
-    with torch.device("meta"):
-        model = Model((channels, 64, 64), 10, 10, scale=scale)
-    assert sum(p.numel() for p in model.parameters()) == parameters
-
-
 def test_moments_of_central_differences_are_derivatives():
     kernel = torch.zeros(7, 7)
     kernel[3, 2], kernel[3, 4] = -0.5, 0.5  # (f(x+1) - f(x-1)) / 2 = f' + f'''/6 + ...
-    found = moments(kernel)
-    assert found[0, 1].item() == pytest.approx(1)
-    assert found[0, 3].item() == pytest.approx(1 / 6)
-    assert found[0, [0, 2, 4]].abs().max() == 0 and found[1:].abs().max() == 0
+    actual = moments(kernel)
+    assert actual[0, 1].item() == pytest.approx(1)
+    assert actual[0, 3].item() == pytest.approx(1 / 6)
+    assert actual[0, [0, 2, 4]].abs().max() == 0 and actual[1:].abs().max() == 0
 
 
 def test_a_filter_with_the_moments_of_a_derivative_is_that_derivative():
     """The filter whose only moment is (2, 1), applied to a polynomial, gives d3/dy2dx exactly."""
     place = torch.arange(7, dtype=torch.float64) - 3
     matrix = torch.stack([place**i / math.factorial(i) for i in range(7)])
-    wanted = torch.zeros(7, 7, dtype=torch.float64)
-    wanted[2, 1] = 1
+    expected = torch.zeros(7, 7, dtype=torch.float64)
+    expected[2, 1] = 1
     inverse = torch.linalg.inv(matrix)
-    kernel = inverse @ wanted @ inverse.T
-    torch.testing.assert_close(moments(kernel), wanted, atol=1e-9, rtol=0)
+    kernel = inverse @ expected @ inverse.T
+    torch.testing.assert_close(moments(kernel), expected, atol=1e-9, rtol=0)
     y, x = torch.meshgrid(*[torch.linspace(-2, 2, 15, dtype=torch.float64)] * 2, indexing="ij")
     step = 4 / 14
     field = y**3 * x**2 + 2 * y**2 * x
-    found = F.conv2d(field[None, None], kernel[None, None])[0, 0] / step**3
+    actual = F.conv2d(field[None, None], kernel[None, None])[0, 0] / step**3
     # d3/dy2dx of y^3 x^2 + 2 y^2 x = 12 y x + 4
-    torch.testing.assert_close(found, (12 * y * x + 4)[3:-3, 3:-3], atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(actual, (12 * y * x + 4)[3:-3, 3:-3], atol=1e-6, rtol=1e-6)
 
 
 def test_the_moment_loss_vanishes_for_derivatives_and_counts_all_features():
@@ -57,8 +45,8 @@ def test_the_moment_loss_vanishes_for_derivatives_and_counts_all_features():
     place = torch.arange(7, dtype=torch.float64) - 3
     matrix = torch.stack([place**i / math.factorial(i) for i in range(7)])
     inverse = torch.linalg.inv(matrix)
-    wanted = torch.eye(49, dtype=torch.float64).reshape(49, 7, 7)
-    perfect = (inverse @ wanted @ inverse.T)[:, None].expand(-1, 64, -1, -1)
+    expected = torch.eye(49, dtype=torch.float64).reshape(49, 7, 7)
+    perfect = (inverse @ expected @ inverse.T)[:, None].expand(-1, 64, -1, -1)
     model.physics.derivatives.weight.data = perfect.float()
     assert model.moment_loss().item() < 1e-4
     model.physics.derivatives.weight.data.zero_()
@@ -132,38 +120,7 @@ def test_one_draw_decides_for_all_parts_of_a_batch():
     assert [other.shows_truth(step) for step in range(1000)] != drawn
 
 
-def test_gradient_reaches_every_parameter():
-    model = small()
-    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
-
-
-def test_any_shape_horizon_and_range():
-    model = Model((2, 10, 7), 3, 2, bounded=False).eval()
-    frames = torch.rand(1, 3, 2, 10, 7)
-    longer = model(frames, 6)
-    assert longer.shape == (1, 6, 2, 10, 7)
-    assert torch.equal(longer[:, :2], model(frames, 2))
-    assert longer.min() < 0
-    assert small()(torch.rand(1, 3, 1, 8, 8), 2).min() >= 0
-
-
-@pytest.mark.long(part="learning")
-def test_learns_a_few_clips_by_heart():
-    clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(5)])[None, :, None]
-    model = small(scale=2, teacher_forcing=1.0)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
-    for step in range(80):
-        optimizer.zero_grad()
-        model.loss(clip, step).backward()
-        optimizer.step()
-    # the frames have variance 1/8 - 1/64 = 0.11
-    assert (model(clip[:, :3], 2) - clip[:, 3:]).square().mean() < 0.02
-
-
-@pytest.mark.parametrize(
-    "options", [{"scale": 3}, {"bounded": 1}, {"moment_weight": -1}, {"teacher_forcing": "no"}]
-)
-def test_options_out_of_range_are_refused(options):
-    with pytest.raises(StpError, match=next(iter(options))):
-        small(**options)
+def test_only_a_bounded_forecast_is_never_negative():
+    frames = torch.rand(1, 3, 1, 8, 8)
+    assert small(bounded=False)(frames, 6).min() < 0
+    assert small()(frames, 6).min() >= 0

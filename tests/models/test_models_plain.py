@@ -91,14 +91,14 @@ def test_forecasts_are_those_of_a_plain_implementation(name, horizon):
 def test_loss_and_gradients_are_those_of_a_plain_implementation(name):
     ours, plain, weights = pair(name)
     frames = clip()
-    (loss, found), (expected_loss, expected) = gradients(ours, frames), gradients(plain, frames)
+    (loss, actual), (expected_loss, expected) = gradients(ours, frames), gradients(plain, frames)
     assert loss.item() == pytest.approx(expected_loss.item(), rel=TOLERANCE)
-    found = weights(found)
-    assert found.keys() == expected.keys()
+    actual = weights(actual)
+    assert actual.keys() == expected.keys()
     # A gradient that is zero but for rounding has no relative error of its own.
     scale = max(g.norm().item() for g in expected.values())
     for key, gradient in expected.items():
-        off = (found[key] - gradient).norm().item()
+        off = (actual[key] - gradient).norm().item()
         assert off < OF_GRADIENTS * gradient.norm().item() + 1e-6 * scale, key
 
 
@@ -171,12 +171,12 @@ def test_mapped_filters_convolve(side, height, width):
     frames = torch.randn(3, 6, height, width, requires_grad=True)
     upstream = torch.randn(3, 7, height, width)
     kernel = Kernel(weight)
-    found = kernel(frames) + kernel(2 * frames)  # the gradient of the filters is a sum
-    found.backward(upstream)
+    actual = kernel(frames) + kernel(2 * frames)  # the gradient of the filters is a sum
+    actual.backward(upstream)
     exact_weight, exact = (t.detach().double().requires_grad_() for t in (weight, frames))
     expected = 3 * nn.functional.conv2d(exact, exact_weight, padding=side // 2)
     expected.backward(upstream.double())
-    assert distance(found, expected) < TOLERANCE
+    assert distance(actual, expected) < TOLERANCE
     assert distance(frames.grad, exact.grad) < TOLERANCE
     assert distance(weight.grad, exact_weight.grad) < TOLERANCE
 
@@ -203,9 +203,9 @@ def test_what_is_compiled_keeps_torchs_convolutions():
 def test_a_frozen_convolution_gets_no_gradient():
     ours, _, _ = pair("convlstm")
     ours.cells[0].from_hidden.weight.requires_grad_(False)
-    _, found = gradients(ours, clip())
-    assert "cells.0.from_hidden.weight" not in found
-    assert found["cells.0.from_input.weight"].abs().sum() > 0
+    _, actual = gradients(ours, clip())
+    assert "cells.0.from_hidden.weight" not in actual
+    assert actual["cells.0.from_input.weight"].abs().sum() > 0
 
 
 def test_a_gradient_of_inputs_alone_leaves_nothing_behind():

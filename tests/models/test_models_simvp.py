@@ -5,62 +5,14 @@ import math
 import pytest
 import torch
 
-from stp.core.errors import StpError
 from stp.models import simvpv1, tau
 
 SMALL = {"hid_s": 4, "hid_t": 8, "n_s": 2, "n_t": 2}
-KINDS = [(simvpv1.Model, {"groups": 2}), (tau.Model, {"mlp_ratio": 2})]
 
 
 def small(model, context=3, horizon=3, **options):
     torch.manual_seed(0)
     return model((1, 8, 8), context, horizon, **{**SMALL, **options})
-
-
-@pytest.mark.parametrize(
-    ("model", "blocks", "parameters"),
-    [  # PredBench, Table 19: 57.95 M and 44.66 M with eight blocks; six as released
-        (simvpv1.Model, 8, 57_946_113),
-        (simvpv1.Model, 6, 43_764_737),
-        (tau.Model, 8, 44_656_001),
-        (tau.Model, 6, 34_483_585),
-    ],
-)
-def test_published_size(model, blocks, parameters):
-    with torch.device("meta"):
-        made = model((1, 64, 64), 10, 10, n_t=blocks)
-    assert sum(p.numel() for p in made.parameters()) == parameters
-
-
-@pytest.mark.parametrize(("model", "options"), KINDS)
-def test_gradient_reaches_every_parameter(model, options):
-    made = small(model, **{**options, "hid_s": 8, "hid_t": 16}).train()
-    made.loss(torch.rand(4, 6, 1, 8, 8), 0).backward()
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in made.parameters())
-
-
-@pytest.mark.parametrize(("model", "options"), KINDS)
-def test_any_shape_and_horizon(model, options):
-    made = model((2, 10, 7), 3, 2, **{**SMALL, **options, "n_s": 4}).eval()
-    frames = torch.rand(1, 3, 2, 10, 7)
-    first = made(frames, 2)
-    second = made(torch.cat([frames[:, 2:], first], dim=1), 2)
-    torch.testing.assert_close(made(frames, 4), torch.cat([first, second], dim=1))
-    assert made(frames, 1).shape == (1, 1, 2, 10, 7)
-
-
-@pytest.mark.long(part="learning")
-@pytest.mark.parametrize(("model", "options"), KINDS)
-def test_learns_a_few_clips_by_heart(model, options):
-    clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(6)])[None, :, None]
-    made = small(model, **{**options, "hid_s": 8, "hid_t": 16}).train()
-    optimizer = torch.optim.Adam(made.parameters(), lr=0.01)
-    for step in range(120):
-        optimizer.zero_grad()
-        made.loss(clip, step).backward()
-        optimizer.step()
-    # the frames have variance 1/8 - 1/64 = 0.11
-    assert (made(clip[:, :3], 3) - clip[:, 3:]).square().mean() < 0.01
 
 
 def test_inception_adds_up_kernels_of_four_sizes():
@@ -102,8 +54,8 @@ def test_divergence_of_changes_by_hand():
     forecast = torch.tensor([[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]]).reshape(1, 3, 1, 1, 2)
     p = [math.e / (math.e + 1), 1 / (math.e + 1)]
     expected = sum(x * math.log(x / 0.5) for x in p) / 4  # mean over 2 changes of 2 values
-    found = tau.change_divergence(forecast, torch.zeros_like(forecast))
-    assert found.item() == pytest.approx(expected, rel=1e-5)
+    actual = tau.change_divergence(forecast, torch.zeros_like(forecast))
+    assert actual.item() == pytest.approx(expected, rel=1e-5)
     assert tau.change_divergence(forecast, forecast).item() == pytest.approx(0, abs=1e-7)
     assert tau.change_divergence(forecast[:, :2], forecast[:, :2]).item() == 0
 
@@ -115,16 +67,3 @@ def test_the_loss_counts_changes_with_their_weight():
         losses.append(made.loss(clip, 0).item())
     assert losses[1] > losses[0]
     assert losses[2] - losses[1] == pytest.approx(losses[1] - losses[0], rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("model", "options", "named"),
-    [
-        (simvpv1.Model, {"groups": 3}, "groups"),
-        (simvpv1.Model, {"n_t": 1}, "n_t"),
-        (tau.Model, {"change_weight": -1}, "change_weight"),
-    ],
-)
-def test_options_out_of_range_are_refused(model, options, named):
-    with pytest.raises(StpError, match=named):
-        small(model, **options)

@@ -1,4 +1,4 @@
-"""CDNA, SV2P, SVG and SAVP: equations, gradients, sizes, what is drawn, what is told apart."""
+"""CDNA, SV2P, SVG and SAVP: equations, schedules, adversaries, sizes."""
 
 import math
 from itertools import pairwise
@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
-from stp.core.errors import StpError
 from stp.models import cdna, savp, sv2p, svg
 
 WIDTHS = (4, 3, 4, 3, 5, 4, 3)
@@ -81,10 +80,10 @@ def test_moving_by_kernels_and_its_gradients_are_those_of_a_loop():
     frame = torch.rand(2, 2, 3, 4, dtype=torch.float64, requires_grad=True)
     kernels = torch.rand(2, 2, 3, 3, dtype=torch.float64, requires_grad=True)
     weights = torch.rand(2, 2, 2, 3, 4, dtype=torch.float64)
-    found, expected = cdna.moved(frame, kernels), loop_moved(frame, kernels)
-    torch.testing.assert_close(found, expected)
+    actual, expected = cdna.moved(frame, kernels), loop_moved(frame, kernels)
+    torch.testing.assert_close(actual, expected)
     gradients = [
-        torch.autograd.grad((out * weights).sum(), (frame, kernels)) for out in (found, expected)
+        torch.autograd.grad((out * weights).sum(), (frame, kernels)) for out in (actual, expected)
     ]
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other)
@@ -172,17 +171,17 @@ def test_the_tower_and_its_gradients_are_those_of_a_loop(name):
         nn.init.normal_(part, std=0.4)
     frames = [frame.double() for frame in clip(batch=2)[:, :2, :1, :8, :8].unbind(1)]
     latent = torch.randn(2, 1, 1, 1, dtype=torch.float64) if name == "sv2p" else None
-    memory, found = None, []
+    memory, actual = None, []
     for frame in frames:
         out, memory = tower(frame, memory, latent)
-        found.append(out)
+        actual.append(out)
     expected = loop_tower(tower, frames, latent)
     close = {"rtol": 1e-4, "atol": 1e-6}  # kernels are float32
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         torch.testing.assert_close(one, other, **close)
     gradients = [
         torch.autograd.grad((out[1] ** 2).sum(), list(tower.parameters()), allow_unused=True)
-        for out in (found, expected)
+        for out in (actual, expected)
     ]
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, **close)
@@ -212,8 +211,8 @@ def test_interpolation_puts_means_between_neighbours():
     layer = cdna.Up(1, smooth=True)
     with torch.no_grad():
         layer.layer.weight.copy_(F.pad(torch.ones(1, 1, 1, 1), (1, 1, 1, 1)))
-    found = layer(torch.tensor([[[[1.0, 3.0], [5.0, 11.0]]]]))
-    assert found.tolist() == [[[[1, 2, 3, 3], [3, 5, 7, 7], [5, 8, 11, 11], [5, 8, 11, 11]]]]
+    actual = layer(torch.tensor([[[[1.0, 3.0], [5.0, 11.0]]]]))
+    assert actual.tolist() == [[[[1, 2, 3, 3], [3, 5, 7, 7], [5, 8, 11, 11], [5, 8, 11, 11]]]]
 
 
 def test_a_latent_vector_joins_layers_as_stripes():
@@ -242,7 +241,7 @@ def test_the_loss_of_svg_is_that_of_a_loop():
         with pytest.MonkeyPatch.context() as patch:
             given = iter(draws)
             patch.setattr(torch, "randn_like", lambda like, given=given: next(given))
-            found = model.loss(frames, 0)
+            actual = model.loss(frames, 0)
         states = dict.fromkeys(("posterior", "prior", "predictor"))
 
         def lstm(part, x, states=states, model=model):
@@ -268,7 +267,7 @@ def test_the_loss_of_svg_is_that_of_a_loop():
             (predicted,) = lstm("predictor", torch.cat([code, z], 1))
             error = (model.decoder(predicted.tanh(), skip) - frames[:, t]).square().mean()
             total = total + error + 0.3 * kl_divergence(posterior, prior).sum() / 3
-        torch.testing.assert_close(found, total)
+        torch.testing.assert_close(actual, total)
 
 
 def test_divergence_from_noise_is_that_of_torch():
@@ -330,49 +329,6 @@ def test_discriminators_and_what_makes_videos_learn_from_their_own_loss_alone():
     torch.testing.assert_close(made.grad, torch.autograd.grad(believed, made)[0])
     torch.testing.assert_close(total, own + believed)
     assert all(parameter.requires_grad for parameter in judge.parameters())
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_every_weight_learns(name):
-    model, frames = make(name), clip()
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
-    losses = []
-    for _ in range(6):
-        optimiser.zero_grad()
-        torch.manual_seed(4)
-        loss = model.loss(frames, 200_000)
-        loss.backward()
-        assert all(p.grad is not None for p in model.parameters())
-        losses.append(loss.item())
-        optimiser.step()
-    assert losses[-1] < losses[0]
-
-
-# Forecasts
-
-
-@pytest.mark.parametrize("name", PARTS)
-@pytest.mark.parametrize("shape", [(3, 16, 8), (1, 13, 9)])
-def test_forecasts_have_any_length_and_do_not_depend_on_the_batch(name, shape):
-    model = make(name, shape, 2, 4).eval()
-    frames = torch.rand(3, 2, *shape)
-    with torch.no_grad():
-        all_of_them, alone = model(frames, 6), model(frames[1:2], 6)
-    assert all_of_them.shape == (3, 6, *shape)
-    assert all_of_them.min() >= 0 and all_of_them.max() <= 1
-    torch.testing.assert_close(all_of_them[1:2], alone, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("name", [name for name in PARTS if name != "cdna"])
-def test_members_differ_and_come_again(name):
-    model = make(name).eval()
-    for part in model.parameters():
-        nn.init.normal_(part, std=0.3)
-    frames = clip()[:, :2]
-    with torch.no_grad():
-        first, again, other = (model(frames, 3, member) for member in (0, 0, 1))
-    assert torch.equal(first, again)
-    assert (first - other).abs().max() > 1e-6
 
 
 # Sizes: derived layer by layer, as docs/scv.md has them
@@ -466,24 +422,6 @@ def test_sizes_at_published_widths(module, options, side, derived, counted):
     with torch.device("meta"):
         model = module.Model((3, side, side), 2, 14, **options)
     assert sum(p.numel() for p in model.parameters()) == derived == counted
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("cdna", {"widths": (3, 4)}, "options.widths"),
-        ("cdna", {"kernel": 4}, "options.kernel is 4"),
-        ("sv2p", {"stages": (3, 2, 1)}, "options.stages"),
-        ("sv2p", {"annealing": "cosine"}, "options.annealing"),
-        ("svg", {"prior": "none"}, "options.prior"),
-        ("svg", {"seen": "none"}, "options.seen"),
-        ("svg", {"widths": ()}, "options.widths"),
-        ("savp", {"gan_weight": -1}, "options.gan_weight"),
-    ],
-)
-def test_options_out_of_range(name, options, message):
-    with pytest.raises(StpError, match=message):
-        make(name, **options)
 
 
 def test_a_short_video_goes_on_with_its_last_frame_for_a_discriminator():

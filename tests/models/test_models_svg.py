@@ -30,8 +30,8 @@ def test_svg_gives_what_the_release_gives_with_the_same_weights(last_skip):
     draws = iter(np.random.RandomState(2).standard_normal((3, 1, 10)))
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
         patch.setattr(torch, "randn_like", lambda like: torch.tensor(next(draws)).to(like))
-        found = model.loss(torch.tensor(frames, dtype=torch.float32), 0)
-    assert found.item() == pytest.approx(RELEASED[last_skip], abs=2e-6)
+        actual = model.loss(torch.tensor(frames, dtype=torch.float32), 0)
+    assert actual.item() == pytest.approx(RELEASED[last_skip], abs=2e-6)
 
 
 def test_latent_vectors_of_the_context_are_as_in_each_program():

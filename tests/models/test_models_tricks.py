@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from twelve import SHALLOW, job, recipe, write_squares
+from model_cases import SHALLOW, job, recipe, write_squares
 
 from stp.core.job import Interrupted
 from stp.core.options import as_json
@@ -200,7 +200,7 @@ def test_an_interruption_changes_no_probability_and_no_draw(tmp_path, monkeypatc
     assert noted.seen == straight
     if name in ("convlstm", "predrnnv2", "phydnet"):
         assert [step for step, _ in straight] == list(range(9))
-        assert len({found for _, found in straight}) > 2
+        assert len({actual for _, actual in straight}) > 2
     ours, theirs = (
         torch.load(tmp_path / folder / "out" / "model.pt", weights_only=True)["state_dict"]
         for folder in ("straight", "halting")

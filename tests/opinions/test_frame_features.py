@@ -11,7 +11,7 @@ def by_loops(maps: np.ndarray, context: int) -> np.ndarray:
     """Equations of section 4.1, a location at a time."""
     frames, height, width, channels = maps.shape
     reference = maps[context - 1]
-    found = np.empty((frames, channels))
+    actual = np.empty((frames, channels))
     for n in range(frames):
         moved = np.empty_like(reference)
         for i in range(height):
@@ -25,8 +25,8 @@ def by_loops(maps: np.ndarray, context: int) -> np.ndarray:
                             best, moved[i, j] = similar, q
         for c in range(channels):
             f, g = reference[..., c].ravel(), moved[..., c].ravel()
-            found[n, c] = f @ g / (np.linalg.norm(f) * np.linalg.norm(g) + 1e-15)
-    return found
+            actual[n, c] = f @ g / (np.linalg.norm(f) * np.linalg.norm(g) + 1e-15)
+    return actual
 
 
 @pytest.fixture
@@ -51,11 +51,11 @@ def test_the_last_observed_frame_is_like_itself_and_motion_is_compensated(maps: 
     maps[:, 0, 0] = 0.5  # a location of zeros has no direction to be matched by
     maps[..., 3] = 0
     maps[4] = np.roll(maps[2], 1, axis=1)  # everything moved, nothing changed
-    found = features.motion_compensated_similarity(maps, 3, "released")
+    actual = features.motion_compensated_similarity(maps, 3, "released")
     lives = np.arange(7) != 3
-    np.testing.assert_allclose(found[[2, 4]][:, lives], 1)
-    assert found[5][lives].max() < 0.99
-    assert (found[:, 3] == 0).all()
+    np.testing.assert_allclose(actual[[2, 4]][:, lives], 1)
+    assert actual[5][lives].max() < 0.99
+    assert (actual[:, 3] == 0).all()
 
 
 def test_one_product_does_far_less_work_than_a_loop(monkeypatch: pytest.MonkeyPatch):

@@ -61,8 +61,8 @@ def test_errors_and_gradient_differences_are_those_of_literal_loops():
 
 @pytest.mark.parametrize("measure", [video_mse, gradient_difference])
 def test_without_all_true_futures_there_is_no_value(measure):
-    found = measure.values(few(True, False, True))
-    assert found == Unavailable("the true futures of 1 of 3 videos are not there")
+    actual = measure.values(few(True, False, True))
+    assert actual == Unavailable("the true futures of 1 of 3 videos are missing")
 
 
 def test_roles_say_which_measures_need_the_true_future():

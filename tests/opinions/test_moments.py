@@ -17,11 +17,11 @@ def rows(table: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, Moments]:
-    found: dict[str, dict[str, float]] = {}
+    actual: dict[str, dict[str, float]] = {}
     for row in rows("2"):
-        found.setdefault(row["model"], {})[row["metric"]] = float(row["value"])
+        actual.setdefault(row["model"], {})[row["metric"]] = float(row["value"])
     return {
-        name: Moments(one["MOS"], one["MOS sd"], int(one["videos"])) for name, one in found.items()
+        name: Moments(one["MOS"], one["MOS sd"], int(one["videos"])) for name, one in actual.items()
     }
 
 

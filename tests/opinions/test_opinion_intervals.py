@@ -74,8 +74,8 @@ def test_intervals_hold_the_value_and_95_of_100_the_truth(truth: float, learnt: 
 @pytest.mark.parametrize("metric", [convention("srocc.magnitude"), convention("plcc.magnitude")])
 def test_ends_of_strong_correlations_are_percentiles_of_sizes(metric: Agreement):
     pairs, drawn = database(np.random.default_rng(0), 0.9, "training")
-    found = [metric.weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)]
-    expected = np.quantile(np.median(np.abs(found), axis=0), TAILS)
+    actual = [metric.weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)]
+    expected = np.quantile(np.median(np.abs(actual), axis=0), TAILS)
     np.testing.assert_allclose(ends(metric, pairs, drawn), expected, rtol=1e-12)
     turned = [(pair[0], (-1) ** number * pair[1]) for number, pair in enumerate(pairs)]
     np.testing.assert_allclose(ends(metric, turned, drawn), expected, rtol=1e-12)
@@ -91,8 +91,8 @@ def test_errors_that_could_make_a_value_lower_its_end_to_0():
         ([0.094, 0.094, 0.094], [0, 0.189]),
         ([0.096, 0.096, 0.096], [0.001, 0.191]),
     ):
-        found = signs[:, None] * (np.array(sizes)[:, None] + errors)
-        made = score.magnitude_ends(signs * np.array(sizes), found)
+        actual = signs[:, None] * (np.array(sizes)[:, None] + errors)
+        made = score.magnitude_ends(signs * np.array(sizes), actual)
         np.testing.assert_allclose(made, expected, atol=1e-9)
 
 
@@ -108,6 +108,6 @@ def test_0_is_judged_by_all_errors_where_those_of_several_splits_cancel_out():
 
 def test_a_split_without_a_value_in_a_resample_is_left_out_of_it():
     values = np.array([0.5, 0.6])
-    found = np.tile(values[:, None], 100)
-    found[0, :50] = np.nan
-    np.testing.assert_allclose(score.magnitude_ends(values, found), [0.55, 0.6])
+    actual = np.tile(values[:, None], 100)
+    actual[0, :50] = np.nan
+    np.testing.assert_allclose(score.magnitude_ends(values, actual), [0.55, 0.6])

@@ -41,27 +41,27 @@ def printed() -> dict[tuple[str, str], str]:
 
 
 def test_groups_are_compared_as_in_table_2(rows: list[dict[str, Any]]):
-    found = {pair.first.title: pair for pair in pairs_of(rows)}
-    assert set(found) == {"natural", "blur", "disappearance", "color", "stochastic"}
+    actual = {pair.first.title: pair for pair in pairs_of(rows)}
+    assert set(actual) == {"natural", "blur", "disappearance", "color", "stochastic"}
 
     def mos(**known: str) -> np.ndarray:
         return np.array(
             [row["mos"] for row in rows if all(row[key] == value for key, value in known.items())]
         )
 
-    natural, blur = found["natural"], found["blur"]
+    natural, blur = actual["natural"], actual["blur"]
     assert natural.first.moments == (mos(tags="natural").mean(), *natural.first.moments[1:])
     assert natural.first.moments.deviation == pytest.approx(mos(tags="natural").std())
     assert natural.first.moments.n + natural.second.moments.n == len(rows)
     assert natural.p < 1e-6  # nothing is done to them
     both = mos(tags="blur"), mos(tags="shape")
     assert blur.p == pytest.approx(ttest_ind(*both, equal_var=False).pvalue)
-    assert found["color"].first.moments.n + found["color"].second.moments.n == sum(
+    assert actual["color"].first.moments.n + actual["color"].second.moments.n == sum(
         row["tags"] != "natural" for row in rows
     )
     families = mos(family="stochastic"), mos(family="deterministic")
     expected = ttest_ind(*families, equal_var=False, alternative="greater").pvalue
-    assert found["stochastic"].p == pytest.approx(expected)
+    assert actual["stochastic"].p == pytest.approx(expected)
 
 
 def test_natural_videos_below_the_largest_size_are_enlarged(rows: list[dict[str, Any]]):
@@ -75,9 +75,9 @@ def test_natural_videos_below_the_largest_size_are_enlarged(rows: list[dict[str,
 def test_printed_values_stand_beside(
     rows: list[dict[str, Any]], printed: dict[tuple[str, str], str]
 ):
-    found = {words[0]: words[1:] for words in map(str.split, sources(rows, printed, 100)[2:])}
-    assert len(found) == 9 and sum(int(ours) for ours, _ in found.values()) == len(rows)
-    assert found["UCF"][1] == "50" and found["Caltech"][1] == "14"
+    actual = {words[0]: words[1:] for words in map(str.split, sources(rows, printed, 100)[2:])}
+    assert len(actual) == 9 and sum(int(ours) for ours, _ in actual.values()) == len(rows)
+    assert actual["UCF"][1] == "50" and actual["Caltech"][1] == "14"
     text = "\n".join(groups(rows, printed, 120))
     for value in ("76.68 ± 3.79", "46.97 ± 10.88", "197", "6e-09", "greater"):
         assert value in text
@@ -107,9 +107,9 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 @pytest.fixture
 def counted(plan: Plan, data: Path) -> dict[str, Any]:
     """What was counted when the opinions were prepared; they are in the store."""
-    found: dict[str, Any] = json.loads((data / "extras.json").read_text())
-    shutil.copytree(data, finish(plan, plan.data("pvqa"), extras=found), dirs_exist_ok=True)
-    return found
+    actual: dict[str, Any] = json.loads((data / "extras.json").read_text())
+    shutil.copytree(data, finish(plan, plan.data("pvqa"), extras=actual), dirs_exist_ok=True)
+    return actual
 
 
 def test_the_table_has_the_numbers_that_stp_show_prints(
@@ -121,29 +121,29 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     assert len(written) == many and {row["source"] for row in written} == {"synthetic"}
-    found = {(row["name"], row["quantity"]): (row["value"], row["published"]) for row in written}
+    actual = {(row["name"], row["quantity"]): (row["value"], row["published"]) for row in written}
     of_kth = sum(row["dataset"] == "KTH" for row in rows)
-    assert found["KTH", "videos"] == (str(of_kth), "33")
-    assert found["raters", "rejected raters"] == (str(len(counted["rejected"])), "7")
-    assert found["raters", "PLCC of halves"] == (f"{counted['split_half']:.10g}", "0.94")
+    assert actual["KTH", "videos"] == (str(of_kth), "33")
+    assert actual["raters", "rejected raters"] == (str(len(counted["rejected"])), "7")
+    assert actual["raters", "PLCC of halves"] == (f"{counted['split_half']:.10g}", "0.94")
     blur = np.mean([row["mos"] for row in rows if row["tags"] == "blur"])
-    assert float(found["blur", "MOS"][0]) == pytest.approx(blur)
-    assert found["blur", "MOS"][1] == "45.57" and found["blur", "MOS sd"][1] == "8.52"
-    assert found["stochastic, deterministic", "p, greater"][1] == "6e-09"
+    assert float(actual["blur", "MOS"][0]) == pytest.approx(blur)
+    assert actual["blur", "MOS"][1] == "45.57" and actual["blur", "MOS sd"][1] == "8.52"
+    assert actual["stochastic, deterministic", "p, greater"][1] == "6e-09"
 
     page = out.with_suffix(".md").read_text()
     assert "Made from synthetic bytes" in page
     shown = "\n".join(lines(plan, "pvqa", Leakage([], [], "overlap"), 200))
     for name in ("natural", "blur", "stochastic"):
-        mean, deviation = (float(found[name, metric][0]) for metric in ("MOS", "MOS sd"))
+        mean, deviation = (float(actual[name, metric][0]) for metric in ("MOS", "MOS sd"))
         assert f"{mean:.2f} ± {deviation:.2f}" in shown
-        assert f"| {name} | MOS | {digits(mean)} ({found[name, 'MOS'][1]}) |" in page
+        assert f"| {name} | MOS | {digits(mean)} ({actual[name, 'MOS'][1]}) |" in page
     assert raters(of_raters(counted, printed_of(plan, "pvqa"))) in shown
     assert "(printed: 7 of 50)" in page
 
 
 def test_without_prepared_opinions_there_is_no_table(plan: Plan, tmp_path: Path):
-    with pytest.raises(StpError, match="pvqa is not prepared"):
+    with pytest.raises(StpError, match="pvqa"):
         fact_table.write(plan, tmp_path / "pvqa_opinions.csv")
     with pytest.raises(StpError, match="pvqa_opinions"):
         fact_table.write(Plan.load(CONFIG_FOLDER / "demo.yaml"), tmp_path / "pvqa_opinions.csv")

@@ -75,10 +75,10 @@ def test_it_is_two_rows_of_the_table_beside_the_printed_one(plan: Plan, tmp_path
     out = tmp_path / "quality_measures.csv"
     render_table(path, base, out)
     with out.open(newline="") as file:
-        found = {row["model"]: row for row in csv.DictReader(file)}
-    trained, untrained = (found[f"VMAF [variant {name}]"] for name in ("default", "untrained"))
+        actual = {row["model"]: row for row in csv.DictReader(file)}
+    trained, untrained = (actual[f"VMAF [variant {name}]"] for name in ("default", "untrained"))
     assert float(trained["SROCC"]) > 0.9 and float(untrained["SROCC"]) > 0.9
     # The paper trains it.
     assert trained["SROCC published"] == "0.6003" and untrained["SROCC published"] == ""
-    assert "VMAF" not in found  # of the paper alone, as others still are
-    assert found["BRISQUE"]["SROCC"] == "" and found["BRISQUE"]["SROCC published"] == "0.0905"
+    assert "VMAF" not in actual  # of the paper alone, as others still are
+    assert actual["BRISQUE"]["SROCC"] == "" and actual["BRISQUE"]["SROCC published"] == "0.0905"

@@ -46,15 +46,15 @@ def test_what_networks_see_of_damaged_videos(
     assert told["videos"] == MANY and told["maps"] == channels
 
     database = open_database(few, CONTEXT)
-    found = network_features.read(out, database.names, list(network_features.PARTS)).parts
+    actual = network_features.read(out, database.names, list(network_features.PARTS)).parts
     strength = np.array(database.table["strength"].to_pylist())
     natural = strength == 0
     assert natural.any()
-    np.testing.assert_allclose(found["lpips"][natural], 0, atol=1e-6)
-    np.testing.assert_allclose(found["cosine"][natural], 1, atol=1e-5)
-    assert (found["lpips"][~natural] > 1e-4).all() and (found["mse"][~natural] > 0).all()
-    assert spearmanr(found["lpips"][:, 0], strength).statistic > 0.4
-    similar = found["mcs"].reshape(MANY, FRAMES, channels)
+    np.testing.assert_allclose(actual["lpips"][natural], 0, atol=1e-6)
+    np.testing.assert_allclose(actual["cosine"][natural], 1, atol=1e-5)
+    assert (actual["lpips"][~natural] > 1e-4).all() and (actual["mse"][~natural] > 0).all()
+    assert spearmanr(actual["lpips"][:, 0], strength).statistic > 0.4
+    similar = actual["mcs"].reshape(MANY, FRAMES, channels)
     itself = similar[:, CONTEXT - 1]
     # A channel that nothing excites has no direction.
     assert (np.isclose(itself, 1, atol=1e-3) | (itself < 1e-3)).mean() > 0.99
@@ -65,4 +65,4 @@ def test_what_networks_see_of_damaged_videos(
     mean, deviation = (torch.tensor(v)[:, None, None] for v in (MEAN, DEVIATION))
     with torch.inference_mode():
         maps = trunk((frames - mean) / deviation)[-1].mean(dim=(2, 3)).numpy()
-    np.testing.assert_allclose(found["ssa"][0], maps.reshape(-1), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(actual["ssa"][0], maps.reshape(-1), rtol=1e-3, atol=1e-4)

@@ -97,7 +97,7 @@ def test_a_flipped_bit_of_a_video_is_an_error(data: Path, tmp_path: Path):
     content = bytearray(shard.read_bytes())
     content[1000] ^= 4
     shard.write_bytes(content)
-    with pytest.raises(StpError, match=f"{shard}: damaged"):
+    with pytest.raises(StpError, match=str(shard)):
         list(prepared.open_database(folder, 4).videos())
 
 
@@ -110,7 +110,7 @@ def test_families_of_splits(data: Path):
     assert (published.sum(axis=1) == 12).all()
     _, sources = database.splits("source")
     assert (sources.sum(axis=0) == 1).all()
-    with pytest.raises(StpError, match="no splits 'nowhere'"):
+    with pytest.raises(StpError, match="'nowhere'"):
         database.splits("nowhere")
 
 
@@ -157,8 +157,8 @@ def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tm
     declared = yaml.safe_load((CONFIG_FOLDER / "datasets" / "pvqa.yaml").read_text())["releases"]
     (said,) = declared["synthetic-released-splits"]["files"]
     path = raw_mirror / said["path"]
-    found = {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
-    assert found == {key: said[key] for key in found} and said in declared["official"]["files"]
+    actual = {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
+    assert actual == {key: said[key] for key in actual} and said in declared["official"]["files"]
     names = sorted(f"{of}_{n:03d}" for of, many in COUNTS.items() for n in range(1, many + 1))
     files = SimpleNamespace(names=[said["path"]], find=lambda name: raw_mirror / name)
     splits = preparing.Source(files, "pvqa").published(names)
@@ -218,15 +218,15 @@ def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_
 
 def test_scores_are_the_medians_and_deviations_of_the_rows(data: Path, tmp_path: Path):
     folder = predicted(data, tmp_path / "sharp", "sharpness")
-    found = scored(data, folder)
+    actual = scored(data, folder)
     table, reason = quality.read(folder)
     frame = table.to_pandas()
     assert reason == "" and len(frame) == 20 * 12
     errors = frame.groupby("split").apply(
         lambda one: float(np.sqrt(((one["predicted"] - one["observed"]) ** 2).mean()))
     )
-    assert found["opinion_rmse", "median"] == pytest.approx(errors.median())
-    assert found["opinion_rmse", "sd"] == pytest.approx(errors.std(ddof=0))
+    assert actual["opinion_rmse", "median"] == pytest.approx(errors.median())
+    assert actual["opinion_rmse", "sd"] == pytest.approx(errors.std(ddof=0))
 
 
 @pytest.mark.long(part="suites")
@@ -264,9 +264,9 @@ def test_a_measure_from_a_file_is_a_row_like_others(data: Path, tmp_path: Path):
     # Two features in other units, which have to be learnt from together, and one that never varies.
     known = zip(database.names, database.mos, np.random.default_rng(0).normal(size=60), strict=True)
     several = [f"{video},{1e6 * (mos + 20 * noise)},{noise},1" for video, mos, noise in known]
-    found = run(several, "several", "video,sum,noise,same")
-    assert found["srocc", "median"] == pytest.approx(1)
-    with pytest.raises(StpError, match="columns a, b"):
+    actual = run(several, "several", "video,sum,noise,same")
+    assert actual["srocc", "median"] == pytest.approx(1)
+    with pytest.raises(StpError, match="a, b"):
         run(lines, "header", "a,b")
     for name, rows, message in (
         ("twice", [*lines, lines[0]], "two rows"),
@@ -308,7 +308,7 @@ def _surplus(raw: Path, folder: str) -> None:
         (lambda raw: _mos(raw, lambda row: "KTH_099," + row.split(",")[1]), "missing|no opinion"),
         pytest.param(
             lambda raw: _mos(raw, lambda row: row + ",extra"),
-            "another number of fields",
+            "not 2 fields",
             marks=pytest.mark.long(part="suites"),
         ),
         pytest.param(
@@ -362,7 +362,7 @@ def test_videos_of_another_length_are_refused(raw: Path, tmp_path: Path):
     copy = tmp_path / "raw"
     shutil.copytree(raw, copy)
     write_video(copy / "pvqa" / "Predicted_Videos" / "PENN_001.mp4", np.zeros((9, 64, 64, 3), "u1"))
-    with pytest.raises(StpError, match=r"PENN_001\.mp4: 9 frames"):
+    with pytest.raises(StpError, match=r"PENN_001\.mp4"):
         prepare(copy, tmp_path / "data")
 
 

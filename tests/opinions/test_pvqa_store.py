@@ -63,25 +63,25 @@ def test_scores_follow_from_the_view_of_predictions(base: Path):
 
 
 def test_families_are_those_of_scipy(base: Path):
-    found = asked(base, "FROM pvqa_families").set_index(["model", "family"])
+    actual = asked(base, "FROM pvqa_families").set_index(["model", "family"])
     rows = asked(base, "FROM predicted_opinions WHERE family = 'stochastic'")
     rows = rows[rows["model"] == "video_ssim"]
     splits = [one for _, one in rows.groupby("split") if len(one) >= 3]
     each = [abs(spearmanr(one["predicted"], one["observed"]).statistic) for one in splits]
-    row = found.loc[("video_ssim", "stochastic")]
+    row = actual.loc[("video_ssim", "stochastic")]
     assert row["srocc"] == pytest.approx(np.median(each)) and row["splits"] == len(splits)
     assert row["videos"] == np.median([len(one) for one in splits])
-    assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
+    assert "mean_opinion" not in actual.index.get_level_values("model")  # equal: no correlation
 
 
 def test_table_4_has_printed_values_beside_ours(base: Path):
     rows = asked(base, "FROM pvqa_stochastic")
     ours = asked(base, "FROM pvqa_families WHERE family = 'stochastic'").set_index("model")
-    found = rows[rows["model"].notna()].set_index("model")
-    assert set(found.index) == set(ours.index)
-    assert found.loc["sharpness", "srocc"] == ours.loc["sharpness", "srocc"]
-    assert found.loc["sharpness", ["printed_model", "printed"]].tolist() == ["VMAF", 0.3758]
-    assert found.drop("sharpness")["printed"].isna().all()
+    actual = rows[rows["model"].notna()].set_index("model")
+    assert set(actual.index) == set(ours.index)
+    assert actual.loc["sharpness", "srocc"] == ours.loc["sharpness", "srocc"]
+    assert actual.loc["sharpness", ["printed_model", "printed"]].tolist() == ["VMAF", 0.3758]
+    assert actual.drop("sharpness")["printed"].isna().all()
     others = rows[rows["model"].isna()].set_index("printed_model")["printed"]
     assert len(others) == 5 and others["Baseline (SSA) - ResNet-50"] == 0.7011
 
@@ -125,10 +125,10 @@ def test_reversed_pairs_are_counted(edited: Callable[..., Path]):
         "UPDATE predicted_opinions SET predicted = observed WHERE model = 'video_ssim'",
         "UPDATE predicted_opinions SET predicted = -observed WHERE model = 'video_mse'",
     )
-    found = asked(path, "FROM pvqa_reversals").set_index(["model", "family"])["reversed"]
+    actual = asked(path, "FROM pvqa_reversals").set_index(["model", "family"])["reversed"]
     for family in ("stochastic", "deterministic"):
-        assert found["video_ssim", family] == 0 and found["video_mse", family] == 1
-        assert 0 < found["sharpness", family] < 1 and found["mean_opinion", family] == 0
+        assert actual["video_ssim", family] == 0 and actual["video_mse", family] == 1
+        assert 0 < actual["sharpness", family] < 1 and actual["mean_opinion", family] == 0
 
 
 def test_two_videos_that_are_reversed_are_shown_beside_the_printed_ones(
@@ -184,9 +184,9 @@ def test_resamples_are_scored_as_if_videos_were_repeated(name: str):
     observed, predicted = rng.normal(size=(2, 12)).round(1)
     predicted[3] = predicted[4]
     counts = rng.multinomial(12, np.full(12, 1 / 12), 20)
-    found = metric.weighted(observed, predicted, counts)
+    actual = metric.weighted(observed, predicted, counts)
     expected = [metric.value(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(actual, expected)
 
 
 def test_intervals_over_videos_hold_the_value_of_many_videos(tmp_path: Path, data: Path):
@@ -419,5 +419,5 @@ def test_predictions_of_other_videos_are_refused(data: Path, tmp_path: Path):
         **{"conventions": defined(*CONVENTIONS), "split": "published"},
     }
     inputs = {"data": other, "predictions": tmp_path}
-    with pytest.raises(StpError, match="is no video of the prepared data"):
+    with pytest.raises(StpError, match=table["video"][0].as_py()):
         score.run(Job(recipe, inputs, tmp_path, tmp_path))

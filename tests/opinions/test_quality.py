@@ -28,6 +28,7 @@ from stp.plan.checked_config import CONFIG_FOLDER
 from stp.score.tables import write_samples
 
 DEMO = CONFIG_FOLDER / "pvqa-demo.yaml"
+OWN = "alexnet_mcs_rfd"
 CHANNELS = 512
 
 
@@ -42,7 +43,7 @@ def maps(frames: np.ndarray) -> np.ndarray:
 def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """A plan whose rated videos are made, with maps that need no weights."""
     folder = tmp_path_factory.mktemp("quality")
-    (folder / "squeezenet1_1_features.pth").write_bytes(b"")  # planned, not read
+    (folder / "alexnet_features.pth").write_bytes(b"")  # planned, not read
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(folder / "store"))
         patch.setenv("STP_WEIGHTS_DIR", str(folder))
@@ -50,7 +51,7 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         looker = Looker(CHANNELS, maps, maps)
         patch.setattr(quality, "open_looker", lambda network, state, device: looker)
         made = Plan.load(DEMO)
-        cell = next(one for one in made.cells if one.cell.model == "squeezenet_mcs_rfd")
+        cell = next(one for one in made.cells if one.cell.model == OWN)
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
         rows = [features_of(Video(one.predicted, None), looker, 4, {}) for one in database.videos()]
@@ -71,9 +72,9 @@ def test_known_damage_is_found_within_the_intervals(plan: Plan, data: Path, tmp_
     table = open_database(data, 4).table
     known = np.polyfit(table["strength"].to_numpy(), table["mos"].to_numpy(), 1)
 
-    measure = quality.open_measure(plan, "squeezenet_mcs_rfd")
-    found = measure.rate(quality.of_folder(tmp_path, context=4))
-    by_name = {one.clip.removesuffix(".npy"): one for one in found.ratings}
+    measure = quality.open_measure(plan, OWN)
+    actual = measure.rate(quality.of_folder(tmp_path, context=4))
+    by_name = {one.clip.removesuffix(".npy"): one for one in actual.ratings}
     assert by_name["noise"].quality is None and "farther" in by_name["noise"].reason
     assert by_name["noise"].distance > 1
     assert by_name["short"].features == "pooled" and by_name["short"].frames == 12
@@ -84,8 +85,8 @@ def test_known_damage_is_found_within_the_intervals(plan: Plan, data: Path, tmp_
     assert np.corrcoef([one.quality for one, _ in rated], expected)[0, 1] > 0.4
     inside = [one.low <= value <= one.high for (one, _), value in zip(rated, expected, strict=True)]
     assert np.mean(inside) > 0.85
-    assert found.trained["exact"].srocc > 0.4 and set(found.trained) == {"exact", "pooled"}
-    assert found.source == "synthetic" and "say nothing" in quality.summary(found)[0]
+    assert actual.trained["exact"].srocc > 0.4 and set(actual.trained) == {"exact", "pooled"}
+    assert actual.source == "synthetic" and "say nothing" in quality.summary(actual)[0]
 
 
 def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
@@ -94,7 +95,17 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     np.save(clips / "a.npy", next(open_database(data, 4).videos()).predicted)
 
     def run(*words: str) -> tuple[str, BaseException | None]:
-        words = ("quality", *words, "--configfile", str(DEMO), "--format", "json")
+        words = (
+            "videos",
+            "quality",
+            "--measure",
+            OWN,
+            *words,
+            "--configfile",
+            str(DEMO),
+            "--format",
+            "json",
+        )
         done = CliRunner().invoke(app, words)
         return done.stdout, done.exception
 
@@ -106,23 +117,25 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     assert told["rated"] == 60
     for words, message in (
         ([str(clips), "--context", "20"], "20 of them observed"),
-        ([str(clips), "--measure", "squeezenet_mcs_rdf"], "no measure"),
+        ([str(clips), "--measure", "alexnet_mcs_rdf"], "no measure"),
         ([str(clips), "--variant", "ridges"], "no variant 'ridges'"),
-        ([str(clips), "--measure", "squeezenet_lpips"], "rates no videos of others"),
+        ([str(clips), "--measure", "alexnet_lpips"], "rates no videos of others"),
         ([str(clips), "--measure", "sharpness"], "rates no videos of others"),
-        ([str(clips), "--measure", "alexnet_mcs_rfd"], "weights of alexnet are not there"),
         ([str(tmp_path / "nowhere")], "no folder"),
     ):
         _, error = run(*words)
         assert isinstance(error, StpError) and message in str(error), words
     np.save(clips / "four.npy", np.zeros((1, 20, 64, 64, 4), np.uint8))
     assert "C = 1 or 3" in str(run(str(clips))[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
+        assert "weights of alexnet" in str(run(str(clips))[1])
 
 
 def test_what_is_not_made_yet_is_said(plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     with pytest.raises(StpError, match="not made yet"):
-        quality.open_measure(Plan.load(DEMO), "squeezenet_mcs_rfd")
+        quality.open_measure(Plan.load(DEMO), OWN)
 
 
 def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
@@ -132,7 +145,7 @@ def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
         quality.Rating(clip, 20, value, value, value, 0.5, "exact", "" if value else quality.FAR)
         for clip, value in zip(clips, values, strict=True)
     ]
-    found = quality.ClipRatings(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
+    actual = quality.ClipRatings(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
     lpips, equal = np.arange(6.0)[::-1, None] * [1, 2], np.ones((6, 2))
     columns = {"lpips.alex": lpips, "psnr.pooled": equal, "csi.pooled.hits": lpips}
     write_samples(
@@ -141,9 +154,9 @@ def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
         {name: {None: np.ma.masked_invalid(column)} for name, column in columns.items()},
     )
     cell = SimpleNamespace(scores_folder=str(tmp_path), perceptual_folder=None)
-    others = quality.agreements(found, cell)
+    others = quality.agreements(actual, cell)
     assert others == [quality.Agreement("lpips.alex", pytest.approx(-1), 5)]
-    lines = quality.summary(found, others)
+    lines = quality.summary(actual, others)
     assert "5 of 6 clips have a value, mean 40.0" in lines
     assert lines[-1] == "rank correlation with lpips.alex: -1.000 over 5 clips"
 
@@ -159,8 +172,8 @@ def test_intervals_hold_what_they_promise_and_distances_are_of_the_farthest_part
         row[rng.permutation(100)[:20]] = True
     learnt = fit([one[:100], two[:100]], mos[:100], is_test, "ridge", 240)
     assert learnt.srocc > 0.8
-    found = [learnt.estimate(pair) for pair in zip(one[100:], two[100:], strict=True)]
-    kept = [(e, value) for e, value in zip(found, mos[100:], strict=True) if e.value is not None]
+    actual = [learnt.estimate(pair) for pair in zip(one[100:], two[100:], strict=True)]
+    kept = [(e, value) for e, value in zip(actual, mos[100:], strict=True) if e.value is not None]
     assert len(kept) > 150
     assert 0.9 < np.mean([e.low <= value <= e.high for e, value in kept]) < 0.995
     far = two[100] + 30  # in one of the two parts
@@ -173,17 +186,17 @@ def test_the_linear_function_says_what_the_regression_says(kind: str):
     rng = np.random.default_rng(3)
     features, mos = rng.normal(size=(40, 300)), rng.uniform(0, 100, 30)
     gram = regression.products(features)
-    wanted = regression.predict(kind, gram, np.arange(30), mos, np.arange(30, 40), 240)
+    expected = regression.predict(kind, gram, np.arange(30), mos, np.arange(30, 40), 240)
     known = regression.products(features[:30])
     slope, offset = regression.weights(kind, features[:30], known, mos, 240)
-    np.testing.assert_allclose(offset + features[30:] @ slope, wanted, rtol=1e-8)
+    np.testing.assert_allclose(offset + features[30:] @ slope, expected, rtol=1e-8)
 
 
 def test_pooled_features_know_no_length_and_no_order():
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(2, 6, 5))
     twice = np.concatenate([frames[:, :2], frames[:, 2:], frames[:, :1:-1]], axis=1)
-    found = pooled(frames.reshape(2, -1), 5, predicted=4)
-    assert found.shape == (2, 10)
-    np.testing.assert_allclose(found, pooled(twice.reshape(2, -1), 5, predicted=8))
-    np.testing.assert_allclose(found[:, :5], frames[:, 2:].mean(axis=1))
+    actual = pooled(frames.reshape(2, -1), 5, predicted=4)
+    assert actual.shape == (2, 10)
+    np.testing.assert_allclose(actual, pooled(twice.reshape(2, -1), 5, predicted=8))
+    np.testing.assert_allclose(actual[:, :5], frames[:, 2:].mean(axis=1))

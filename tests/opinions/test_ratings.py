@@ -24,7 +24,7 @@ def test_each_video_has_equally_many_ratings_and_each_rater_equally_many_videos(
     assert (np.bincount(np.concatenate(dealt)) == 20).all()
     assert {len(videos) for videos in dealt} <= {119, 120, 121}
     assert all(len(set(videos)) == len(videos) for videos in dealt)
-    with pytest.raises(StpError, match="20 ratings of each video by 19 raters"):
+    with pytest.raises(StpError, match=r"20 .* 19"):
         assignment(300, 19, 20, seed=3)
 
 
@@ -32,10 +32,10 @@ def test_each_video_has_equally_many_ratings_and_each_rater_equally_many_videos(
 def test_raters_who_answer_at_random_are_found(quality: np.ndarray, seed: int):
     """Bias and scale are no reason. The screening also takes a few of the others, by chance."""
     ratings = made(quality, seed, random=3, bias=15.0)
-    found = set(opinions(ratings).rejected)
+    actual = set(opinions(ratings).rejected)
     random = set(Crowd().names()[-3:])
-    assert len(found & random) >= 2
-    assert len(found - random) <= 4
+    assert len(actual & random) >= 2
+    assert len(actual - random) <= 4
 
 
 def test_raters_with_the_same_ratings_are_named(quality: np.ndarray):
@@ -49,12 +49,12 @@ def test_raters_with_the_same_ratings_are_named(quality: np.ndarray):
 
 
 def test_opinions_follow_the_quality_that_raters_agree_on(quality: np.ndarray):
-    found = opinions(made(quality))
-    assert (found.video == VIDEOS).all()
-    assert found.count.min() >= 14
-    assert np.corrcoef(found.mos, quality)[0, 1] > 0.985
-    slope, offset = np.polyfit(quality, found.mos, 1)
-    error = found.mos - (slope * quality + offset)
+    actual = opinions(made(quality))
+    assert (actual.video == VIDEOS).all()
+    assert actual.count.min() >= 14
+    assert np.corrcoef(actual.mos, quality)[0, 1] > 0.985
+    slope, offset = np.polyfit(quality, actual.mos, 1)
+    error = actual.mos - (slope * quality + offset)
     # 20 ratings with a noise of 8 points, on a scale that is stretched by the slope
     assert error.std() < 1.6 * slope * 8 / np.sqrt(20)
 
@@ -71,8 +71,8 @@ def test_both_rescalings_are_lines_of_each_other(quality: np.ndarray):
 def test_halves_of_raters_agree_as_much_as_noise_lets_them(quality: np.ndarray):
     """Spearman-Brown: the reliability of 10 ratings is v / (v + noise / 10)."""
     noise = 12.0
-    found = opinions(made(quality, random=0, noise=noise, bias=5.0))
-    halves = split_half(found.scores)
+    actual = opinions(made(quality, random=0, noise=noise, bias=5.0))
+    halves = split_half(actual.scores)
     assert len(halves) == 100
     variance = quality.var()
     assert np.median(halves) == pytest.approx(variance / (variance + noise**2 / 10), abs=0.02)

@@ -28,9 +28,9 @@ def observed(features: np.ndarray) -> np.ndarray:
 def test_linear_regression_on_components(features: np.ndarray, observed: np.ndarray, count: int):
     model = make_pipeline(PCA(count, svd_solver="full"), LinearRegression())
     expected = model.fit(features[TRAINING], observed[TRAINING]).predict(features[TEST])
-    found = regression.components(regression.products(features), TRAINING, TEST).first(count)
+    actual = regression.components(regression.products(features), TRAINING, TEST).first(count)
     np.testing.assert_allclose(
-        regression.linear(found, observed[TRAINING]), expected, rtol=1e-7, atol=1e-7
+        regression.linear(actual, observed[TRAINING]), expected, rtol=1e-7, atol=1e-7
     )
 
 
@@ -39,8 +39,8 @@ def test_as_many_components_as_training_videos_are_one_fewer(
 ):
     """And every training video is fitted exactly."""
     gram = regression.products(features)
-    found = regression.components(gram, TRAINING, TEST)
-    assert found.training.shape == (40, 39)
+    actual = regression.components(gram, TRAINING, TEST)
+    assert actual.training.shape == (40, 39)
     again = regression.components(gram, TRAINING, TRAINING)
     np.testing.assert_allclose(
         regression.linear(again, observed[TRAINING]), observed[TRAINING], atol=1e-6
@@ -50,11 +50,11 @@ def test_as_many_components_as_training_videos_are_one_fewer(
 def test_polynomial_regression_needs_no_products_of_components(
     features: np.ndarray, observed: np.ndarray
 ):
-    found = regression.components(regression.products(features), TRAINING, TEST).first(8)
+    actual = regression.components(regression.products(features), TRAINING, TEST).first(8)
     model = make_pipeline(PolynomialFeatures(2, include_bias=False), LinearRegression())
-    expected = model.fit(found.training, observed[TRAINING]).predict(found.test)
+    expected = model.fit(actual.training, observed[TRAINING]).predict(actual.test)
     np.testing.assert_allclose(
-        regression.polynomial(found, observed[TRAINING]), expected, rtol=1e-5, atol=1e-4
+        regression.polynomial(actual, observed[TRAINING]), expected, rtol=1e-5, atol=1e-4
     )
 
 
@@ -64,10 +64,10 @@ def test_polynomials_of_few_components_are_not_made_of_rounding():
         rng = np.random.default_rng(seed)
         features, observed = rng.normal(size=(300, 5)), 50 + 15 * rng.normal(size=300)
         gram = regression.products(features)
-        found = regression.components(gram, np.arange(240), np.arange(240, 300))
+        actual = regression.components(gram, np.arange(240), np.arange(240, 300))
         model = make_pipeline(PolynomialFeatures(2, include_bias=False), LinearRegression())
-        expected = model.fit(found.training, observed[:240]).predict(found.test)
-        predicted = regression.polynomial(found, observed[:240])
+        expected = model.fit(actual.training, observed[:240]).predict(actual.test)
+        predicted = regression.polynomial(actual, observed[:240])
         np.testing.assert_allclose(predicted, expected, atol=1e-6)
 
 
@@ -84,10 +84,10 @@ def test_other_regressions_learn_a_line(name: str):
     rng = np.random.default_rng(4)
     features = rng.normal(size=(150, 5)) * 3
     observed = 50 + features @ np.array([3.0, -2, 1, 0, 2])
-    found = regression.components(
+    actual = regression.components(
         regression.products(features), np.arange(100), np.arange(100, 150)
     )
-    predicted = regression.REGRESSIONS[name](found, observed[:100])
+    predicted = regression.REGRESSIONS[name](actual, observed[:100])
     assert np.corrcoef(predicted, observed[100:])[0, 1] > 0.98
 
 
@@ -108,8 +108,8 @@ def test_the_logistic_finds_its_parameters(direction: int, scale: float):
 
 
 def test_the_logistic_of_equal_values_is_the_mean_opinion():
-    found = logistic.fit(np.full(5, 3.0), np.array([1.0, 2, 3, 4, 5]))
-    assert logistic.apply(found, np.array([3.0, 9.0])) == pytest.approx([3, 3])
+    actual = logistic.fit(np.full(5, 3.0), np.array([1.0, 2, 3, 4, 5]))
+    assert logistic.apply(actual, np.array([3.0, 9.0])) == pytest.approx([3, 3])
 
 
 def test_splits():

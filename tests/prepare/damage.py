@@ -1,7 +1,8 @@
 """Random damage to raw files: a reader must refuse it, or not have needed what was damaged."""
 
 import shutil
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,28 @@ def content(job: Job) -> tuple[np.ndarray, pd.DataFrame]:
     return np.array(data.frames.read(0, len(data.frames))), data.index
 
 
-def hurt(path: Path, rng: np.random.Generator) -> str:
-    """Damage one file; says how."""
+def files_in(root: Path) -> list[str]:
+    """The files below a folder, by their paths; first one of each folder and suffix, and so on."""
+    paths = sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return [path.as_posix() for path in _in_turn(paths)]
+
+
+def _in_turn(paths: Iterable[Path]) -> list[Path]:
+    earlier: Counter[tuple[Path, str]] = Counter()
+    ranks = {}
+    for path in paths:
+        kind = (path.parent, path.suffix)
+        ranks[path] = earlier[kind]
+        earlier[kind] += 1
+    return sorted(ranks, key=lambda path: (ranks[path], path))
+
+
+def damage(path: Path, rng: np.random.Generator) -> str:
+    """Damage one file.
+
+    Returns:
+        a description of the damage.
+    """
     old = path.read_bytes()
     kind = rng.choice(["cut off", "emptied", "bytes flipped", "a block of zeros"])
     new = bytearray(old)
@@ -32,8 +53,8 @@ def hurt(path: Path, rng: np.random.Generator) -> str:
     elif kind == "emptied":
         new = bytearray()
     elif kind == "bytes flipped":
-        for place in rng.integers(0, max(len(old), 1), 8):
-            new[place : place + 1] = bytes([new[place] ^ int(rng.integers(1, 256))])
+        for position in rng.integers(0, max(len(old), 1), 8):
+            new[position : position + 1] = bytes([new[position] ^ int(rng.integers(1, 256))])
     else:
         new[at : at + 512] = bytes(len(new[at : at + 512]))
     path.write_bytes(bytes(new))
@@ -46,35 +67,38 @@ def check_damage(
     root: Path,
     *job_arguments: Any,
     trials: int = 12,
-    seed: int = 0,
+    intact: Job | None = None,
     **job_options: Any,
 ) -> int:
-    """Damage one file at a time, half of the time before the files are locked.
+    """Damage one file at a time, in turn, half of the time before the files are locked.
 
-    Bytes that were locked when they were whole must be refused, or must not matter. Bytes that are
-    damaged at first sight cannot always be told from good ones (a pixel is a pixel), but nothing
-    other than our own error may come of them.
+    A file that was locked when it was intact must be refused, or must not matter. A file that was
+    damaged before it was locked cannot always be recognised (any byte is a valid pixel), but
+    nothing other than an `StpError` may be raised.
 
     Args:
         make_job: the fixture.
         run: the reader.
         root: intact raw files; left as they are.
         job_arguments: for `make_job`: reader, shape, options.
-        job_options: likewise.
+        trials: number of files to damage.
+        intact: a finished job on the intact files; run here unless given.
+        job_options: keyword arguments for `make_job`.
 
     Returns:
-        how many of the damaged files were refused.
+        number of damaged files that were refused.
     """
-    whole = make_job(*job_arguments, root=root, **job_options)
-    run(whole)
-    frames, index = content(whole)
-    names = sorted(p.relative_to(root) for p in root.rglob("*") if p.is_file())
+    if intact is None:
+        intact = make_job(*job_arguments, root=root, **job_options)
+        run(intact)
+    frames, index = content(intact)
+    names = files_in(root)
     refused = 0
     for trial in range(trials):
-        rng = np.random.default_rng([seed, trial])
+        rng = np.random.default_rng([0, trial])
         damaged = root.parent / f"damaged-{trial}"
         shutil.copytree(root, damaged)
-        how = hurt(damaged / names[int(rng.integers(len(names)))], rng)
+        how = damage(damaged / names[trial // 2 % len(names)], rng)
         locked = trial % 2 == 0
         job = make_job(
             *job_arguments, root=damaged, lock_root=root if locked else damaged, **job_options
@@ -86,10 +110,10 @@ def check_damage(
             assert str(error), how
             refused += 1
         else:
-            found, its_index = content(job)
+            new_frames, new_index = content(job)
             if locked:
-                assert np.array_equal(found, frames), how
-                pd.testing.assert_frame_equal(its_index, index)
+                assert np.array_equal(new_frames, frames), how
+                pd.testing.assert_frame_equal(new_index, index)
         finally:
             shutil.rmtree(damaged)
     return refused

@@ -1,20 +1,17 @@
 """Caltech Pedestrian from small .seq files."""
 
 import struct
-import tarfile
-import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from damage import check_damage, content
+from damage import content
 from test_prepare_norpix import jpeg, seq
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.caltech.reader import count, run
-from stp.fetch.raw import run_generator
 from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 4, 5]
@@ -69,24 +66,13 @@ def test_times_are_kept(make_job, raw):
     assert times[1] - times[0] == np.timedelta64(99_999, "us")
 
 
-@pytest.mark.parametrize("how", ["8 bytes", "tar", "zip", "number of frames not written"])
-def test_other_files_give_the_same(make_job, raw, tmp_path, how):
+@pytest.mark.parametrize("written", [{"padding": 0}, {"frames": 0}], ids=["8 bytes", "no number"])
+def test_footers_of_8_bytes_and_a_header_without_the_number_of_frames(
+    make_job, raw, tmp_path, written
+):
     plain = make_job("caltech", SHAPE, OPTIONS)
     run(plain)
-    other = tmp_path / "other" / "caltech"
-    other.mkdir(parents=True)
-    if how == "8 bytes":
-        write_videos(other, padding=0)
-    elif how == "number of frames not written":
-        write_videos(other, frames=0)
-    elif how == "tar":
-        for folder in ("set06", "set07"):
-            with tarfile.open(other / f"{folder}.tar", "w") as archive:
-                archive.add(raw / "caltech" / folder, folder)
-    else:
-        with zipfile.ZipFile(other / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted((raw / "caltech").rglob("*.seq")):
-                archive.write(path, f"Test/{path.relative_to(raw / 'caltech')}")
+    write_videos(tmp_path / "other" / "caltech", **written)
     job = make_job("caltech", SHAPE, OPTIONS, root=tmp_path / "other")
     run(job)
     (frames, index), (frames2, index2) = content(plain), content(job)
@@ -127,12 +113,6 @@ def test_a_missing_set(make_job, raw):
         run(make_job("caltech", SHAPE, {**OPTIONS, "sets": [6, 8]}))
 
 
-def test_a_damaged_archive(make_job, raw):
-    (raw / "caltech" / "set08.tar").write_bytes(b"x" * 700)
-    with pytest.raises(StpError, match=r"set08\.tar: damaged archive"):
-        run(make_job("caltech", SHAPE, OPTIONS))
-
-
 def test_videos_shorter_than_a_window(make_job, raw):
     with pytest.raises(StpError, match="the test split has no clips"):
         run(make_job("caltech", SHAPE, OPTIONS, horizon=10))
@@ -149,7 +129,6 @@ def test_a_header_that_promises_more_frames(make_job, raw):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"set": [6]}, "unknown key 'set'"),
         ({"sets": []}, "sets is"),
         ({"sets": [11]}, "sets is"),
         ({"every": 0}, "every is 0"),
@@ -166,12 +145,3 @@ def test_options_out_of_range(make_job, raw, options, message):
 def test_the_number_of_clips_is_in_the_videos_only():
     planned = count({"options": {}, "context": 10, "horizon": 10}, Lists([]))
     assert planned.unknown == {"test": "needs the numbers of frames in the .seq files"}
-
-
-def test_random_damage(make_job, tmp_path):
-    root = tmp_path / "generated"
-    options = {"sets": [6], "videos": 3, "frames": 18, "height": 16, "width": 24}
-    run_generator("caltech", options, root)
-    chosen = {**OPTIONS, "resize": [8, 12], "sets": [6]}
-    refused = check_damage(make_job, run, root, "caltech", [3, 8, 10], chosen, trials=12)
-    assert refused >= 8

@@ -185,15 +185,6 @@ def test_what_is_wrong_is_named(
         run(job)
 
 
-def test_a_part_that_is_missing_is_an_error(make_job: Callable[..., Job], made: Path) -> None:
-    names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*.gz.*"))
-    job = make_job(
-        "chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=made, names=names[:-1]
-    )
-    with pytest.raises(StpError, match="damaged or ends early"):
-        run(job)
-
-
 SURFACE = {"land": ["swvl1", "t2m", "sd"], "ocean": ["sosstsst"]}
 THREE_YEARS = {"train": [2019, 2019], "val": [2021, 2021], "test": [2022, 2022]}
 

@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from damage import check_damage
 from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.datasets.nuscenes.reader import NuscenesOptions, count, decode_pictures, read_table, run
-from stp.fetch.raw import run_generator
 from stp.prepare.members import Member
 from stp.prepare.planned_counts import Lists
 
@@ -178,7 +176,6 @@ def rewrite(path, change):
     [
         (lambda r: list_path(r, "val").write_text("[]"), "nuscenes_val.json: holds a list"),
         (lambda r: list_path(r, "val").write_text('{"a": [3]}'), "nuscenes_val.json: no list"),
-        (lambda r: list_path(r, "val").write_text(""), "nuscenes_val.json: cannot be read"),
         (lambda r: list_path(r, "val").write_text('{"a": []}'), "nuscenes_val.json: no list"),
         (
             lambda r: list_path(r, "val").write_text(list_path(r, "test").read_text()),
@@ -213,7 +210,6 @@ def rewrite(path, change):
             lambda r: next((r / "nuscenes/sweeps/CAM_FRONT").iterdir()).write_bytes(jpeg(3, 9, 9)),
             "9 x 9 pixels|32 x 18 pixels",
         ),
-        (lambda r: table_path(r).unlink(), "sample_data.json"),
     ],
 )
 def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, message):
@@ -225,7 +221,6 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"crop": 1}, "unknown key 'crop'"),
         ({"resize": [2, 7]}, "at least 4 x 5, the crop"),
         ({"released_crop": "yes"}, "released_crop is 'yes'"),
         ({"stride": 0}, "stride is 0"),
@@ -248,14 +243,6 @@ def test_counting_needs_the_official_table_for_training_only(raw):
     planned = count(recipe, Lists([raw]))
     assert "never released" in planned.unknown["train"]
     assert "train" not in {clip.split for clip in planned.clips}
-
-
-def test_random_damage(make_job, tmp_path):
-    root = tmp_path / "generated"
-    options = {"logs": dict.fromkeys(LOGS, 1), "scenes": 1, "frames": 7, "height": 18, "width": 32}
-    run_generator("nuscenes", options, root)
-    refused = check_damage(make_job, run, root, "nuscenes", SHAPE, OPTIONS, trials=12)
-    assert refused >= 5
 
 
 @pytest.mark.sample_bytes

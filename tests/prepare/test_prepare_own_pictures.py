@@ -45,7 +45,7 @@ def test_pictures_that_reach_only_1_are_no_brightness(make_job, tmp_path):
     for i in range(4):
         for k in range(11):
             made.picture(tmp_path / "raw" / f"s{i}" / f"{k}.png", mask)
-    with pytest.raises(StpError, match=r"reach only 1 of 255(.|\n)*masks as 0 and 255"):
+    with pytest.raises(StpError, match="1 of 255"):
         run(make_job("own.reader", SHAPE, OPTIONS))
 
 

@@ -72,7 +72,7 @@ def test_what_belongs_together_stays_together(make_job, raw):
     with pytest.raises(StpError, match="group"):
         run(make_job("own.reader", [1, 2, 2], {**options, "group": r"(q\d)_"}))
     # A group that takes no part in the match would put them all together.
-    with pytest.raises(StpError, match=r"group is (.|\n)*an expression that mine/"):
+    with pytest.raises(StpError, match=r"group is (.|\n)*mine/"):
         run(make_job("own.reader", [1, 2, 2], {**options, "group": r"mine/p(?:0|(9))?"}))
 
 
@@ -161,11 +161,11 @@ def test_windows_take_every_second_frame(make_job, raw):
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": ["p9_*"]}, "no 'p9_"),
+        ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": ["p9_*"]}, "'p9_"),
         ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": ["p[13]_*"]}, "and in test"),
         ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": "t.txt"}, r"t\.txt: not one"),
         ({"by": "list", "train": ["p0_*"], "val": [], "test": ["p1_*"]}, r"splits\.val is \[\]"),
-        ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.2}, "fractions that are 1 together"),
+        ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.2}, r"splits is \[0\.8, 0\.1, 0\.2\]"),
         ({"by": "file", "train": 1, "val": 0.1, "test": 0.1}, r"splits\.train is 1"),
         ({"by": "file", "train": 0.8, "test": 0.2}, "splits: val"),
         ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.1, "sed": 1}, "did you mean seed"),
@@ -207,14 +207,14 @@ def test_a_copy_in_another_split_is_refused(make_job, raw):
     options = {"kind": "arrays", "axes": "THW", "splits": lists}
     run(make_job("own.reader", [1, 2, 2], options))
     lists["test"].append(copy.name)
-    with pytest.raises(StpError, match=r"\(1\)\.npy in test and .*0\.npy in train are the same"):
+    with pytest.raises(StpError, match=r"\(1\)\.npy in test and .*0\.npy in train"):
         run(make_job("own.reader", [1, 2, 2], options))
 
 
 def test_too_few_files(make_job, raw):
     for path in sorted((raw / "mine").iterdir())[2:]:
         path.unlink()
-    with pytest.raises(StpError, match=r"2 files or groups of them(.|\n)*leave a split empty"):
+    with pytest.raises(StpError, match="2 files or groups"):
         run(make_job("own.reader", [1, 2, 2], {"kind": "arrays", "axes": "THW", "splits": BY_FILE}))
 
 

@@ -12,7 +12,7 @@ from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.inspect.new_dataset import members_of
+from stp.inspect.own_files import members_of
 from stp.prepare import video
 from stp.prepare.opinions import Source
 from stp.prepare.own import reader, videos
@@ -124,7 +124,7 @@ ORIENTATIONS = {
 
 @pytest.mark.parametrize("name", ORIENTATIONS)
 def test_every_reader_turns_the_videos_of_telephones(make_job, tmp_path, name):
-    """The same frames for preparation, `stp evaluate`, `stp fvd`, `stp quality`, rated videos."""
+    """Preparation, rated videos and `stp videos` see the same frames."""
     matrix, turn = ORIENTATIONS[name]
     stored = np.zeros((16, 32), np.uint8)
     stored[:8, :8], stored[:8, 8:] = 240, 120

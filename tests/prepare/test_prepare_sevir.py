@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from damage import check_damage, content
+from damage import content
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -16,8 +16,6 @@ from stp.datasets.sevir.reader import (
     SevirOptions,
     count,
     cut,
-    events_of,
-    read_catalog,
     run,
 )
 from stp.fetch.raw import run_generator
@@ -144,17 +142,6 @@ def test_an_identifier_that_occurs_twice_is_left_out(make_job, raw):
     assert extras["clips"] == {"train": 9, "val": 6, "test": 3}
 
 
-def test_counting_from_the_catalogue(make_job, raw):
-    job, extras = prepare(make_job)
-    planned = count(job.recipe, Lists([raw]))
-    index = pd.DataFrame(list(planned.clips))
-    assert index["split"].value_counts().to_dict() == extras["clips"]
-    assert not planned.unknown
-    prepared = Prepared(job.out).index.drop(columns="split").astype({"clip": str, "cluster": str})
-    same = index.drop(columns="split").astype(prepared.dtypes.to_dict())
-    pd.testing.assert_frame_equal(same, prepared)
-
-
 def test_counting_without_the_catalogue(make_job, raw, tmp_path):
     job, _ = prepare(make_job)
     planned = count(job.recipe, Lists([tmp_path / "nowhere"]))
@@ -208,22 +195,6 @@ def test_files_that_contradict_the_catalogue(make_job, raw, arrays, message):
         prepare(make_job)
 
 
-@pytest.mark.parametrize("content", [b"", b"no HDF5", None])
-def test_damaged_files(make_job, raw, content):
-    path = raw / "sevir" / "data" / STORMS
-    path.write_bytes(path.read_bytes()[:4000] if content is None else content)
-    with pytest.raises(StpError, match=r"STORMEVENTS_2018\.h5: .* cannot be read as HDF5"):
-        prepare(make_job)
-
-
-def test_a_missing_file(make_job, raw):
-    (raw / "sevir" / "data" / RANDOM).unlink()
-    with pytest.raises(
-        StpError, match=r"1 of 2 SEVIR files are missing, first sevir/data/vil/2019"
-    ):
-        prepare(make_job)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -264,7 +235,6 @@ def test_a_damaged_catalogue(make_job, raw, content):
         ({"val_from": "now"}, "val_from is 'now'"),
         ({"val_from": "2019-01-01T00:00Z"}, "val_from is '2019-01-01T00:00Z'"),
         ({"test_from": "2018-01-01"}, "after val_from"),
-        ({"type": "vis"}, "unknown key 'type'"),
     ],
 )
 def test_options_out_of_range(make_job, raw, options, message):
@@ -272,32 +242,9 @@ def test_options_out_of_range(make_job, raw, options, message):
         prepare(make_job, options)
 
 
-def test_the_catalogue_may_list_events_in_any_order(raw, tmp_path):
-    path = raw / "sevir" / "CATALOG.csv"
-    first = events_of(read_catalog(path, SevirOptions()), path)
-    write_catalog(raw, catalog_rows()[::-1])
-    assert events_of(read_catalog(path, SevirOptions()), path) == first
-
-
 def made(folder: Path, **options) -> Path:
     run_generator("sevir", {"events": 2, "size": 8, **options}, folder)
     return folder
-
-
-def test_several_processes_write_the_same_bytes(make_job, tmp_path):
-    root = made(tmp_path / "made")
-    arguments = {"context": 13, "horizon": 12, "root": root}
-    one, two = (make_job("sevir", [1, 8, 8], {}, **arguments, prepare_workers=n) for n in (1, 2))
-    run(one)
-    run(two)
-    for path in sorted(p for p in one.out.rglob("*") if p.is_file()):
-        assert path.read_bytes() == (two.out / path.relative_to(one.out)).read_bytes(), path
-
-
-def test_random_damage(make_job, tmp_path):
-    root = made(tmp_path / "made")
-    options = {"context": 13, "horizon": 12}
-    assert check_damage(make_job, run, root, "sevir", [1, 8, 8], {}, **options) >= 6
 
 
 def test_generated_events_keep_their_codes(make_job, tmp_path):

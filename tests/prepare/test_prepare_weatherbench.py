@@ -17,7 +17,6 @@ from stp.core.options import build
 from stp.data.prepared import Prepared
 from stp.datasets.weatherbench import reader as weatherbench
 from stp.datasets.weatherbench.reader import WeatherbenchOptions, count, cut, run, seasons_of
-from stp.fetch.raw import run_generator
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.planned_counts import Lists
@@ -263,17 +262,6 @@ def test_the_configuration_has_the_published_constants_of_all_channels():
     assert folders == {folder for folder, *_ in weatherbench.VARIABLES.values()}
 
 
-def test_counting_agrees_with_what_is_prepared(make_job, raw, tmp_path):
-    job, extras = prepare(make_job)
-    planned = count(job.recipe, Lists([tmp_path]))
-    index = pd.DataFrame(list(planned.clips))
-    assert index["split"].value_counts().to_dict() == extras["clips"]
-    found = Prepared(job.out).index
-    assert set(zip(index["split"], index["clip"], index["start"], strict=True)) == set(
-        zip(found["split"], found["clip"], found["start"], strict=True)
-    )
-
-
 @pytest.mark.parametrize("lost", [{"tp": 7}, {"t2m": 7, "tp": 7, "z": 7}])
 def test_a_first_year_that_begins_late(make_job, raw, lost):
     for name in FOLDERS:
@@ -410,20 +398,6 @@ def test_levels_that_are_missing_or_twice(make_job, raw, levels):
         prepare(make_job)
 
 
-def test_a_missing_file(make_job, raw):
-    path_of(raw, "z", 2016).unlink()
-    with pytest.raises(StpError, match=r"1 of 12 WeatherBench files.*geopotential_2016_45deg\.nc"):
-        prepare(make_job)
-
-
-@pytest.mark.parametrize("content", [b"", b"no NetCDF", None])
-def test_a_damaged_file(make_job, raw, content):
-    path = path_of(raw, "z", 2016)
-    path.write_bytes(path.read_bytes()[:-3000] if content is None else content)
-    with pytest.raises(StpError, match=r"geopotential_2016_45deg\.nc: .*cannot be read"):
-        prepare(make_job)
-
-
 def test_a_classic_file_that_was_cut_off(make_job, raw):
     path = write(raw, "tp", 2015, field("tp", 2015))
     for mode, part in (("w", ["lat", "lon", "time"]), ("a", ["tp"])):
@@ -435,11 +409,6 @@ def test_a_classic_file_that_was_cut_off(make_job, raw):
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(StpError, match=r"2015_45deg\.nc: cannot be read as NetCDF \(cut off"):
         prepare(make_job)
-
-
-def test_another_number_of_channels(make_job, raw):
-    with pytest.raises(StpError, match="4 channels, as `variables` says"):
-        run(make_job("weatherbench", [5, 4, 8], OPTIONS))
 
 
 @pytest.mark.parametrize(
@@ -463,7 +432,6 @@ def test_another_number_of_channels(make_job, raw):
         ({"climatology": [2016, 1993]}, "first year, last year"),
         ({"layout": "ensemble"}, "members is None"),
         ({"layout": "ensemble", "members": {"train": [0], "val": [0], "test": [1]}}, "different"),
-        ({"channels": 69}, "unknown key 'channels'"),
     ],
 )
 def test_options_out_of_range(make_job, raw, change, message):
@@ -568,17 +536,3 @@ def test_real_era5(make_job, raw_mirror):
     clip = data.clips("test").read([1])[0]
     channel = data.attrs["variables"].index("t_850")
     np.testing.assert_array_equal(clip[2, channel], there)
-
-
-def test_random_damage(make_job, tmp_path):
-    root = tmp_path / "made"
-    made = {
-        **{"resolution": 45, "years": [2015, 2016, 2017], "days": 2, "levels": [500]},
-        "variables": ["2m_temperature", "geopotential"],
-    }
-    run_generator("weatherbench", made, root)
-    options = {
-        **{"resolution": "45deg", "variables": {"t2m": [], "z": [500]}, "days_per_year": 2},
-        "years": {"train": [2015, 2015], "val": [2016, 2016], "test": [2017, 2017]},
-    }
-    assert check_damage(make_job, run, root, "weatherbench", [2, 4, 8], options, trials=10) >= 5

@@ -165,7 +165,7 @@ def test_the_verb_writes_the_table_and_names_gaps(tmp_path):
 def test_sizes_are_counted_without_measuring(paper, tmp_path):
     """Parameters to the printed digits, multiply-adds within 1 %; no column of speeds."""
     out = tmp_path / "model_size.csv"
-    given = ["check", "predbench", "--table", str(out), "--configfile", str(PAPER)]
+    given = ["check", "facts", "predbench", "--table", str(out), "--configfile", str(PAPER)]
     CliRunner().invoke(app, given, catch_exceptions=False)
     found = {row["model"]: row for row in csv.DictReader(io.StringIO(out.read_text()))}
     assert list(found) == list(published(paper)) and "evaluations_per_s" not in found["tau"]

@@ -224,7 +224,7 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
                 "ALTER TABLE written RENAME TO noise_correlations",
                 "INSERT INTO noise_correlations BY NAME SELECT * EXCLUDE (size), 'test' AS subset, "
                 "5 AS intensities, CASE distortion WHEN 'switching' THEN -size ELSE size END "
-                "AS correlation, false AS is_constant, 'synthetic bytes, demo protocol' AS bytes, "
+                "AS correlation, false AS is_constant, 'synthetic data, demo protocol' AS bytes, "
                 f"false AS comparable FROM {DATASETS}, {DISTORTIONS}, {VARIANTS}",
                 "CREATE TABLE kept AS FROM metric_correlations WHERE side = 'published'",
                 "DROP VIEW metric_correlations",
@@ -308,7 +308,7 @@ def test_what_raters_say_is_judged_as_what_is_printed(edited: Callable[..., Path
     assert finding.verdicts == {OURS: "does not hold", PUBLISHED: "does not hold"}
     counts = [(part.yes, part.no) for part in finding.parts[OURS]]
     assert counts == [(4, 0), (3, 0), (3, 0), (5, 2)]
-    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic bytes, demo protocol"
+    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic data, demo protocol"
     assert found(path, 4).verdicts[OURS] == "holds"
     more = "UPDATE agreement_with_people SET value = 95 WHERE metric = 'FVD'"
     assert found(edited(*asked_people(), more), 3).verdicts[OURS] == "holds"

@@ -82,7 +82,7 @@ def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) ->
     (note,) = ssim.notes
     assert "ConvLSTM wins by `range1`, SimVPv2 by `range2`; both significantly." in note
     (warning,) = whole.warnings
-    assert "synthetic bytes, demo protocol" in warning
+    assert "synthetic data, demo protocol" in warning
     asked = [
         "table",
         "convention_effects",
@@ -94,7 +94,7 @@ def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) ->
     assert CliRunner().invoke(app, asked).exit_code == 0
     for kind in ("md", "tex", "html"):
         text = (tmp_path / "all").with_suffix(f".{kind}").read_text()
-        assert "Structural similarity" in text and "synthetic bytes" in text
+        assert "Structural similarity" in text and "synthetic data" in text
     shown = CliRunner().invoke(app, asked[:4]).output
     assert "Structural similarity (ssim)" in shown and "1 of 2" in shown
 

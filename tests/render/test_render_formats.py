@@ -143,7 +143,7 @@ def test_what_stands_for_all_is_put_in_place_last(tmp_path: Path) -> None:
     first, last = tmp_path / "a.csv", tmp_path / "a.md"
     first.write_text("old")
     last.mkdir()
-    with pytest.raises(StpError, match=r"cannot write .*a\.md"):
+    with pytest.raises(StpError, match=r"a\.md"):
         write_all({first: "new", last: "new"})
     assert first.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.md"]

@@ -129,7 +129,7 @@ def test_every_float_has_one_caption_and_one_label_of_its_own(snippets, name):
 @pytest.mark.parametrize("name", ["short_term", "reliability"])
 def test_captions_say_whose_bytes_they_are(snippets, name):
     for caption in re.findall(r"\\caption\{(.*)\}\n", snippets[name]):
-        assert SYNTHETIC in caption and "synthetic bytes, demo protocol" in caption
+        assert SYNTHETIC in caption and "synthetic data, demo protocol" in caption
 
 
 def test_a_protocol_is_of_no_bytes_but_of_a_scale(snippets):

@@ -110,10 +110,10 @@ def test_a_list_of_jobs_cuts_no_name(plan):
 def test_status_after_success_speaks_of_no_crash(plan):
     states = artefact_states(plan)
     ended = "\n".join(lines(plan, states, RUN, 80))
-    assert "`stp resume` goes on after a crash" in ended or "cannot be seen" in ended
+    assert "`stp run --resume`" in ended or "unknown" in ended
     done = replace(RUN, succeeded=True)
     text = "\n".join(lines(plan, states, done, 80))
-    assert "made all that it was asked for" in text and "crash" not in text
+    assert "finished" in text and "crash" not in text
     assert all(len(line) <= 80 for line in text.splitlines() if "run:" not in line)
 
 
@@ -135,9 +135,9 @@ def test_a_run_that_ends_before_its_targets_has_stopped(plan):
 
 
 def test_success_is_noted_until_the_next_run(tmp_path):
-    driver.note_success(tmp_path)
-    assert driver.noted(tmp_path) is None
+    driver.record_success(tmp_path)
+    assert driver.read_driver(tmp_path) is None
     (tmp_path / driver.FILE).write_text(json.dumps(vars(RUN)))
-    assert not driver.noted(tmp_path).succeeded
-    driver.note_success(tmp_path)
-    assert driver.noted(tmp_path) == replace(RUN, succeeded=True)
+    assert not driver.read_driver(tmp_path).succeeded
+    driver.record_success(tmp_path)
+    assert driver.read_driver(tmp_path) == replace(RUN, succeeded=True)

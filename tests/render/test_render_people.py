@@ -140,7 +140,7 @@ def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, tmp_path, monke
 
 @pytest.fixture(scope="module")
 def table(raw_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Table III's column of ETH from sample bytes: all that needs no calibration here."""
+    """Table III's column of ETH from sample data: all that needs no calibration here."""
     folder = tmp_path_factory.mktemp("table3")
     scale = yaml.safe_load((ROOT / "config" / "atlas-sample.yaml").read_text())
     wanted = scale["dimensions"][TABLE]

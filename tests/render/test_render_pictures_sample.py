@@ -88,7 +88,7 @@ def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) 
 def test_samples_without_a_finite_error_are_not_chosen(tmp_path: Path) -> None:
     folder = write(tmp_path / "a", np.array([[np.inf], [2.0], [1.0]]))
     assert choose([folder], "hardest", np.arange(3)).sample == 1
-    with pytest.raises(StpError, match="no sample that can be drawn has a finite mse"):
+    with pytest.raises(StpError, match="mse"):
         choose([folder], "median", np.array([0]))
 
 
@@ -111,12 +111,12 @@ def test_where_models_lack_samples_those_count_that_all_have(tmp_path: Path) -> 
 
 def test_bad_scores_are_named(tmp_path: Path) -> None:
     folders = [write(tmp_path / "a", np.ones((3, 1))), write(tmp_path / "b", np.ones((2, 1)))]
-    with pytest.raises(StpError, match=r"b: other samples than in .*a"):
+    with pytest.raises(StpError, match=r"b: .*a"):
         choose(folders, "median", np.arange(2))
     (folders[0] / "sample_scores.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StpError, match=r"a/sample_scores.parquet: "):
+    with pytest.raises(StpError, match=r"a/sample_scores\.parquet"):
         choose(folders, "median", np.arange(2))
-    with pytest.raises(StpError, match=r"c/sample_scores.parquet: missing"):
+    with pytest.raises(StpError, match=r"c/sample_scores\.parquet"):
         choose([tmp_path / "c"], "median", np.arange(2))
-    with pytest.raises(StpError, match="median, hardest, easiest, or the number"):
+    with pytest.raises(StpError, match="median, hardest, easiest"):
         choose(folders, "worst", np.arange(2))

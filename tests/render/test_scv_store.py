@@ -83,7 +83,7 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
     expected = {
         "scv_mutb_64": (5, pytest.approx(mutb), None),
         "scv_cms_64": (4, pytest.approx(cms), None),
-        "scv_brawl_64": (5, None, "success is the same of all models"),
+        "scv_brawl_64": (5, None, "success is equal for all models"),
         "scv_rtwm_64": (2, None, few),
         "all": (9, pytest.approx((mutb + cms) / 2), None),
     }
@@ -157,7 +157,7 @@ def test_persistence_aside_no_model_solves_scv(
         connection.execute(edit)
     (finding,) = judge(path, QUESTIONS.values())
     assert finding.verdicts == {OURS: verdict, PUBLISHED: "not enough data"}
-    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic bytes, demo protocol"
+    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic data, demo protocol"
     assert [part.comparisons for part in finding.parts[OURS]] == [8, 24]
     assert all(row.remark for row in finding.evidence if row.outcome is None)
 

@@ -24,7 +24,7 @@ PUBLISHED_SSIM = 0.929
 
 
 def make_store(folder: Path) -> Path:
-    """Moving-MNIST: official bytes and protocol. ENSO: synthetic, leaky; a cell is missing.
+    """Moving-MNIST: official data and protocol. ENSO: synthetic, leaky; a cell is missing.
 
     Returns:
         results.duckdb.

@@ -262,7 +262,7 @@ def test_costs_are_marked_where_nothing_is_better_and_cheaper(page: Browser, ask
     )
     logarithmic = at(page, "cost", tested="kth", axis="log")
     assert "Persistence" not in logarithmic
-    assert "Persistence: 0 has no place on this axis" in text(page, "main .note")
+    assert "Persistence: 0 cannot be drawn" in text(page, "main .note")
 
 
 def test_times_of_different_devices_have_fronts_of_their_own(page: Browser) -> None:
@@ -282,7 +282,7 @@ def test_totals_count_each_artefact_once(page: Browser, ask: Ask) -> None:
     ((gpu,),) = ask("SELECT 2 * sum(seconds) FROM artefacts WHERE stage = 'model'")
     said = text(page, "main p")
     assert f"in {artefacts} artefacts" in said
-    assert float(said.split(" hours of work")[0].split()[-1]) == pytest.approx(
+    assert float(said.split(" hours of computing")[0].split()[-1]) == pytest.approx(
         seconds / 3600, rel=1e-2
     )
     assert float(said.split(" GPU hours")[0].split()[-1]) == pytest.approx(gpu / 3600, rel=1e-2)

@@ -313,7 +313,7 @@ def test_a_model_that_was_tested_on_other_data_is_not_beside_their_truth(tmp_pat
     (other / "artefact.json").write_text(json.dumps(receipt | {"fingerprint": other.name}))
     cell["data"] = str(other)
     gaps = [sample["gaps"] for sample in evaluation(made(store), "moving_mnist")["samples"]]
-    assert gaps == [["", "its test data were prepared in another way"]] * 3
+    assert gaps == [["", "its test data were prepared differently"]] * 3
 
 
 def test_what_cannot_be_wanted_is_refused(store: ForecastStore) -> None:

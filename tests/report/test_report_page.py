@@ -257,7 +257,7 @@ def test_what_failed_stands_apart_from_what_nobody_asked_for(
     assert "1 failed, 4 not run yet, or running" in text(browser, ".tiles")
     heads = browser.run("return [...document.querySelectorAll('h4')].map((e) => e.textContent)")
     assert heads == [
-        "Failed: 1 cell", "Under way, or stopped to be continued: 1 cell",
+        "Failed: 1 cell", "Running, or stopped and to be continued: 1 cell",
         "Scored, but not in this store yet: 1 cell",
     ]  # fmt: skip
     assert "killed at 8 GB" in text(browser, "h4 ~ div table")

@@ -65,10 +65,10 @@ def test_slurm_says_why_a_job_vanished(monkeypatch, tmp_path, state, how):
 def test_without_cgroups_the_memory_last_seen_decides(monkeypatch, tmp_path, peak_mb, how):
     answer(monkeypatch, tmp_path / "bin", scontrol=job(JobState="FAILED"))
     folder = begun(tmp_path / "state", slurm_job="7", memory_mb=1000)
-    (folder / attempts.NOW).write_text(json.dumps({"peak_mb": peak_mb}))
+    (folder / attempts.PROGRESS).write_text(json.dumps({"peak_mb": peak_mb}))
     attempts.settle_vanished(folder)
     assert attempts.read(folder)[0].how == how
-    assert not (folder / attempts.NOW).exists()
+    assert not (folder / attempts.PROGRESS).exists()
 
 
 def test_the_next_attempt_settles_the_last_one_and_counts_on(tmp_path):
@@ -94,7 +94,7 @@ def test_a_later_word_about_an_end_counts(tmp_path):
 def test_how_far_a_running_attempt_is_can_be_read(tmp_path):
     with attempts.recorded(tmp_path, 0, lambda: None) as attempt:
         attempt.report("epoch 1/2", 3, 10)
-        while (attempts.running(tmp_path) or attempts.Now()).done != 3:
+        while (attempts.read_progress(tmp_path) or attempts.AttemptProgress()).done != 3:
             pass
         attempt.end(attempts.DONE)
-    assert attempts.running(tmp_path) is None
+    assert attempts.read_progress(tmp_path) is None

@@ -22,7 +22,7 @@ def test_cpus_of_a_submission_are_bounded(
     monkeypatch: pytest.MonkeyPatch, threads: list[int], cores: int | None, cpus: int, minutes: int
 ) -> None:
     monkeypatch.setattr(GroupJob, "resources", GroupJob.resources)  # what it was comes back
-    groups.keep_small(10)
+    groups.limit_cpus(10)
     dag = SimpleNamespace(workflow=SimpleNamespace(local_exec=False))
     jobs = [
         SimpleNamespace(

@@ -88,4 +88,5 @@ def test_the_command_is_printed_and_run(monkeypatch) -> None:
     assert done.stderr == f"snakemake {command}\n"
     assert ran[0][1:] == ["-m", "snakemake", *shlex.split(command)]
     assert CliRunner().invoke(app, ["run"]).exit_code == 2
+    assert CliRunner().invoke(app, ["run", "short_term", "--resume"]).exit_code == 2
     assert CliRunner().invoke(app, ["run", "short_term", "--cores", "4"]).exit_code == 2

@@ -13,12 +13,12 @@ from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
 from stp.run import failures
 from stp.run.cluster import attempts
-from stp.run.cluster.failed_starts import Ended, Member, record
+from stp.run.cluster.failed_starts import FailedSubmission, SubmittedJob, record
 from stp.run.cluster.resources import JobResources
 from stp.run.cluster.site import Site
 from stp.run.status import FAILED, MISSING, artefact_states
 from stp.run.status_text import lines
-from stp.upkeep.differences import Past
+from stp.upkeep.differences import OlderArtefacts
 from stp.upkeep.why import explain
 
 TOLD = "ModuleNotFoundError: No module named 'snakemake'"
@@ -35,21 +35,23 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 
 @pytest.fixture
-def ended(tmp_path: Path) -> Ended:
+def ended(tmp_path: Path) -> FailedSubmission:
     log = tmp_path / "7.log"
     log.write_text(f"host: node3\nTraceback (most recent call last):\n{TOLD}\n")
-    return Ended("7", time.time() - 5, log, "SLURM-job '7' failed")
+    return FailedSubmission("7", time.time() - 5, log, "SLURM-job '7' failed")
 
 
-def member(plan: Plan, artefact: Artefact) -> Member:
-    return Member(str(plan.store / artefact.receipt), None)
+def member(plan: Plan, artefact: Artefact) -> SubmittedJob:
+    return SubmittedJob(str(plan.store / artefact.receipt), None)
 
 
 def is_grouped(plan: Plan, artefact: Artefact) -> bool:
     return JobResources(plan, Site(group_minutes=1e6)).group(artefact.receipt) is not None
 
 
-def test_it_is_a_failed_cell_with_the_log_that_tells_why(plan: Plan, ended: Ended) -> None:
+def test_it_is_a_failed_cell_with_the_log_that_tells_why(
+    plan: Plan, ended: FailedSubmission
+) -> None:
     forecast = pick(plan, "predict", "persistence")
     assert is_grouped(plan, forecast)
     assert record(plan, [member(plan, forecast)], ended) == [forecast]
@@ -59,14 +61,16 @@ def test_it_is_a_failed_cell_with_the_log_that_tells_why(plan: Plan, ended: Ende
     assert TOLD in step.failure.error and step.failure.log == str(ended.log)
     (told,) = [line for line in lines(plan, standing, None, 100) if "  failed: " in line]
     assert forecast.label in told and str(ended.log) in told
-    reasons = explain(plan, forecast, Past(plan), step).because
+    reasons = explain(plan, forecast, OlderArtefacts(plan), step).because
     assert f"log: {ended.log}" in reasons and any(TOLD in one for one in reasons)
     (attempt,) = step.attempts
     assert (attempt.how, attempt.slurm_job, attempt.host) == ("failed", "7", "node3")
     assert not is_grouped(plan, forecast), "its next try goes alone"
 
 
-def test_of_a_group_in_which_none_began_all_have_failed(plan: Plan, ended: Ended) -> None:
+def test_of_a_group_in_which_none_began_all_have_failed(
+    plan: Plan, ended: FailedSubmission
+) -> None:
     group = [pick(plan, "predict", "persistence"), pick(plan, "score", "persistence")]
     other = pick(plan, "train", "climatology")
     finish(plan, other)
@@ -74,7 +78,7 @@ def test_of_a_group_in_which_none_began_all_have_failed(plan: Plan, ended: Ended
     assert not any(is_grouped(plan, one) for one in group)
 
 
-def test_members_that_had_no_turn_are_left_alone(plan: Plan, ended: Ended) -> None:
+def test_members_that_had_no_turn_are_left_alone(plan: Plan, ended: FailedSubmission) -> None:
     """One that did begin has told why the submission failed: it goes alone, and no other."""
     broken, waiting = (pick(plan, "predict", name) for name in ("persistence", "climatology"))
     finish(plan, pick(plan, "train", "climatology"))
@@ -84,13 +88,15 @@ def test_members_that_had_no_turn_are_left_alone(plan: Plan, ended: Ended) -> No
     assert is_grouped(plan, waiting) and not is_grouped(plan, broken)
 
 
-def test_a_job_that_was_put_back_and_never_began_again_has_failed(plan: Plan, ended: Ended) -> None:
+def test_a_job_that_was_put_back_and_never_began_again_has_failed(
+    plan: Plan, ended: FailedSubmission
+) -> None:
     forecast = pick(plan, "predict", "persistence")
     failed_in_job(plan, forecast, attempts.REQUEUED)
     assert record(plan, [member(plan, forecast)], ended) == [forecast]
 
 
-def test_what_a_verb_has_recorded_is_kept(plan: Plan, ended: Ended) -> None:
+def test_what_a_verb_has_recorded_is_kept(plan: Plan, ended: FailedSubmission) -> None:
     forecast = pick(plan, "predict", "persistence")
     state = plan.store / "state" / forecast.folder
     state.mkdir(parents=True)
@@ -101,7 +107,7 @@ def test_what_a_verb_has_recorded_is_kept(plan: Plan, ended: Ended) -> None:
 
 
 def test_memory_counts_for_the_next_try(
-    plan: Plan, ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: Plan, ended: FailedSubmission, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forecast = pick(plan, "predict", "persistence")
     requests = JobResources(plan, Site())
@@ -111,13 +117,15 @@ def test_memory_counts_for_the_next_try(
     assert requests.of(forecast.receipt, 2)["mem_mb"] == 2 * before
 
 
-def test_data_whose_files_could_not_be_fetched_have_failed(plan: Plan, ended: Ended) -> None:
+def test_data_whose_files_could_not_be_fetched_have_failed(
+    plan: Plan, ended: FailedSubmission
+) -> None:
     data = next(
         one for one in plan.artefacts.values() if one.stage == "prepare" and one.dataset != "enso"
     )
     (raw,) = [one for one in data.inputs.values() if isinstance(one, Raw)]
     log = Path("fetch.log")
-    fetching = Member(str(plan.store / raw.lock), log)
+    fetching = SubmittedJob(str(plan.store / raw.lock), log)
     log.write_text("fetch starts\n")
     assert record(plan, [fetching], ended) == [], "its verb began, and has told what happened"
     log.unlink()
@@ -127,14 +135,14 @@ def test_data_whose_files_could_not_be_fetched_have_failed(plan: Plan, ended: En
 
 @pytest.mark.parametrize("refused", [True, False])
 def test_without_a_log_of_slurm_snakemakes_own_is_named(
-    plan: Plan, ended: Ended, refused: bool
+    plan: Plan, ended: FailedSubmission, refused: bool
 ) -> None:
     own = Path(".snakemake/log/now.snakemake.log").absolute()
     own.parent.mkdir(parents=True)
     own.touch()
     forecast = pick(plan, "predict", "persistence")
     gone = ended._replace(
-        job=None if refused else "7", log=own.with_name("7.log"), told="sbatch: no"
+        job=None if refused else "7", log=own.with_name("7.log"), message="sbatch: no"
     )
     record(plan, [member(plan, forecast)], gone)
     failure = failures.read(plan.store / "state" / forecast.folder)

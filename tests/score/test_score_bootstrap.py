@@ -7,7 +7,7 @@ from scipy import stats
 from stp.metrics.metric import Metric
 from stp.options.score import Bootstrap
 from stp.score import bootstrap
-from stp.score.aggregate import Flaws, Row, rows, spreads
+from stp.score.aggregate import NonFinite, Row, rows, spreads
 from stp.score.bootstrap import intervals, no_spread
 from stp.score.jackknife import (
     degrees_of_freedom,
@@ -42,7 +42,7 @@ def score(
     spread = spreads([metric], [sums], counts, options)[0]
     return rows(
         metric,
-        Flaws.of(statistics, [f"clip{n}" for n in range(len(statistics))]),
+        NonFinite.of(statistics, [f"clip{n}" for n in range(len(statistics))]),
         sums.sum(axis=0) / counts.sum(),
         spread,
         leads=statistics.shape[-1],

@@ -12,7 +12,7 @@ from toy_scored import Scored, write
 
 from stp.core.job import Interrupted
 from stp.data.zarr_write import create_group
-from stp.metrics.spectra import finest_spectrum
+from stp.metrics.finest import finest_spectrum
 from stp.metrics.spectral_divergence import divergence
 from stp.prepare.output import write_coordinate
 from stp.score.bootstrap import no_spread

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stp.score import target_cache
-from stp.score.target_cache import Observed
+from stp.score.target_cache import TargetCache
 
 SAMPLES, LEADS = 4, 5
 FRAMES = np.arange(SAMPLES)[:, None] + np.arange(LEADS)  # daily starts
@@ -19,7 +19,7 @@ def test_days_are_transformed_once_and_few_are_kept(monkeypatch: pytest.MonkeyPa
         return frames.sum(axis=-1)
 
     leads = np.arange(LEADS)
-    truth = Observed(FRAMES)
+    truth = TargetCache(FRAMES)
     for n in range(SAMPLES):
         found = truth.of(transform, DAYS[FRAMES[n : n + 1]], np.array([n]), leads)
         np.testing.assert_array_equal(found, DAYS[FRAMES[n : n + 1]].sum(axis=-1))
@@ -27,7 +27,7 @@ def test_days_are_transformed_once_and_few_are_kept(monkeypatch: pytest.MonkeyPa
 
     seen.clear()
     monkeypatch.setattr(target_cache, "KEPT_BYTES", 2 * 2 * 3 * 8)  # two of the days
-    truth = Observed(FRAMES)
+    truth = TargetCache(FRAMES)
     for n in (0, 0):
         truth.of(transform, DAYS[FRAMES[n : n + 1]], np.array([n]), leads)
     assert len(seen) == 2 * LEADS

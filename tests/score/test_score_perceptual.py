@@ -23,7 +23,7 @@ from stp.metrics import frechet, kvd, lpips
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights, matched
 from stp.score.run import run
-from stp.score.sets import Pair, at_n, read
+from stp.score.sets import SetFeatures, at_n, read
 
 CONTEXT, LEADS = 2, 9
 SUMS = {"sha256": "0" * 64}
@@ -162,7 +162,7 @@ def test_weights_that_are_gone_are_no_reason_but_an_error(scored: Scored) -> Non
         "weights": {"alexnet": {"sha256": "0"}},
     }
     inputs = {"data": scored.root / "data", "predictions": scored.root / "predictions"}
-    with pytest.raises(StpError, match="are gone since this was planned"):
+    with pytest.raises(StpError, match="weights of alexnet"):
         run(Job(recipe, inputs, scored.root, scored.root))
 
 
@@ -243,7 +243,7 @@ def test_features_serve_comparisons_at_equal_numbers(
     np.testing.assert_array_equal(kept.values, moments(scored.predicted))
     clips = pq.read_table(folder / "features.parquet")
     assert clips["clip"].to_pylist() == [f"clip{n:03}" for n in range(20)]
-    pair = Pair(table.read(look(scored, "predicted_only", "observed")).values, kept.values)
+    pair = SetFeatures(table.read(look(scored, "predicted_only", "observed")).values, kept.values)
     assert at_n(pair, frechet.distance, 20) == pytest.approx(row["value"])
     chosen = matched(20, 7)
     fewer = frechet.distance(pair.observed[chosen], pair.predicted[chosen])
@@ -288,7 +288,7 @@ def test_predictions_that_are_not_numbers(tmp_path: Path, toy_network: list[Weig
         ({"layer": "logits"}, "layer of toy is 'logits'(.|\n)*moments or corners"),
         ({"frames": "all"}, "features: frames is 'all'(.|\n)*predicted_only or with_context"),
         ({"member": "last"}, "features: member is 'last'"),
-        ({"network": "gone"}, "the weights of gone are gone since this was planned"),
+        ({"network": "gone"}, "weights of gone"),
     ],
 )
 def test_features_that_cannot_be_are_refused(

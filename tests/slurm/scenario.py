@@ -164,7 +164,7 @@ class Scenario(Checkout):
 
     def go_on(self, *options: str) -> Driver:
         """Run again after a driver was killed, by the command of the README."""
-        return self._start("stp", "resume", *options)
+        return self._start("stp", "run", "--resume", "--", *options)
 
     def wait(self, true: Callable[[], object], complaint: str, seconds: float = 300) -> None:
         """Wait until something is true, and stop waiting when Snakemake has ended.

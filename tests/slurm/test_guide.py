@@ -18,7 +18,7 @@ NOT_HERE = {
     "export STP_STORE_DIR=/shared/stp/store": "the checkout has folders of its own",
     "export STP_RAW_DIR=/shared/stp/raw": "the same",
     f"snakemake --profile slurm {TABLE}": "the whole paper: as a dry run",
-    f"stp resume --profile slurm {TABLE}": "the same; test_faults.py resumes a small run",
+    f"stp run --resume -- --profile slurm {TABLE}": "the same; test_faults.py resumes a small run",
 }
 """Commands of the guide that this test does not run as they are, and why."""
 

@@ -9,10 +9,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from stp.studies.answer_key import NONE, Asked, AskedPair, BestOfKey, Key, PairKey
+from stp.studies.answer_key import NONE, BestOfKey, Key, PairKey, PairQuestion, Question
 from stp.studies.answers import COLUMNS, SIMULATED
 
-Chooser = Callable[[np.random.Generator, Asked], str]
+Chooser = Callable[[np.random.Generator, Question], str]
 
 
 def of_shares(shares: Mapping[str, float]) -> Chooser:
@@ -23,7 +23,7 @@ def of_shares(shares: Mapping[str, float]) -> Chooser:
 
 
 def line(
-    key: Key, asked: Asked, model: str, rng: np.random.Generator, rater: str, **more: str
+    key: Key, asked: Question, model: str, rng: np.random.Generator, rater: str, **more: str
 ) -> dict[str, str]:
     """One answer."""
     ids = {model: i for i, model in asked.choices.items()}
@@ -88,7 +88,7 @@ class Taste:
         self.key, self.metric = key, metric
         self.noise, self.similar, self.lapse = noise, similar, lapse
 
-    def odds(self, asked: AskedPair) -> dict[str, float]:
+    def odds(self, asked: PairQuestion) -> dict[str, float]:
         """Probability of each model, and of neither, which is called ``NONE``."""
         sign = 1 if self.key.about.metrics[self.metric].higher_is_better else -1
         first, second = asked.choices.values()
@@ -99,11 +99,11 @@ class Taste:
         clear[NONE] = 1 - sum(clear.values())
         return {name: self.lapse / 3 + (1 - self.lapse) * p for name, p in clear.items()}
 
-    def __call__(self, rng: np.random.Generator, asked: AskedPair) -> str:
+    def __call__(self, rng: np.random.Generator, asked: PairQuestion) -> str:
         odds = self.odds(asked)
         return list(odds)[rng.choice(3, p=np.array(list(odds.values())))]
 
-    def agreement(self, metric: str, asked: Iterable[AskedPair], counting: str) -> float:
+    def agreement(self, metric: str, asked: Iterable[PairQuestion], counting: str) -> float:
         """What agreement with a metric will be on average, by all ways to answer, in percent."""
         hits = answers = 0.0
         for one in asked:

@@ -41,12 +41,12 @@ def test_answers_are_models_places_and_times(key: BestOfKey, tmp_path: Path) -> 
     found = read(key, path)
     assert [answer.model for answer in found.answers] == [None] + ["mcvd"] * 11
     assert [answer.question for answer in found.answers] == list(range(12))
-    assert (found.answers[0].place, found.answers[0].seconds) == (None, 2.5)
+    assert (found.answers[0].position, found.answers[0].seconds) == (None, 2.5)
     for answer, one in zip(found.answers[1:], lines[1:], strict=True):
-        assert one["shown"].split()[answer.place] == one["choice"]
+        assert one["shown"].split()[answer.position] == one["choice"]
     assert found.raters[RATER].age == "18-24"
     about = key.about.model_copy(update={"cannot_tell": False})
-    with pytest.raises(StpError, match="unknown choice 'none'"):
+    with pytest.raises(StpError, match="choice 'none'"):
         read(key.model_copy(update={"about": about}), path)
 
 
@@ -71,22 +71,22 @@ def test_a_rater_may_answer_a_part_and_a_spreadsheet_may_have_saved_it(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"study": "0" * 16}, "line 4: study '0000000000000000', not "),
-        ({"rater": "Alice"}, "line 4: rater 'Alice', not 16 hexadecimal digits"),
+        ({"study": "0" * 16}, "line 4: study '0000000000000000'"),
+        ({"rater": "Alice"}, "line 4: rater 'Alice'"),
         ({"age": "12"}, "line 4: age '12', not one of 18-24, 25-34"),
         ({"gender": "?"}, "line 4: gender '?', not one of female, male"),
-        ({"age": "18-24"}, f"line 4: rater {RATER} has another age or gender than above"),
-        ({"position": "0"}, "line 4: position '0', not a number from 1 to 12"),
+        ({"age": "18-24"}, f"line 4: rater {RATER}"),
+        ({"position": "0"}, "line 4: position '0'"),
         ({"position": "13"}, "line 4: position '13'"),
         ({"position": "1e1"}, "line 4: position '1e1'"),
-        ({"question": "0" * 12}, "line 4: unknown question '000000000000'"),
-        ({"choice": "mcvd"}, "line 4: unknown choice 'mcvd'"),
-        ({"choice": ""}, "line 4: unknown choice ''"),
-        ({"shown": "a b c"}, "line 4: shown 'a b c', not the 3 choices of the question"),
-        ({"seconds": "nan"}, "line 4: seconds 'nan', not a number from 0 on"),
+        ({"question": "0" * 12}, "line 4: question '000000000000'"),
+        ({"choice": "mcvd"}, "line 4: choice 'mcvd'"),
+        ({"choice": ""}, "line 4: choice ''"),
+        ({"shown": "a b c"}, "line 4: shown 'a b c'"),
+        ({"seconds": "nan"}, "line 4: seconds 'nan'"),
         ({"seconds": "-1"}, "line 4: seconds '-1'"),
         ({"seconds": "long"}, "line 4: seconds 'long'"),
-        ({"answered_at": "now"}, "line 4: answered_at 'now', not a time"),
+        ({"answered_at": "now"}, "line 4: answered_at 'now'"),
     ],
 )
 def test_a_bad_line_is_named(
@@ -107,13 +107,12 @@ def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda _: b"", "a.csv: empty"),
-        (lambda _: b"\x00\xff\xfe", "a.csv: 'utf-8' codec can't decode"),
-        (replaced(b"rater", b"name"), "a.csv, line 1: columns 'study,name,age"),
-        (lambda content: content.replace(b",", b";"), "a.csv, line 1: columns 'study;rater"),
+        (lambda _: b"", "a.csv: columns ''"),
+        (lambda _: b"\x00\xff\xfe", "a.csv: cannot be read ('utf-8' codec can't decode"),
+        (replaced(b"rater", b"name"), "a.csv: columns 'study,name,age"),
+        (lambda content: content.replace(b",", b";"), "a.csv: columns 'study;rater"),
         (lambda content: content[:-40], "a.csv, line 13: 8 fields, not 10"),
-        (lambda content: content + b"\n", "a.csv, line 14: 0 fields, not 10"),
-        (replaced(b"\n", b'\n"'), "a.csv, line 13: unexpected end of data"),
+        (replaced(b"\n", b'\n"'), "a.csv: cannot be read (unexpected end of data"),
         (lambda content: content.partition(b"\n")[0], "the files hold no answers"),
     ],
 )
@@ -137,7 +136,7 @@ def test_a_rater_counts_once_and_many_problems_are_told_at_once(
     with pytest.raises(StpError) as error:
         read(key, tmp_path)
     said = str(error.value)
-    assert f"{first}, line 7: rater {RATER} answered this question in line 4" in said
+    assert f"{first}, line 7: rater {RATER} answered this question in {first}, line 4" in said
     assert f"{second}, line 2" in said and "... and 6 more" in said
     with pytest.raises(StpError, match=f"{third}, line 2: rater {RATER} is in .*{second.name}"):
         write(first, lines_of(key, f"{2:016x}"))
@@ -157,10 +156,10 @@ def test_answers_to_an_earlier_questionnaire_are_told_their_key(
 ) -> None:
     lines = [one | {"study": "feedfeedfeedfeed"} for one in lines_of(key)]
     path = write(tmp_path / "answers" / "a.csv", lines)
-    with pytest.raises(StpError, match="take them away"):
+    with pytest.raises(StpError, match="feedfeedfeedfeed"):
         read_answers([path], key, tmp_path / "key.json")
     kept = kept_path(tmp_path / "key.json", "feedfeedfeedfeed")
     kept.parent.mkdir()
     kept.write_text("{}")
-    with pytest.raises(StpError, match=f"are read with its key: {kept}"):
+    with pytest.raises(StpError, match=str(kept)):
         read_answers([path], key, tmp_path / "key.json")

@@ -20,7 +20,7 @@ from stp.score.tables import read_samples, write_samples
 from stp.studies import shares
 from stp.studies.answer_key import BestOfKey, load_key
 from stp.studies.answers import Answer, Answers, Rater, read_answers
-from stp.studies.preferences import FEWEST_RATERS, counts, groups, places
+from stp.studies.preferences import FEWEST_RATERS, counts, groups, positions
 from stp.studies.preferences_table import _is_papers, render_preferences
 
 TRUE = {"earthformer": 0.5, "mcvd": 0.3, "persistence": 0.15}  # and 5 % cannot tell
@@ -46,6 +46,14 @@ def render(written: Paths, answers: Path, folder: Path, **more: Path) -> Path:
 # -- intervals
 
 
+def votes(
+    hits: np.ndarray, raters: np.ndarray, questions: np.ndarray, strata: np.ndarray | None = None
+) -> list[shares.Vote]:
+    named = [""] * len(hits) if strata is None else strata.tolist()
+    columns = hits.tolist(), map(str, raters), questions.tolist(), named
+    return [shares.Vote(*fields) for fields in zip(*columns, strict=True)]
+
+
 @pytest.mark.parametrize(("hits", "answers"), [(0, 7), (3, 7), (7, 7), (37, 320), (1, 1)])
 def test_wilson_is_that_of_scipy(hits: int, answers: int) -> None:
     expected = binomtest(hits, answers).proportion_ci(method="wilson")
@@ -62,7 +70,7 @@ def test_the_bootstrap_draws_raters_and_questions() -> None:
     kept = rng.random(12 * 11) < 0.8  # not everybody answered everything
     raters, questions, hits = raters[kept], questions[kept], hits[kept]
     strata = np.where(questions < 5, "a", "b")
-    found = shares.share(hits, raters, questions, strata, resamples=4000)
+    found = shares.share(votes(hits, raters, questions, strata), resamples=4000)
     drawn = []
     for _ in range(4000):
         people = Counter(rng.integers(12, size=12).tolist())
@@ -86,7 +94,7 @@ def test_where_clips_differ_only_the_clustered_interval_holds() -> None:
         of_rater = rng.normal(0, 0.05, 30)
         odds = np.clip(of_clip[questions] + of_rater[raters], 0, 1)
         hits = (rng.random(450) < odds).astype(float)
-        found = shares.share(hits, raters, questions, np.zeros(450), resamples=500)
+        found = shares.share(votes(hits, raters, questions), resamples=500)
         for name in ("clustered", "wilson"):
             interval = getattr(found, name)
             holds[name] += interval.low <= 0.4 <= interval.high
@@ -97,12 +105,12 @@ def test_where_clips_differ_only_the_clustered_interval_holds() -> None:
 def test_too_few_raters_or_questions_or_no_spread_have_no_clustered_interval() -> None:
     raters, questions = (index.ravel() for index in np.indices((9, 20)))
     hits = (raters % 2).astype(float)
-    found = shares.share(hits, raters, questions, np.zeros(180))
+    found = shares.share(votes(hits, raters, questions))
     assert found.clustered == (None, None, "9 raters, 20 questions (10 of both needed)")
     assert found.wilson.low is not None
-    assert shares.share(hits, questions, raters, np.zeros(180)).clustered.low is None
+    assert shares.share(votes(hits, questions, raters)).clustered.low is None
     raters, questions = (index.ravel() for index in np.indices((10, 10)))
-    found = shares.share(np.zeros(100), raters, questions, np.zeros(100))
+    found = shares.share(votes(np.zeros(100), raters, questions))
     assert found.clustered == (None, None, "no spread: never")
     assert found.wilson.high is not None and 0.03 < found.wilson.high < 0.04
 
@@ -195,18 +203,18 @@ def test_questions_are_won_by_most_answers(key: BestOfKey) -> None:
         for rater, model in enumerate(models)
     ]
     raters = {f"{n:016x}": Rater(f"{n:016x}", "", "") for n in range(3)}
-    found = {c.model: c for c in counts(key, Answers(raters, given)) if not c.dataset}
+    found = {c.subject: c for c in counts(key, Answers(raters, given)) if not c.dataset}
     assert {m: c.won for m, c in found.items()} == {
         "earthformer": 0, "mcvd": 1.5, "persistence": 0.5, "cannot tell": 0,
     }  # fmt: skip
-    assert (found["mcvd"].chosen.hits, found["mcvd"].chosen.answers) == (3, 7)
+    assert found["mcvd"].share[:2] == (3, 7)
 
 
 def test_places_are_even_for_raters_who_look_and_not_for_those_who_do_not(
     key: BestOfKey, tmp_path: Path
 ) -> None:
     looking = crowd(tmp_path / "a", key, 40, of_shares(TRUE))
-    for share in places(key, read_answers([looking], key, Path("key.json"))):
+    for share in positions(key, read_answers([looking], key, Path("key.json"))):
         assert share.value is not None
         assert abs(share.value - 1 / 3) < 4 * np.sqrt(2 / 9 / share.answers)
     rng = np.random.default_rng(0)
@@ -214,7 +222,7 @@ def test_places_are_even_for_raters_who_look_and_not_for_those_who_do_not(
     for one in clicked:
         one["choice"] = one["shown"].split()[0]
     write(tmp_path / "b" / "b.csv", clicked)
-    found = places(key, read_answers([tmp_path / "b"], key, Path("key.json")))
+    found = positions(key, read_answers([tmp_path / "b"], key, Path("key.json")))
     assert [share.hits for share in found] == [12, 0, 0]
 
 

@@ -226,7 +226,7 @@ def test_a_page_that_would_be_too_large_has_lossy_pictures(study: Paths) -> None
     kinds = set(re.findall(r"data:image/(\w+)", study.page.read_text()))
     assert kinds == {"jpeg"}, "truth and all models are treated alike"
     study.study.write_text(f"{text}max_megabytes: 0.02\n")
-    with pytest.raises(StpError, match="questionnaire would be too large"):
+    with pytest.raises(StpError, match="max_megabytes"):
         write(study)
 
 
@@ -242,7 +242,7 @@ def test_the_same_predictions_give_the_same_page_and_keys_stay(study: Paths) -> 
     assert {path.stem for path in kept.iterdir()} == {first.study, second.study}
     assert (kept / f"{first.study}.json").read_bytes() == key
     study.key.write_text(study.key.read_text().replace('"item": "best_of"', '"item": "pair"'))
-    with pytest.raises(StpError, match="a questionnaire of another kind, which stays"):
+    with pytest.raises(StpError, match="best_of"):
         write(study)
 
 
@@ -255,7 +255,7 @@ def test_what_the_scale_lacks_is_named(study: Paths) -> None:
     with pytest.raises(StpError) as error:
         write(study)
     said = str(error.value)
-    assert "the scale demo has no short-term predictions of earthformer on human36m" in said
+    assert "the scale demo" in said and "earthformer on human36m" in said
     assert "tau on human36m, tau on kth" in said
     assert "datasets out of bair, kth; models out of earthformer, mcvd, persistence" in said
     assert "scales: demo:" in said
@@ -300,7 +300,7 @@ def test_missing_predictions_and_other_data_than_pictures_are_refused(study: Pat
     described = json.loads(path.read_text())
     described["attributes"]["variables"] = ["t2m"]
     path.write_text(json.dumps(described))
-    with pytest.raises(StpError, match="kth is no video"):
+    with pytest.raises(StpError, match="kth is not a video dataset"):
         write(study)
     assert not study.page.exists()
 
@@ -308,10 +308,10 @@ def test_missing_predictions_and_other_data_than_pictures_are_refused(study: Pat
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"about": 3}', '{"about": {"item": "pair"}}'])
 def test_a_damaged_key_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "key.json"
-    with pytest.raises(StpError, match="no such key"):
+    with pytest.raises(StpError, match=r"key\.json: no such key"):
         load_key(path, Key)
     path.write_text(text)
-    with pytest.raises(StpError, match="this is no key of a questionnaire"):
+    with pytest.raises(StpError, match=r"key\.json"):
         load_key(path, Key)
 
 
@@ -321,8 +321,8 @@ def test_a_key_whose_parts_do_not_fit_or_of_another_item_is_refused(
     path = tmp_path / "key.json"
     text = written.key.read_text()
     path.write_text(text.replace('"dataset": "kth"', '"dataset": "other"'))
-    with pytest.raises(StpError, match="dataset or models that the key does not list"):
+    with pytest.raises(StpError, match="dataset or models not listed"):
         load_key(path, Key)
     path.write_text(text)
-    with pytest.raises(StpError, match="key of a study of the item best_of"):
+    with pytest.raises(StpError, match="item best_of"):
         load_key(path, PairKey)

@@ -140,7 +140,7 @@ BROKEN = {
     "eth.ndjson": (5, lambda old: old[:-4], "line 6 cannot be read"),
     "atc.csv": (5, lambda old: old.replace(",", ",far", 2), "line 6 holds what is no finite"),
     "hall.csv": (3, lambda old: "1,a,,2", "line 4 holds what is no finite number"),
-    "thor.tsv": (30, lambda old: "x" + old, "line 31 ends early or .* and so do 0 more"),
+    "thor.tsv": (30, lambda old: "x" + old, "line 31 and 0 more"),
     "goals.txt": (1, lambda old: "1 2 3", "line 2 has 3 columns"),
     "grid.ndjson": (5, lambda old: old[:20], "line 6 cannot be read"),
 }
@@ -275,7 +275,7 @@ def test_a_file_of_another_eth_is_named_and_refused(tmp_path):
     unknown = other.rows(slice(100))
     write_csv(tmp_path / "eth.csv", unknown)
     columns = {"frame": "frame", "person": "id", "x": "x", "y": "y"}
-    with pytest.raises(StpError, match="no version that is known here, and nobody guesses"):
+    with pytest.raises(StpError, match="no known version"):
         stages.prepare(["eth.csv"], columns=columns, step=10, dt=0.4, variant=official)
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 from stp.core.errors import StpError
 from stp.page.figure_style import Style, new_figure
 from stp.render.pictures import people as drawing
+from stp.render.pictures import tracks as tracks_overview
 from stp.render.pictures.scene import Mixture, Scene, extent_of, scene_of
 from stp.tracks import generators
 from stp.tracks.obstacles import cells, discs
@@ -103,7 +104,7 @@ def test_models_stand_side_by_side_or_over_one_another(scene):
     assert [axes.get_title().split("\n")[0] for axes in side.axes] == ["right", "beside"]
     assert lines(side.axes[0], "_right") and not lines(side.axes[0], "_beside")
     alone = Scene("nobody", scene.person, scene.observed, scene.future, scene.dt)
-    with pytest.raises(StpError, match="nothing is predicted"):
+    with pytest.raises(StpError, match="side by side"):
         drawing.figure_of(alone, "side")
 
 
@@ -159,7 +160,7 @@ def test_an_overview_has_all_tracks(tmp_path):
     tracks, pillar = generators.around_an_obstacle(people=3)
     about = {"dataset": "pillar", "source": "synthetic", "release": "r", "calibration": 0.2}
     place = Place(tracks, pillar, about)
-    upper, lower, bar = drawing.overview(place).axes
+    upper, lower, bar = tracks_overview.overview(place).axes
     paths = collection(upper, "_tracks").get_segments()
     assert len(paths) == 3 and sum(map(len, paths)) == len(tracks)
     speed = collection(upper, "_tracks").get_array()
@@ -169,9 +170,11 @@ def test_an_overview_has_all_tracks(tmp_path):
     assert lower.get_ylabel() == "people"
     out = tmp_path / "walk.gif"
     slow = tracks.decimated(4)
-    drawing.write_place(Place(slow, pillar, about), out)
+    tracks_overview.write_place(Place(slow, pillar, about), out)
     with Image.open(out) as found:  # of 20.8 s, the 20 s with most detections
-        assert found.n_frames == round(drawing.WALKED / slow.dt) < len(np.unique(slow.frame))
+        assert (
+            found.n_frames == round(tracks_overview.WALKED / slow.dt) < len(np.unique(slow.frame))
+        )
 
 
 def test_discs_have_their_own_size():

@@ -13,6 +13,7 @@ from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.tracks import UNITS
 from stp.tracks.scenarios import extract
+from stp.tracks.tracks import joined, labels
 
 TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
 """Of the files of ATC, and of resampled ones of THÖR."""
@@ -73,6 +74,41 @@ def test_own_detections_with_named_columns(tmp_path, suffix):
     wrong = detections.Columns(frame="t", person="whom", x="x_mm", y="y_mm")
     with pytest.raises(StpError, match=r"no column whom(.|\n)*who"):
         detections.read(path, wrong, metres=0.001, step=1, dt=0.04)
+
+
+@pytest.mark.parametrize(
+    "names", [["p-17", "anna"], [2**53 + 1, 2**62], [-1, 7]], ids=["words", "large", "negative"]
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_people_keep_their_names(tmp_path, suffix, names):
+    path = tmp_path / f"hall{suffix}"
+    table = pd.DataFrame({"t": [0, 0, 1], "who": [*names, names[0]], "x": [0, 9, 0.5], "y": 0.0})
+    write = table.to_csv if suffix == ".csv" else table.to_parquet
+    write(path, index=False)
+    columns = detections.Columns(frame="t", person="who", x="x", y="y")
+    tracks = detections.read(path, columns, metres=1, step=1, dt=0.4).tracks
+    assert labels(tracks.person, tracks.names) == [str(name) for name in [*names, names[0]]]
+    assert tracks.person.min() >= 0
+
+
+def test_a_name_in_several_recordings_has_one_number(tmp_path):
+    columns = detections.Columns(frame="t", person="who", x="x", y="y")
+    parts = []
+    for file, names in {"a": ("bob", "anna"), "b": ("carl", "bob")}.items():
+        (tmp_path / file).write_text(f"t,who,x,y\n0,{names[0]},0,0\n0,{names[1]},5,0\n")
+        parts.append(detections.read(tmp_path / file, columns, metres=1, step=1, dt=0.4).tracks)
+    tracks = joined(parts)
+    assert labels(tracks.person, tracks.names) == ["bob", "anna", "carl", "bob"]
+    assert len(set(tracks.person)) == 3
+
+
+def test_files_of_one_person_each_are_their_names(tmp_path):
+    paths = [tmp_path / f"{name}.csv" for name in ("anna", "p-17")]
+    for at, path in enumerate(paths):
+        path.write_text(f"s,x,y\n0,{at},0\n0.4,{at},1\n")
+    columns = detections.Columns(time="s", x="x", y="y")
+    tracks = detections.read(paths, columns, metres=1, step=1, dt=0.4).tracks
+    assert labels(tracks.person, tracks.names) == ["anna", "p-17"] * 2
 
 
 def test_a_word_among_numbers_is_named(tmp_path):

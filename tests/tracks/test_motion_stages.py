@@ -18,6 +18,9 @@ from stp.core.errors import StpError
 from stp.options.predict_tracks import MotionOptions
 from stp.options.score import NOTE
 from stp.predict.motion import _draw
+from stp.render.pictures.scene import scene_of
+from stp.score.motion import scenarios_of
+from stp.tracks import prepared
 
 ALL = (
     "displacement.by_scenario",
@@ -56,6 +59,31 @@ def stages(tmp_path: Path) -> Stages:
 def rows(folder: Path, convention: str) -> pd.DataFrame:
     found = pq.read_table(folder / "scores.parquet").to_pandas()
     return found[(found["convention"] == convention) & (found["statistic"] == "mean")]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("p-17", "anna", "ben", "7"), (2**53 + 1, 2**53 + 2, 2**60, 5)],
+    ids=["words", "large"],
+)
+def test_people_keep_their_names_from_detections_to_errors(stages, names):
+    lines = (stages.raw / "hall.ndjson").read_text().splitlines()
+    rows = [json.loads(line)["track"] for line in lines]
+    table = pd.DataFrame(rows)
+    table["p"] = [names[number] for number in table["p"]]
+    table.to_csv(stages.raw / "hall.csv", index=False)
+    columns = {"frame": "f", "person": "p", "x": "x", "y": "y"}
+    own = {**OPTIONS, "format": "columns", "columns": columns}
+    data, _ = stages.prepare(["hall.csv"], **own)
+    made, _ = stages.predict(data, "constant_velocity")
+    scored, _ = stages.score(data, made, "displacement.by_scenario")
+    files = (data / "tracks.parquet", made / "predictions.parquet", made / "scenarios.parquet")
+    for file in (*files, scored / "errors.parquet"):
+        people = pd.read_parquet(file)[["person", "person_name"]].drop_duplicates()
+        assert set(people["person_name"]) == set(map(str, names)), file
+        assert len(people) == 4, file
+    scenarios = scenarios_of(made, prepared.read(data))
+    assert set(scene_of(scenarios, 0, "hall").person) == set(map(str, names))
 
 
 def test_from_raw_detections_to_scores(stages):

@@ -52,8 +52,8 @@ def test_who_is_in_a_scenario():
     table = tables.scenario_table(scenarios, 6, "strict", 2).to_pylist()
     assert len(table) == scenarios.present.sum()
     assert table[0] == {
-        "scenario": 0, "episode": 0, "person": 0, "start_frame": 0, "cut_frame": 36,
-        "end_frame": 96, "evaluated": True,
+        "scenario": 0, "episode": 0, "person": 0, "person_name": "0", "start_frame": 0,
+        "cut_frame": 36, "end_frame": 96, "evaluated": True,
         "rule": "strict: all people seen are there throughout, 2 at least",
     }  # fmt: skip
 

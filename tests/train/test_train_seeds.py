@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from model_cases import SIDE, TWELVE, job, recipe, write_squares
 from parts import long_except
 from torch import Tensor
-from twelve import NAMES, SIDE, job, recipe, write_squares
 
 from stp.models.weights import digest
 from stp.train.run import run
@@ -68,7 +68,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory, squares: Path) -> dict[s
 def train_all(folder: Path, data: Path) -> dict[str, list]:
     """Train in the reverse order, from global generators in a state that no seed led to."""
     found = {}
-    for name in reversed(NAMES):
+    for name in reversed(TWELVE):
         torch.seed()
         np.random.seed(None)
         random.seed()
@@ -78,13 +78,13 @@ def train_all(folder: Path, data: Path) -> dict[str, list]:
 
 
 @pytest.mark.long(part="learning")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TWELVE)
 def test_one_seed_gives_one_set_of_weights(first, elsewhere, name: str) -> None:
     weights, losses = first(name)
     assert elsewhere[name] == [digest(weights), *losses]
 
 
-@pytest.mark.parametrize("name", long_except(NAMES[:3], NAMES, part="learning"))
+@pytest.mark.parametrize("name", long_except(TWELVE[:3], TWELVE, part="learning"))
 def test_another_seed_gives_other_weights(first, tmp_path: Path, squares: Path, name: str) -> None:
     weights, losses = first(name)
     others, other_losses = train(tmp_path, squares, name, SEED + 1)

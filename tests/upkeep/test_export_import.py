@@ -104,7 +104,7 @@ def test_what_is_not_there_is_left_out_and_named(plan, tmp_path):
     shutil.rmtree(plan.store / missing.folder)
     packed = export(plan, ["score", "convlstm", "enso"], tmp_path / "packed")
     assert packed.absent == [missing]
-    with pytest.raises(StpError, match="none of the 1 chosen artefacts is there"):
+    with pytest.raises(StpError, match="stp status"):
         export(plan, ["train", "convlstm", "enso"], tmp_path / "more")
     with pytest.raises(StpError, match="exists"):
         export(plan, [], tmp_path / "packed")
@@ -209,11 +209,11 @@ def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_
         )
 
     packed = tmp_path / "packed"
-    done = stp("export", str(packed), "enso")
+    done = stp("store", "export", str(packed), "enso")
     # 1 data, 3 fitted models, 4 forecasts, 4 scores
     assert done.returncode == 0 and f"{packed}: artefacts: 12, " in done.stdout, done.stderr
     (packed / pick(plan, "prepare").folder / "data" / "file.txt").unlink()
-    done = stp("import", str(packed), STP_STORE_DIR=str(tmp_path / "theirs"))
+    done = stp("store", "import", str(packed), STP_STORE_DIR=str(tmp_path / "theirs"))
     assert done.returncode == 1
     assert "artefacts: 11 taken, 0 were there already, 1 refused" in done.stdout
     assert f"refused: {pick(plan, 'prepare').folder}" in done.stderr

@@ -263,7 +263,7 @@ def test_a_score_that_needs_dropped_predictions_says_what_happens_next(plan):
     for artefact in (pick(plan, "prepare"), pick(plan, "predict", "persistence")):
         folder = finish(plan, artefact)
     store.drop(folder, "to make room")
-    with pytest.raises(StpError, match=r"deleted to make room(.|\n)*run snakemake again"):
+    with pytest.raises(StpError, match="run snakemake again"):
         runner.make(plan, pick(plan, "score", "persistence"))
     assert not (folder / "artefact.json").exists()
 
@@ -277,12 +277,12 @@ def stp(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_the_verb_lists_and_deletes_only_with_yes(plan, other):
     finish_all(plan, days_old=10)
     old = finish(other, pick(other, "train", "convlstm"), days_old=10)
-    listed = stp("gc", "--configfile", str(TINY))
+    listed = stp("store", "gc", "--configfile", str(TINY))
     assert listed.returncode == 0, listed.stderr
     assert str(old.relative_to(plan.store)) in listed.stdout
     assert "artefact 1" in listed.stdout and "nothing was deleted" in listed.stdout
     assert old.exists()
-    done = stp("gc", "--configfile", str(TINY), "--yes")
+    done = stp("store", "gc", "--configfile", str(TINY), "--yes")
     assert f"deleted {old.relative_to(plan.store)}" in done.stdout
     assert not old.exists() and set(artefacts(plan.store)) == set(plan.artefacts)
 
@@ -293,7 +293,15 @@ def test_scale_files_that_name_several_stores_are_refused(tmp_path):
         scale = merge(read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
         paths.append(tmp_path / f"{name}.yaml")
         paths[-1].write_text(json.dumps(scale))
-    done = stp("gc", "--configfile", str(paths[0]), "--configfile", str(paths[1]), STP_STORE_DIR="")
+    done = stp(
+        "store",
+        "gc",
+        "--configfile",
+        str(paths[0]),
+        "--configfile",
+        str(paths[1]),
+        STP_STORE_DIR="",
+    )
     assert done.returncode == 1 and "several stores" in done.stderr
 
 

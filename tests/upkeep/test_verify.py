@@ -1,4 +1,4 @@
-"""`stp verify` reads every byte, names what is damaged and what to delete, and exits with 1."""
+"""`stp store verify` reads every byte, names damaged artefacts, and exits with 1."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def plan(tmp_path, monkeypatch) -> Plan:
 
 
 def verify(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["verify", *words, "--configfile", str(TINY)])
+    done = CliRunner().invoke(app, ["store", "verify", *words, "--configfile", str(TINY)])
     return done.exit_code, done.output
 
 
@@ -79,6 +79,6 @@ def test_dropped_data_and_folders_that_nothing_was_finished_in_are_no_damage(pla
 
 def test_a_store_that_is_not_there_is_no_whole_one(plan, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(plan.store / "elsewhere"))
-    done = CliRunner().invoke(app, ["verify", "--all", "--configfile", str(TINY)])
+    done = CliRunner().invoke(app, ["store", "verify", "--all", "--configfile", str(TINY)])
     assert done.exit_code == 1 and isinstance(done.exception, StpError)
     assert "elsewhere: no such store" in str(done.exception)

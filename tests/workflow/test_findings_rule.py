@@ -42,7 +42,7 @@ def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(ch
     assert {int(row["finding"]) for row in rows} == set(range(1, 12))
     ours = [row for row in rows if row["side"] == "ours" and row["tested"] == "enso"]
     assert {row["about"] for row in ours if row["finding"] == "3"} == {
-        "NOT COMPARABLE WITH THE PAPER: synthetic bytes, tiny protocol"
+        "NOT COMPARABLE WITH THE PAPER: synthetic data, tiny protocol"
     }
     assert (checkout.folder / "results/tiny/collected/long_term.parquet").is_file()
     for kind in ("md", "tex", "html"):

@@ -78,7 +78,7 @@ def test_an_installed_package_makes_a_project_that_plans(wheel, tmp_path):
     assert "`stp init FOLDER`" in run("stp", "plan", folder=tmp_path)
     assert run("stp", "init", project.name, folder=tmp_path).startswith("0\n")
     refused = run("stp", "init", project.name, folder=tmp_path)
-    assert not refused.startswith("0\n") and "not an empty folder" in refused
+    assert not refused.startswith("0\n") and "empty folder" in refused
 
     planned = run("stp", "plan", "short_term")
     assert planned.startswith("0\n") and "15 cells" in planned

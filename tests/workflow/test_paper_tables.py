@@ -21,7 +21,7 @@ OF_DISTORTIONS = [
 OF_OPINIONS = [name for name in LISTED if Path(name).stem.startswith(("quality_", "pvqa_"))]
 OF_MODELS = [
     f"results/tables/{name}.csv"
-    for name in ("scv_benchmark", "success_correlations", "scv_findings")
+    for name in ("scv_benchmark", "success_correlations", "scv_distortions", "scv_findings")
 ]
 OF_OTHERS = {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS, *OF_OPINIONS, *OF_MODELS}
 OF_VIDEO = {*LISTED} - OF_OTHERS

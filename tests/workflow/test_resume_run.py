@@ -1,4 +1,4 @@
-"""kill -9 of Snakemake in the middle of a run, and `stp resume`: for real, on this machine."""
+"""kill -9 of Snakemake in the middle of a real run, and `stp run --resume`."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tiny, tmp_path)
     wait(lambda: list((checkout.store / "state").rglob("training.pt")), driver)
 
     # while it lives it is left alone
-    done = checkout.run("stp", "resume")
+    done = checkout.run("stp", "run", "--resume")
     assert done.returncode == 1
     assert f"process {driver.pid} on this machine" in done.stdout
     assert driver.poll() is None
@@ -59,12 +59,12 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tiny, tmp_path)
     os.kill(training, 0)  # the job of the old driver lives on
     done = checkout.run("snakemake", *command[1:])
     assert done.returncode == 1, "Snakemake alone does not go on: its lock is still there"
-    assert "was killed and has left its lock; `stp resume` goes on" in done.stdout
+    assert "`stp run --resume`" in done.stdout
 
     log = tmp_path / "resumed.txt"
     with log.open("w") as file:
         resumed = subprocess.Popen(
-            ["stp", "resume"],
+            ["stp", "run", "--resume"],
             cwd=checkout.folder,
             env={**checkout.environment, "PYTHONUNBUFFERED": "1"},
             stdout=file,
@@ -81,6 +81,6 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tiny, tmp_path)
     assert attempt["pid"] == training and attempt["how"] == "done", "made by the old job, once"
 
     # nothing is locked now, and nothing is left to do
-    done = checkout.run("stp", "resume")
+    done = checkout.run("stp", "run", "--resume")
     assert done.returncode == 0, done.stdout
     assert "unlocking" not in done.stdout

@@ -115,7 +115,9 @@ def test_a_few_of_them_are_stored_beside_the_scores(checkout: Checkout):
 def test_a_second_run_has_nothing_to_do_and_gc_nothing_to_drop(checkout: Checkout):
     done = checkout.run(*COMMAND)
     assert done.returncode == 0 and "Nothing to be done" in done.stdout
-    done = checkout.run("stp", "gc", "--predictions", "--older-than", "0", "--configfile", SCALE)
+    done = checkout.run(
+        "stp", "store", "gc", "--predictions", "--older-than", "0", "--configfile", SCALE
+    )
     assert done.returncode == 0 and "long_term" not in done.stdout, done.stdout
     done = checkout.run("stp", "status", "--configfile", SCALE)
     assert done.returncode == 0, done.stdout

@@ -73,7 +73,7 @@ def test_the_table_has_a_row_for_every_cell_and_marks_each(demo):
     assert list(table[0])[:4] == ["source", "scale", "protocol", "comparable"]
     for row in table:
         assert (row["source"], row["scale"], row["comparable"]) == ("synthetic", "demo", "NO")
-        assert row["notes"].startswith("NOT COMPARABLE: synthetic bytes, demo protocol")
+        assert row["notes"].startswith("NOT COMPARABLE: synthetic data, demo protocol")
         assert row["SSIM difference"] == row["RMSE difference"] == ""
     convlstm = table[3]
     assert convlstm["SSIM published"] == "0.929"  # PredBench, Table 2

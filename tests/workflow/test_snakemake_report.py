@@ -136,7 +136,7 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
     assert {"report.html", "moving_mnist.png", "short_term.csv", "CITATION.md"} <= held.keys()
 
     # The card of a bundle says how to make its numbers again: Snakemake knows that they are there.
-    done = copy.run("stp", "export", "--model", "persistence", "--out", "bundle")
+    done = copy.run("stp", "store", "export", "--model", "persistence", "--out", "bundle")
     assert done.returncode == 0, done.stdout
     card = (copy.folder / "bundle" / "README.md").read_text()
     (again,) = re.findall(r"^snakemake .*artefact.json.*$", card, re.MULTILINE)

@@ -84,5 +84,6 @@ rule questionnaire:
         digest=RUN.digest_of_questionnaire,
         note=note_of(f"{RESULTS}/human_study/questionnaire.html"),
     shell:
-        "stp questionnaire {params.manifest:q} --out {output.page:q} --study {params.study:q} --log {log:q}"
+        "stp study questionnaire {params.manifest:q} --out {output.page:q} --study {params.study:q}"
+        " --log {log:q}"
         " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"

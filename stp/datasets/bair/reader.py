@@ -20,13 +20,14 @@ from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find, where
-from stp.prepare.output import PIXELS, attributes, write_index
+from stp.prepare.output import write_index
+from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Record, read_record, records, sequence_example, want
-from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
+from stp.prepare.trajectories import WINDOW_SEED, clips_of, deal_by_name
 
 FILES = r"softmotion30_44k/(train|test)/traj_(\d+)_to_(\d+)\.tfrecords"
 
@@ -114,35 +115,23 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or trajectories are missing.
     """
-    recipe = job.recipe
-    options = build(BairOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    span = recipe["context"] + recipe["horizon"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
+    options, raw, height, width, span = read_inputs(job, BairOptions, channels=3)
     require(options.frames >= span, "frames", options.frames, f"at least context + horizon, {span}")
     trajectories = trajectories_of(raw)
-    _require_complete(trajectories, options)
+    folders = (t.folder for t in trajectories)
+    require_numbers(options.trajectories, folders, "trajectories", "trajectories")
     splits = deal([t.name for t in trajectories if t.folder == "train"], options)
-
-    written = write_frames(
-        job,
-        raw,
-        [
-            Piece(t.name, options.frames, (t, options, height, width), t.record.bytes)
-            for t in trajectories
-        ],
-        decode_trajectory,
-        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}),
-        dtype=np.uint8,
-        unit="trajectories",
-    )
-    clips = [
-        clip_of(
-            splits.get(t.name, "test"), t.name, i * options.frames, options.frames, span, t.name
-        )
-        for i, t in enumerate(trajectories)
+    pieces = [
+        Piece(t.name, options.frames, (t, options, height, width), t.record.bytes)
+        for t in trajectories
     ]
+    windows = {"train": WINDOW_SEED}
+    written = write_pixels(
+        job, raw, pieces, decode_trajectory, "trajectories", random_windows=windows
+    )
+    clips = clips_of(
+        ((splits.get(t.name, "test"), t.name, options.frames, t.name) for t in trajectories), span
+    )
     return {**write_index(job.out, clips), **written.extras}
 
 
@@ -208,14 +197,3 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, i
             remedy="correct the option frames",
         )
     return bilinear(frames.transpose(0, 3, 1, 2), height, width)
-
-
-def _require_complete(trajectories: list[Trajectory], options: BairOptions) -> None:
-    for folder, expected in (options.trajectories or {}).items():
-        found = sum(t.folder == folder for t in trajectories)
-        if found != expected:
-            raise StpError(
-                f"{found} trajectories in the {folder} files of BAIR",
-                expected=f"{expected}",
-                remedy="fetch all of them, or set the option trajectories for a part",
-            )

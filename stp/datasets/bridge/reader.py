@@ -25,10 +25,11 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import Member, read
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import decode_picture
+from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Features, Record, example, read_record, records, want
@@ -109,25 +110,14 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option, a list or a raw file is wrong, or a listed view is missing.
     """
-    recipe = job.recipe
-    options = build(BridgeOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the frames are coloured")
-    span = recipe["context"] + recipe["horizon"]
+    options, raw, height, width, span = read_inputs(job, BridgeOptions, channels=3)
     ok = all(n >= span for n in options.spans.values())
     require(ok, "spans", options.spans, f"at least context + horizon, {span}")
-    make = _from_raw if options.layout == "raw" else _from_rlds
-    pieces, clips, extras, decode = make(raw, options, span, height, width)
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        decode,
-        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}, fps=FPS),
-        dtype=np.uint8,
-        unit="views" if options.layout == "raw" else "episodes",
-    )
+    read_layout = _from_raw if options.layout == "raw" else _from_rlds
+    pieces, clips, extras, decode = read_layout(raw, options, span, height, width)
+    unit = "views" if options.layout == "raw" else "episodes"
+    attrs = {"random_windows": {"train": WINDOW_SEED}, "fps": FPS}
+    written = write_pixels(job, raw, pieces, decode, unit, **attrs)
     return {**write_index(job.out, clips), **written.extras, **extras}
 
 

@@ -24,11 +24,11 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.caltech.norpix import Frame, find_frames, read_header, read_jpeg
-from stp.prepare.driving import Drive, Size, check_times, cut, make_pieces, write_times
-from stp.prepare.frames import write_frames
+from stp.prepare.driving import Drive, Size, check_times, cut, require_crop, write_drives
 from stp.prepare.members import Member, find, where
-from stp.prepare.output import PIXELS, attributes, write_index
+from stp.prepare.output import write_index
 from stp.prepare.pictures import decode_picture, resize_and_crop
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 VIDEO = r"(set\d\d)/(V\d{3})\.seq"
@@ -67,43 +67,29 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or a set is missing.
     """
-    recipe = job.recipe
-    options = build(CaltechOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]")
-    ok = height <= options.resize[0] and width <= options.resize[1]
-    require(ok, "resize", options.resize, f"at least {height} x {width}, the crop")
-
-    wanted = {f"set{number:02d}" for number in options.sets}
-    videos = {key: member for key, member in find(raw, VIDEO).items() if key[0] in wanted}
-    lost = sorted(wanted - {folder for folder, _ in videos})
-    if lost:
+    options, raw, height, width, span = read_inputs(job, CaltechOptions, channels=3)
+    require_crop(options.resize, height, width)
+    sets = {f"set{number:02d}" for number in options.sets}
+    videos = {key: member for key, member in find(raw, VIDEO).items() if key[0] in sets}
+    missing = sorted(sets - {folder for folder, _ in videos})
+    if missing:
         raise StpError(
-            f"Caltech: no video of {', '.join(lost)}",
-            expected=f"caltech/{lost[0]}/V000.seq and so on, or caltech/{lost[0]}.tar",
+            f"no video of {', '.join(missing)}",
+            expected=f"caltech/{missing[0]}/V000.seq and so on, or caltech/{missing[0]}.tar",
             remedy="fetch and unpack the data, or change sets in the options of the reader",
         )
-    drives, pieces = [], []
+    recordings = []
     for (folder, video), member in videos.items():
         frames = read_frames(raw, member)
         drive = _drive(f"{folder}/{video}", frames, options, where(raw, member))
         kept = frames[options.every - 1 :: options.every]
         tasks = [(member, frame) for frame in kept]
-        drives.append(drive)
-        pieces += make_pieces(drive, tasks, [frame.bytes for frame in kept])
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        partial(decode_frames, resize=options.resize, crop=(height, width)),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS / options.every),
-        dtype=np.uint8,
-        unit="pieces",
-    )
-    write_times(written.group, drives)
-    span = recipe["context"] + recipe["horizon"]
-    clips = cut(drives, {"test": options.stride}, span, fps=FPS / options.every)
+        recordings.append((drive, tasks, [frame.bytes for frame in kept]))
+    fps = FPS / options.every
+    decode = partial(decode_frames, resize=options.resize, crop=(height, width))
+    written = write_drives(job, raw, recordings, decode, fps=fps)
+    drives = [drive for drive, _, _ in recordings]
+    clips = cut(drives, {"test": options.stride}, span, fps=fps)
     return {
         **write_index(job.out, clips, required=("test",)),
         **written.extras,

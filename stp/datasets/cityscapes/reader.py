@@ -25,10 +25,11 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import centre_crop, lanczos, read_pictures
+from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 
 PICTURE = r"leftImg8bit_sequence/(train|val|test)/([a-z]+)/\2_(\d{6})_(\d{6})_leftImg8bit\.png"
@@ -124,24 +125,11 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or frames or snippets are missing.
     """
-    recipe = job.recipe
-    options = build(CityscapesOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    ok = channels == 3 and height == width
-    require(ok, "shape", recipe["shape"], "[3, n, n]: squares in colour")
-    span = recipe["context"] + recipe["horizon"]
+    options, raw, height, width, span = read_inputs(job, CityscapesOptions, channels=3)
+    require(height == width, "shape", job.recipe["shape"], "[3, n, n]: squares")
     require(span <= LENGTH, "context + horizon", span, f"at most {LENGTH}, a snippet's frames")
-
     snippets = list(find_snippets(find(raw, PICTURE)))
-    for split, number in (options.snippets or {}).items():
-        found = sum(snippet.split == split for snippet in snippets)
-        if found != number:
-            raise StpError(
-                f"CityScapes {split}: {found} snippets",
-                expected=f"{number}, below leftImg8bit_sequence/{split}/",
-                remedy="fetch the whole package, or set snippets in the options of the reader",
-            )
+    require_numbers(options.snippets, (s.split for s in snippets), "snippets", "snippets")
     pieces = [
         Piece(
             f"{snippet.split}/{snippet.name}",
@@ -151,15 +139,8 @@ def run(job: Job) -> Extras:
         )
         for snippet in snippets
     ]
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        partial(decode_snippet, side=height),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
-        dtype=np.uint8,
-        unit="snippets",
-    )
+    decode = partial(decode_snippet, side=height)
+    written = write_pixels(job, raw, pieces, decode, "snippets", fps=FPS)
     return {**write_index(job.out, cut(snippets, options, span)), **written.extras}
 
 

@@ -26,10 +26,11 @@ from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find, read, where
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import decode_picture
+from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 
@@ -193,13 +194,8 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or a frame that a clip needs is missing.
     """
-    recipe = job.recipe
-    options = build(Human36mOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the pictures are RGB")
-    length = recipe["context"] + recipe["horizon"]
-    clips = read_lists(raw, recipe, options.interval)
+    options, raw, height, width, length = read_inputs(job, Human36mOptions, channels=3)
+    clips = read_lists(raw, job.recipe, options.interval)
     pictures = {
         (video, int(number)): member for (video, number), member in find(raw, PICTURE).items()
     }
@@ -220,15 +216,8 @@ def run(job: Job) -> Extras:
             name = f"{video} from frame {numbers[first]}"
             size = sum(member.bytes for member in members)
             pieces.append(Piece(name, len(members), (members, height, width), size))
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        decode_pictures,
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS / options.interval),
-        dtype=np.uint8,
-        unit="pieces",
-    )
+    fps = FPS / options.interval
+    written = write_pixels(job, raw, pieces, decode_pictures, "pieces", fps=fps)
     counts = write_index(job.out, cut(clips, options, length))
     return {**counts, **written.extras, "videos": len(frames)}
 

@@ -34,14 +34,14 @@ from stp.prepare.driving import (
     check_times,
     count_gaps,
     cut,
-    make_pieces,
     require_clusters,
-    write_times,
+    require_crop,
+    write_drives,
 )
-from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, read, where
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 LIST = "predbench_annotations/KITTI/kitti_{}.json"
@@ -125,32 +125,17 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or drives or frames are missing.
     """
-    recipe = job.recipe
-    options = build(KittiOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]")
-    ok = height <= options.resize[0] and width <= options.resize[1]
-    require(ok, "resize", options.resize, f"at least {height} x {width}, the crop")
-
+    options, raw, height, width, span = read_inputs(job, KittiOptions, channels=3)
+    require_crop(options.resize, height, width)
     drives, members = (_raw_drives if options.layout == "raw" else _odometry)(raw, options)
-    pieces = [
-        piece
-        for drive in drives
-        for piece in make_pieces(drive, members[drive.name], [m.bytes for m in members[drive.name]])
-    ]
-    written = write_frames(
+    written = write_drives(
         job,
         raw,
-        pieces,
+        [(d, members[d.name], [member.bytes for member in members[d.name]]) for d in drives],
         partial(decode_pictures, resize=options.resize, crop=(height, width)),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS, clusters=options.clusters),
-        dtype=np.uint8,
-        unit="pieces",
+        fps=FPS,
+        clusters=options.clusters,
     )
-    if options.layout == "raw":
-        write_times(written.group, drives)
-    span = recipe["context"] + recipe["horizon"]
     return {
         **write_index(job.out, _cut(drives, options, span)),
         **written.extras,

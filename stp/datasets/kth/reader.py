@@ -17,9 +17,10 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts_from_the_end
-from stp.prepare.frames import Decoded, Piece, write_frames
+from stp.prepare.frames import Decoded, Piece
 from stp.prepare.members import Member, find, read, where
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
+from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
@@ -178,12 +179,7 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or a required video is missing.
     """
-    recipe = job.recipe
-    options = build(KthOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 1, "shape", recipe["shape"], "[1, height, width]: the videos are grey")
-    least = recipe["context"] + recipe["horizon"]
+    options, raw, height, width, least = read_inputs(job, KthOptions, channels=1)
     span = options.span or least
     require(whole(span, least), "span", span, f"at least context + horizon = {least}")
 
@@ -208,15 +204,7 @@ def run(job: Job) -> Extras:
         )
         for part in parts
     ]
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        decode_part,
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
-        dtype=np.uint8,
-        unit="videos",
-    )
+    written = write_pixels(job, raw, pieces, decode_part, "videos", fps=FPS)
     lengths = {part.video: n for part, n in zip(parts, written.notes, strict=True)}
     short = {v: n for v, n in lengths.items() if n < max(last for _, last in annotated[v])}
     return {

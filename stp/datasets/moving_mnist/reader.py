@@ -19,6 +19,7 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.datasets.moving_mnist.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
@@ -91,12 +92,9 @@ def run(job: Job) -> Extras:
         StpError: an option or a raw file is wrong.
     """
     recipe = job.recipe
-    options = build(MovingMnistOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 1 and height == width, "shape", recipe["shape"], "[1, size, size]")
-    span = options.span or recipe["context"] + recipe["horizon"]
-    least = recipe["context"] + recipe["horizon"]
+    options, raw, height, width, least = read_inputs(job, MovingMnistOptions, channels=1)
+    require(height == width, "shape", recipe["shape"], "[1, size, size]")
+    span = options.span or least
     require(whole(span, least), "span", span, f"at least context + horizon = {least}")
 
     motion = {

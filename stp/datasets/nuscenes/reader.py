@@ -36,14 +36,14 @@ from stp.prepare.driving import (
     check_times,
     count_gaps,
     cut,
-    make_pieces,
     require_clusters,
-    write_times,
+    require_crop,
+    write_drives,
 )
-from stp.prepare.frames import write_frames
 from stp.prepare.members import Member
-from stp.prepare.output import PIXELS, SPLITS, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 LIST = "predbench_annotations/nuscenes/nuscenes_{}.json"
@@ -206,42 +206,27 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or pictures are missing.
     """
-    recipe = job.recipe
-    options = build(NuscenesOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]")
-    ok = height <= options.resize[0] and width <= options.resize[1]
-    require(ok, "resize", options.resize, f"at least {height} x {width}, the crop")
-
+    options, raw, height, width, span = read_inputs(job, NuscenesOptions, channels=3)
+    require_crop(options.resize, height, width)
     listed = read_lists(raw.find)
     logs = training_logs(raw.find(TABLE), [log.drive.name for log in listed]) + listed
     _check_pictures(raw, logs)
-    pieces = [
-        piece
-        for log in logs
-        for piece in make_pieces(
+    recordings = [
+        (
             log.drive,
             [(log.drive.split, Member(f"nuscenes/{picture}")) for picture in log.pictures],
             [0] * log.drive.length,
         )
+        for log in logs
     ]
-    written = write_frames(
-        job,
-        raw,
-        pieces,
-        partial(decode_pictures, options=options, crop=(height, width)),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS, clusters=options.clusters),
-        dtype=np.uint8,
-        unit="pieces",
-    )
-    drives = [log.drive for log in logs]
-    write_times(written.group, drives)
+    decode = partial(decode_pictures, options=options, crop=(height, width))
+    written = write_drives(job, raw, recordings, decode, fps=FPS, clusters=options.clusters)
+    gaps = count_gaps([log.drive for log in logs], options.gap_s)
     return {
-        **write_index(job.out, _cut(logs, recipe, options)),
+        **write_index(job.out, _cut(logs, options, span)),
         **written.extras,
         "logs": len(logs),
-        f"gaps of more than {options.gap_s} s": count_gaps(drives, options.gap_s),
+        f"gaps of more than {options.gap_s} s": gaps,
     }
 
 
@@ -263,14 +248,15 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         )
     else:
         logs = training_logs(table, [log.drive.name for log in logs]) + logs
-    return Planned(_cut(logs, recipe, options), unknown=unknown)
+    span = recipe["context"] + recipe["horizon"]
+    return Planned(_cut(logs, options, span), unknown=unknown)
 
 
-def _cut(logs: list[Log], recipe: Recipe, options: NuscenesOptions) -> list[Any]:
+def _cut(logs: list[Log], options: NuscenesOptions, span: int) -> list[Clip]:
     return cut(
         [log.drive for log in logs],
         dict.fromkeys(SPLITS, options.stride),
-        recipe["context"] + recipe["horizon"],
+        span,
         fps=FPS,
         subsets=options.subsets,
         gap_s=options.gap_s,

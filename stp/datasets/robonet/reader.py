@@ -27,13 +27,14 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find, read, where
-from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, write_index
 from stp.prepare.pictures import decode_picture
+from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
-from stp.prepare.trajectories import WINDOW_SEED, clip_of, number_by_name
+from stp.prepare.trajectories import WINDOW_SEED, clip_of, clips_of, number_by_name
 from stp.prepare.video import open_film, upright, video_stream
 
 LISTS = {
@@ -128,12 +129,7 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or a listed trajectory is missing.
     """
-    recipe = job.recipe
-    options = build(RobonetOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are coloured")
-    span = recipe["context"] + recipe["horizon"]
+    options, raw, height, width, span = read_inputs(job, RobonetOptions, channels=3)
     lists = read_lists(raw, options)
     files = {name: member for (name,), member in find(raw, FILES).items()}
     missing = sorted({name for names in lists.values() for name in names} - set(files))
@@ -153,24 +149,17 @@ def run(job: Job) -> Extras:
         if done % 1000 == 0 or done == len(used):
             job.report("look into files", done, len(used))
     chosen = [trajectory for trajectory in looked if trajectory.frames >= span]
-
-    written = write_frames(
-        job,
-        raw,
-        [Piece(t.name, t.frames, (t, height, width), _bytes(raw, t.member)) for t in chosen],
-        decode_trajectory,
-        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}, fps=FPS),
-        dtype=np.uint8,
-        unit="trajectories",
+    pieces = [Piece(t.name, t.frames, (t, height, width), _bytes(raw, t.member)) for t in chosen]
+    attrs = {"random_windows": {"train": WINDOW_SEED}, "fps": FPS}
+    written = write_pixels(job, raw, pieces, decode_trajectory, "trajectories", **attrs)
+    stems = [t.name.removesuffix(".hdf5") for t in chosen]
+    clips = clips_of(
+        (
+            (split_of[t.name], f"{stem}/cam{t.camera}", t.frames, stem)
+            for t, stem in zip(chosen, stems, strict=True)
+        ),
+        span,
     )
-    clips: list[Clip] = []
-    first = 0
-    for t in chosen:
-        name = t.name.removesuffix(".hdf5")
-        clips.append(
-            clip_of(split_of[t.name], f"{name}/cam{t.camera}", first, t.frames, span, name)
-        )
-        first += t.frames
     return {
         **write_index(job.out, clips),
         **written.extras,

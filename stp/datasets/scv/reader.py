@@ -19,10 +19,11 @@ from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.prepare.frames import Piece, write_frames
+from stp.prepare.frames import Piece
 from stp.prepare.members import find, where
-from stp.prepare.output import PIXELS, Clip, attributes, write_index
+from stp.prepare.output import Clip, write_index
 from stp.prepare.pictures import decode_picture
+from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import (
@@ -207,34 +208,18 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or videos are missing.
     """
-    recipe = job.recipe
-    options = build(ScvOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    span = recipe["context"] + recipe["horizon"]
-    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
+    options, raw, height, width, span = read_inputs(job, ScvOptions, channels=3)
     require(options.most >= span, "context and horizon", span, f"at most {options.most} frames")
     videos = find_videos(raw, options)
-    for split, expected in (options.videos or {}).items():
-        found = sum(video.split == split for video in videos)
-        if found != expected:
-            raise StpError(
-                f"{found} videos in the {SPLITS[split]} files",
-                expected=f"{expected}",
-                remedy="fetch all of them, or set the option videos for a part",
-            )
+    require_numbers(options.videos, (video.split for video in videos), "videos", "videos")
     long_enough = [video for video in videos if video.frames >= span]
     used = [v for v in long_enough if v.split != "test"]
     used += [v for v in long_enough if v.split == "test"][: options.test]
-    written = write_frames(
-        job,
-        raw,
-        [Piece(v.name, v.frames, (v, options, height, width), v.record.bytes) for v in long_enough],
-        decode_video,
-        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}),
-        dtype=np.uint8,
-        unit="videos",
-    )
+    pieces = [
+        Piece(v.name, v.frames, (v, options, height, width), v.record.bytes) for v in long_enough
+    ]
+    windows = {"train": WINDOW_SEED}
+    written = write_pixels(job, raw, pieces, decode_video, "videos", random_windows=windows)
     clips, first = [], 0
     for video in used:
         length = video.frames if video.split == "train" else span

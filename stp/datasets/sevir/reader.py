@@ -23,6 +23,7 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded, Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 CATALOG = "sevir/CATALOG.csv"
@@ -188,14 +189,11 @@ def run(job: Job) -> Extras:
         StpError: an option or a raw file is wrong, or a raw file is missing.
     """
     recipe = job.recipe
-    options = build(SevirOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    require(channels == 1, "shape", recipe["shape"], "[1, height, width]: one image type")
+    options, raw, height, width, span = read_inputs(job, SevirOptions, channels=1)
     path = raw.find(CATALOG)
     catalog = read_catalog(path, options)
     events = events_of(catalog, path)
-    clips = cut(events, options, recipe["context"] + recipe["horizon"])
+    clips = cut(events, options, span)
     check_places(raw, events, path)
 
     written = write_frames(

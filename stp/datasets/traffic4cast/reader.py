@@ -25,6 +25,7 @@ from stp.data.windows import starts
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import Clip, attributes, write_coordinate, write_index
+from stp.prepare.pixels import read_inputs
 from stp.prepare.planned_counts import Lists, Planned
 
 FOLDER = "traffic4cast2021"
@@ -142,11 +143,9 @@ def run(job: Job) -> Extras:
         StpError: an option or a raw file is wrong, or a required one is missing.
     """
     recipe = job.recipe
-    options = build(Traffic4CastOptions, recipe["options"], "prepare options")
-    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
-    channels, height, width = recipe["shape"]
-    ok = channels == len(VARIABLES) and height <= options.grid[0] and width <= options.grid[1]
-    require(ok, "shape", recipe["shape"], f"[8, height, width] within the grid {options.grid}")
+    options, raw, height, width, span = read_inputs(job, Traffic4CastOptions, len(VARIABLES))
+    ok = height <= options.grid[0] and width <= options.grid[1]
+    require(ok, "shape", recipe["shape"], f"height and width within the grid {options.grid}")
     listed = read_days(raw)
     here = set(raw.names)
     missing = [day for day in listed if day.file not in here]
@@ -202,7 +201,7 @@ def run(job: Job) -> Extras:
         long_name="traffic volume and speed, each scaled to 0..255",
         coordinates="time variable",
     )
-    counts = write_index(job.out, cut(days, options, recipe["context"] + recipe["horizon"]))
+    counts = write_index(job.out, cut(days, options, span))
     return {**counts, **written.extras, "days missing": len(missing), **shared(days)}
 
 

@@ -1,4 +1,4 @@
-"""I3D, as FVD is defined with it (Unterthiner et al. 2018, arXiv 1812.01717).
+"""Features of I3D, with which FVD is defined (Unterthiner et al. 2018, arXiv 1812.01717).
 
 Preprocessing as in the authors' code (``google-research/frechet_video_distance``): frames are
 squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey ones get
@@ -20,14 +20,14 @@ the time that is left."""
 SHORTEST = i3d.SHORTEST
 
 BATCH_FRAMES = {"cpu": 32, "cuda": 512}
-"""Frames that are looked at together: about 25 MB each in the first layers."""
+"""Frames per batch: about 25 MB each in the first layers."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make what computes features.
+    """Make the function that computes features.
 
     Args:
-        weights: of the network.
+        weights: weights of the network.
         layer: one of ``LAYERS``.
 
     Raises:
@@ -45,7 +45,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def embed_with(state: State, device: str, layer: str = "logits") -> Embed:
-    """Put weights into the network.
+    """Load weights into the network.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D).

@@ -1,4 +1,4 @@
-"""I3D with random weights, for tests and demonstrations: it has learnt nothing.
+"""I3D with random weights, for tests and demonstrations; it is not trained.
 
 The layers are those of I3D (`stp.metrics.networks.i3d`), the weights are drawn with a seed
 (`stp.metrics.networks.random_weights`). Frames keep their size, not resized to 224 x 224, so that
@@ -17,17 +17,17 @@ from stp.models.compute import settle
 LAYERS = ("logits", "pooled")
 SHORTEST = i3d.SHORTEST
 BATCH_FRAMES = 256
-"""Frames that are looked at together."""
+"""Frames per batch."""
 
 
 def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
-    """Make what computes features.
+    """Make the function that computes features.
 
     Args:
-        seed: of the weights.
+        seed: seed of the weights.
         layer: one of ``LAYERS``.
         device: "auto", "cpu" or "cuda".
-        threads: of the CPU.
+        threads: number of CPU threads.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, D).
@@ -39,9 +39,9 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
     def features(clips: np.ndarray) -> np.ndarray:
         batch = max(1, BATCH_FRAMES // clips.shape[1])
         with settle(device, threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
+            on_device = network.to(compute.device)
             parts = [
-                seen(_prepared(clips[start : start + batch]).to(compute.device), layer)
+                on_device(_prepared(clips[start : start + batch]).to(compute.device), layer)
                 for start in range(0, len(clips), batch)
             ]
             return np.concatenate([part.double().cpu().numpy() for part in parts])

@@ -1,4 +1,4 @@
-"""Inception-v3 on each frame alone, what it sees averaged over the clip.
+"""Features of Inception-v3 of each frame, averaged over the clip.
 
 The baseline of Unterthiner et al. (2018, section 4.1), "average FID", through the weights that
 torchvision has. Frames are squashed to 299 x 299 by the bilinear resize of TensorFlow 1, as the
@@ -19,11 +19,11 @@ from stp.models.compute import settle
 __all__ = ["LAYERS", "SHORTEST", "embed"]
 
 BATCH_FRAMES = {"cpu": 8, "cuda": 128}
-"""Frames that are looked at together."""
+"""Frames per batch."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make what computes features.
+    """Make the function that computes features.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 2048).
@@ -36,8 +36,10 @@ def embed(weights: Weights, layer: str) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
-            parts = [over_time(_of_frames(seen, clip, compute.device), layer) for clip in clips]
+            on_device = network.to(compute.device)
+            parts = [
+                over_time(_of_frames(on_device, clip, compute.device), layer) for clip in clips
+            ]
         return np.stack(parts)
 
     return features

@@ -1,6 +1,6 @@
-"""SqueezeNet 1.1 on each frame alone, what it sees averaged over the clip.
+"""Features of SqueezeNet 1.1 of each frame, averaged over the clip.
 
-The baseline of Unterthiner et al. (2018, section 4.1) is such an average of what Inception sees;
+The baseline of Unterthiner et al. (2018, section 4.1) is such an average of Inception's features;
 SqueezeNet takes its place here, because its weights are small. Frames keep their size and are
 normalised as those of ImageNet; the last 512 maps are averaged over space.
 
@@ -25,7 +25,7 @@ SHORTEST = 2
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make what computes features, see `embed_with`.
+    """Make the function that computes features, see `embed_with`.
 
     Raises:
         StpError: the bytes are not the declared ones, or the weights not those of SqueezeNet.
@@ -35,14 +35,14 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
-    """The same with random weights, for tests and demonstrations."""
+    """As `embed`, with random weights, for tests and demonstrations."""
     network = draw(Trunk("squeezenet"), seed)
     assert isinstance(network, Trunk)
     return embed_with(network, layer, device, threads)
 
 
 def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
-    """Put a network to work.
+    """Make the function that computes features with a network.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 512).
@@ -50,15 +50,15 @@ def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(device, threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
-            parts = [_of_frames(seen, clip, compute.device) for clip in clips]
+            on_device = network.to(compute.device)
+            parts = [_of_frames(on_device, clip, compute.device) for clip in clips]
         return np.stack([over_time(part, layer) for part in parts])
 
     return features
 
 
 def over_time(frames: np.ndarray, layer: str) -> np.ndarray:
-    """What is seen in the frames of a clip, (T, D), as one vector (D,)."""
+    """Summarise the features of the frames of a clip, (T, D), in one vector (D,)."""
     if layer == "signed_differences":
         return np.asarray((frames[-1] - frames[0]) / (len(frames) - 1))
     if layer == "differences":
@@ -71,5 +71,5 @@ def _of_frames(network: Trunk, clip: np.ndarray, device: torch.device) -> np.nda
     """float64 (T, 512)."""
     frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
-    seen = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]
-    return np.asarray(seen.double().mean(dim=(2, 3)).cpu().numpy())
+    maps = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]
+    return np.asarray(maps.double().mean(dim=(2, 3)).cpu().numpy())

@@ -1,4 +1,4 @@
-"""VideoMAE, through which motion weighs more than through I3D (Ge et al. 2024, arXiv 2404.12391).
+"""VideoMAE, whose features weigh motion more than those of I3D (Ge et al. 2024, arXiv 2404.12391).
 
 Clips are brought to what the network was trained on: 16 frames (of longer clips, evenly spaced
 ones), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and normalised as
@@ -20,11 +20,11 @@ LAYERS = ("pooled",)
 """The normalised mean of all tokens."""
 SHORTEST = FRAMES
 BATCH = {"cpu": 1, "cuda": 16}
-"""Clips that are looked at together."""
+"""Clips per batch."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make what computes features.
+    """Make the function that computes features.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, T from 16, to float64
@@ -38,10 +38,13 @@ def embed(weights: Weights, layer: str) -> Embed:
 
     def features(clips: np.ndarray) -> np.ndarray:
         with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
-            seen = network.to(compute.device)
+            on_device = network.to(compute.device)
             batch = BATCH.get(compute.device.type, BATCH["cpu"])
             parts = [
-                seen(prepare(clips[start : start + batch], compute.device)).double().cpu().numpy()
+                on_device(prepare(clips[start : start + batch], compute.device))
+                .double()
+                .cpu()
+                .numpy()
                 for start in range(0, len(clips), batch)
             ]
         return np.concatenate(parts)
@@ -52,7 +55,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 def prepare(clips: np.ndarray, device: torch.device) -> torch.Tensor:
     """Clips (N, T, C, H, W) in [0, 1] to (N, 3, 16, 224, 224), normalised."""
     chosen = np.linspace(0, clips.shape[1] - 1, FRAMES).round().astype(int)
-    given = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
-    frames = resize(torch.from_numpy(given).to(device).clamp(0, 1), SIZE)
+    chosen_frames = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
+    frames = resize(torch.from_numpy(chosen_frames).to(device).clamp(0, 1), SIZE)
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
     return ((frames.expand(-1, -1, 3, -1, -1) - mean) / deviation).transpose(1, 2)

@@ -126,7 +126,7 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
 
 
 def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
-    """What `stp check` prints.
+    """What `stp check facts` prints.
 
     Args:
         tables: by name.

@@ -34,8 +34,8 @@ class C3D(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        for name, (given, made) in CHANNELS.items():
-            self.add_module(name, nn.Conv3d(given, made, 3, padding=1))
+        for name, (inputs, outputs) in CHANNELS.items():
+            self.add_module(name, nn.Conv3d(inputs, outputs, 3, padding=1))
 
     def forward(self, x: Tensor) -> Tensor:
         """Clips (N, 3, T, H, W) in 0 to 255 to the last maps, (N, 512, T / 8, H / 16, W / 16)."""
@@ -50,8 +50,8 @@ class C3D(nn.Module):
         device = next(self.parameters()).device
         clip = torch.from_numpy(np.ascontiguousarray(frames)).to(device).permute(0, 3, 1, 2).float()
         clip = F.interpolate(clip, (SIZE, SIZE), mode="bilinear", antialias=True)
-        found: Tensor = self(clip.transpose(0, 1)[None])[0]
-        return np.asarray(found.permute(1, 2, 3, 0).cpu().numpy())
+        maps: Tensor = self(clip.transpose(0, 1)[None])[0]
+        return np.asarray(maps.permute(1, 2, 3, 0).cpu().numpy())
 
 
 def read_c3d(state: State) -> C3D:

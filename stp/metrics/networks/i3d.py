@@ -86,8 +86,8 @@ class Mixed(nn.Module):
 
     def __init__(self, *channels: int) -> None:
         super().__init__()
-        inputs, one, small1, wide1, small2, wide2, pooled = channels
-        self.b0 = Unit(inputs, one, 1)
+        inputs, pointwise, small1, wide1, small2, wide2, pooled = channels
+        self.b0 = Unit(inputs, pointwise, 1)
         self.b1a, self.b1b = Unit(inputs, small1, 1), Unit(small1, wide1, 3)
         self.b2a, self.b2b = Unit(inputs, small2, 1), Unit(small2, wide2, 3)
         self.b3a, self.b3b = Pool((3, 3, 3), (1, 1, 1)), Unit(inputs, pooled, 1)
@@ -105,7 +105,8 @@ class Logits(nn.Module):
         self.conv3d = nn.Conv3d(1024, classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv3d(x)
+        logits: Tensor = self.conv3d(x)
+        return logits
 
 
 class I3D(nn.Module):
@@ -192,13 +193,13 @@ _PLACES = {
 
 def _from_tensorflow(key: str, tensor: Tensor) -> tuple[str, Tensor]:
     """A tensor of TensorFlow's checkpoint with our name and axes; unknown ones keep theirs."""
-    layer, _, what = key.removeprefix(_TENSORFLOW).rpartition("/")
+    layer, _, tensor_kind = key.removeprefix(_TENSORFLOW).rpartition("/")
     layer, _, group = layer.rpartition("/")
-    kind = _OF_TENSORFLOW.get(f"{group}/{what}")
+    kind = _OF_TENSORFLOW.get(f"{group}/{tensor_kind}")
     if kind is None or not key.startswith(_TENSORFLOW):
         return key, tensor
-    for theirs, ours in _PLACES.items():
-        layer = layer.replace(theirs, ours)
+    for place, ours in _PLACES.items():
+        layer = layer.replace(place, ours)
     if kind == "conv3d.weight":
         tensor = tensor.permute(4, 3, 0, 1, 2) if tensor.ndim == 5 else tensor
     else:
@@ -226,21 +227,21 @@ def _piergiaj_name(key: str) -> str:
 def _by_order(state: State, own: State) -> State:
     """Tensors of unknown names, paired with ours in order: for each layer its convolution, then
     what its normalisation has."""
-    given = [tensor for tensor in state.values() if tensor.ndim]
-    has_scale = len(given) == sum(tensor.ndim > 0 for tensor in own.values())
+    tensors = [tensor for tensor in state.values() if tensor.ndim]
+    has_scale = len(tensors) == sum(tensor.ndim > 0 for tensor in own.values())
     keys = [
         key
         for key, tensor in own.items()
         if tensor.ndim and (has_scale or not key.endswith("bn.weight"))
     ]
-    if len(keys) != len(given):
+    if len(keys) != len(tensors):
         raise StpError(
-            f"these are no weights of I3D: {len(given)} tensors, the first is "
+            f"these are no weights of I3D: {len(tensors)} tensors, the first is "
             f"{next(iter(state), 'missing')}",
             expected=f"{len(keys)} tensors, in the order of the network",
             remedy="use one of the files that config/weights.yaml declares",
         )
-    return dict(zip(keys, given, strict=True))
+    return dict(zip(keys, tensors, strict=True))
 
 
 def resize(frames: Tensor, size: int = SIZE) -> Tensor:

@@ -1,4 +1,4 @@
-"""Networks whose last maps of frames measures of quality are made from.
+"""Networks that compute the maps of frames from which measures of quality follow.
 
 Frames keep their size, unless a network needs larger ones: then they are enlarged bilinearly until
 their shorter side has as many pixels. Weights are those of torchvision, and so is what is done to
@@ -32,20 +32,20 @@ from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, vgg_layers
 Maps = Callable[[np.ndarray], np.ndarray]
 """Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K); fewer where a network looks at clips."""
 BATCH = 8
-"""Frames that a network looks at together."""
+"""Frames per batch."""
 
 
 @dataclass(frozen=True)
 class Looker:
-    """A network as measures of quality need it.
+    """A network for measures of quality.
 
     Attributes:
-        channels: of the last maps, K.
-        maps: the last maps, which features are made from.
-        compared: the maps in which predicted frames are compared with true ones.
+        channels: channels of the last maps, K.
+        maps: function to the last maps, from which features follow.
+        compared: function to the maps in which predicted and true frames are compared.
         lpips: the perceptual distance of predicted and true frames, (1, T, 3, H, W) in [0, 1] each;
             None where no weights of its layers are known.
-        entropies: of the classes of each frame, nats; None where the network has no classifier.
+        entropies: entropies of the classes of each frame, nats; None without a classifier.
         is_of_clips: maps are of several frames, not of each.
     """
 
@@ -59,10 +59,10 @@ class Looker:
 
 @dataclass(frozen=True)
 class MapNetwork:
-    """What is to be known of a network.
+    """Properties of a network.
 
     Attributes:
-        channels: of its last maps.
+        channels: channels of its last maps.
         smallest: shortest side of a frame, pixels.
         enlarged_to: shorter frames are enlarged so that their shorter side is as long.
         is_symmetric: frames are brought to [-1, 1]; else normalised by mean and deviation of
@@ -89,7 +89,7 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
 
     Args:
         smallest: their smallest height or width, pixels.
-        remedy: of the error.
+        remedy: remedy of the error.
 
     Raises:
         StpError: they are.
@@ -106,7 +106,7 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
     """Build a network.
 
     Args:
-        name: of `NETWORKS`.
+        name: name of `NETWORKS`.
         state: its weights, as torchvision names them; of C3D see `stp.metrics.networks.c3d`.
 
     Raises:
@@ -149,24 +149,24 @@ class _Vgg19(nn.Module):
         self.eval().requires_grad_(False)
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.features(x)
-        return found
+        maps: Tensor = self.features(x)
+        return maps
 
 
 def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.device) -> Maps:
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
 
     def maps(frames: np.ndarray) -> np.ndarray:
-        found = []
+        parts = []
         for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
             scaled = part.to(device).permute(0, 3, 1, 2).float().div(255)
             shorter = min(scaled.shape[-2:])
             if shorter < about.enlarged_to:
                 height, width = (-(-s * about.enlarged_to // shorter) for s in scaled.shape[-2:])
                 scaled = F.interpolate(scaled, (height, width), mode="bilinear")
-            shown = scaled * 2 - 1 if about.is_symmetric else (scaled - mean) / deviation
-            found.append(network(shown).permute(0, 2, 3, 1).cpu().numpy())
-        return np.concatenate(found)
+            normalised = scaled * 2 - 1 if about.is_symmetric else (scaled - mean) / deviation
+            parts.append(network(normalised).permute(0, 2, 3, 1).cpu().numpy())
+        return np.concatenate(parts)
 
     return maps
 
@@ -180,10 +180,10 @@ def _entropies(
     last = classifier.to(device)
 
     def entropies(frames: np.ndarray) -> np.ndarray:
-        found = []
+        parts = []
         for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
             pictures = resize(part.to(device).permute(0, 3, 1, 2).float().div(255), SIZE) * 2 - 1
-            found.append(entropy(last(network(pictures)).double()).cpu().numpy())
-        return np.concatenate(found)
+            parts.append(entropy(last(network(pictures)).double()).cpu().numpy())
+        return np.concatenate(parts)
 
     return entropies

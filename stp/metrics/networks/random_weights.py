@@ -1,4 +1,4 @@
-"""Random weights of a network, for tests and demonstrations: drawn with a seed.
+"""Random weights of a network, drawn with a seed, for tests and demonstrations.
 
 What such a network sees depends on its input as that of a trained one does, but it has learnt
 nothing: distances through it say nothing about the quality of videos.
@@ -18,7 +18,7 @@ def draw(network: nn.Module, seed: int) -> nn.Module:
     The numbers are NumPy's, one tensor after the other in the order of their names.
 
     Returns:
-        the network, ready to look.
+        the network, in evaluation mode and without gradients.
     """
     random = np.random.default_rng(seed)
     state = network.state_dict()

@@ -1,4 +1,4 @@
-"""Weights of a network as they lie in a file: a state dict of torch, a TorchScript archive, a
+"""Readers of files of weights: a state dict of torch, a TorchScript archive, a
 checkpoint of TensorFlow, or a pickle of arrays that flax made."""
 
 import zipfile
@@ -40,9 +40,9 @@ def read_state(path: Path) -> State:
         if is_pickled_dict(path):
             return read_pickled_arrays(path)
         if _is_torchscript(path):
-            found = torch.jit.load(str(path), map_location="cpu").state_dict()
+            state = torch.jit.load(str(path), map_location="cpu").state_dict()
         else:
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except StpError:
         raise
     except Exception as error:  # damage shows in many ways
@@ -52,19 +52,19 @@ def read_state(path: Path) -> State:
             remedy=_REMEDY,
         ) from error
     for key in WRAPPED:
-        if isinstance(found, dict) and isinstance(found.get(key), dict):
-            found = found[key]
-    if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
+        if isinstance(state, dict) and isinstance(state.get(key), dict):
+            state = state[key]
+    if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):
         raise StpError(
-            f"{path} holds a {type(found).__name__} that is no state dict",
+            f"{path} holds a {type(state).__name__} that is no state dict",
             expected="tensors by name",
             remedy=_REMEDY,
         )
-    return {str(name).removeprefix("module."): tensor for name, tensor in found.items()}
+    return {str(name).removeprefix("module."): tensor for name, tensor in state.items()}
 
 
 def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
-    """Read the tensors of a file whose bytes are the declared ones.
+    """Read the tensors of a file after checking its checksum.
 
     Args:
         declared: ``sha256`` or ``git_blob_sha1``, and ``bytes`` if known.
@@ -73,7 +73,7 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
         tensors by name, and the SHA-256 of the file.
 
     Raises:
-        StpError: the bytes are others, or the file cannot be read.
+        StpError: the checksum is another, or the file cannot be read.
     """
     sha256: str = require(path, declared)["sha256"]
     return read_state(path), sha256

@@ -63,10 +63,10 @@ class Tensor(NamedTuple):
     """Where the bytes of a tensor lie, as the index says.
 
     Attributes:
-        dtype: of NumPy.
-        shape: of the tensor.
+        dtype: NumPy's type.
+        shape: shape of the tensor.
         shard: number of the file.
-        offset: of the first byte in it.
+        offset: position of the first byte in it.
         size: bytes.
         crc32c: masked checksum of the bytes.
     """
@@ -88,7 +88,7 @@ def read_bundle(path: Path) -> dict[str, np.ndarray]:
     """Read all tensors of numbers in a checkpoint.
 
     Args:
-        path: of its index, or of a file with bytes, beside which the index is.
+        path: path of its index, or of a file with bytes, beside which the index is.
 
     Returns:
         arrays by name, in the order of the names.
@@ -99,7 +99,7 @@ def read_bundle(path: Path) -> dict[str, np.ndarray]:
     index = path.with_suffix(".index")
     tensors, shards = read_index(index)
     files = [index.with_suffix(f".data-{i:05d}-of-{shards:05d}") for i in range(shards)]
-    return {name: _read_tensor(files[one.shard], name, one) for name, one in tensors.items()}
+    return {name: _read_tensor(files[entry.shard], name, entry) for name, entry in tensors.items()}
 
 
 def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
@@ -133,11 +133,11 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
         raise _damaged(
             path, f"{header.num_shards} files, bytes in order {header.endianness}: not understood"
         )
-    found = {name: one for name, one in tensors.items() if one is not None}
-    for name, one in found.items():
-        if not 0 <= one.shard < header.num_shards:
-            raise _damaged(path, f"{name} is in file {one.shard} of {header.num_shards}")
-    return found, header.num_shards
+    present = {name: entry for name, entry in tensors.items() if entry is not None}
+    for name, entry in present.items():
+        if not 0 <= entry.shard < header.num_shards:
+            raise _damaged(path, f"{name} is in file {entry.shard} of {header.num_shards}")
+    return present, header.num_shards
 
 
 def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
@@ -145,9 +145,9 @@ def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
     if entry.dtype == STRINGS:
         return None
     if entry.dtype not in DTYPES or entry.slices:
-        what = f"type {entry.dtype}" if entry.dtype not in DTYPES else "kept in slices"
+        reason = f"type {entry.dtype}" if entry.dtype not in DTYPES else "kept in slices"
         raise StpError(
-            f"{path}: the tensor {name} is {what}",
+            f"{path}: the tensor {name} is {reason}",
             expected="whole tensors of numbers",
             remedy="save it again with tf.train.Saver, unpartitioned, as float32",
         )
@@ -158,18 +158,18 @@ def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
     return Tensor(dtype, shape, entry.shard_id, entry.offset, entry.size, entry.crc32c)
 
 
-def _read_tensor(path: Path, name: str, one: Tensor) -> np.ndarray:
+def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
     try:
         with path.open("rb") as file:
-            file.seek(one.offset)
-            data = file.read(one.size)
+            file.seek(entry.offset)
+            data = file.read(entry.size)
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
-    if len(data) != one.size:
-        raise _damaged(path, f"{name}: {len(data)} of {one.size} bytes")
-    if masked_crc32c(data) != one.crc32c:
+    if len(data) != entry.size:
+        raise _damaged(path, f"{name}: {len(data)} of {entry.size} bytes")
+    if masked_crc32c(data) != entry.crc32c:
         raise _damaged(path, f"{name}: its checksum is not that of its bytes")
-    return np.frombuffer(data, one.dtype).reshape(one.shape).copy()
+    return np.frombuffer(data, entry.dtype).reshape(entry.shape).copy()
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -190,11 +190,11 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 def _numbers(data: bytes, count: int) -> list[int]:
     """The first numbers."""
-    found, at = [], 0
+    numbers, at = [], 0
     for _ in range(count):
         value, at = _number(data, at)
-        found.append(value)
-    return found
+        numbers.append(value)
+    return numbers
 
 
 def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
@@ -208,7 +208,7 @@ def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
         length, _ = _number(block, 0)
         if length > 64 * len(block) + 64:
             raise _damaged(path, f"the block at byte {offset} unpacks to {length} bytes")
-        return pa.Codec("snappy").decompress(block, length, asbytes=True)
+        return bytes(pa.Codec("snappy").decompress(block, length, asbytes=True))
     if end[0] != RAW:
         raise _damaged(path, f"the block at byte {offset} is compressed in an unknown way")
     return block

@@ -35,7 +35,7 @@ class Taps(NamedTuple):
 
     Attributes:
         layers: indices of the layers whose outputs are compared.
-        channels: of these outputs.
+        channels: channels of these outputs.
         smallest: height and width of the smallest frame that reaches the last of them.
     """
 
@@ -66,12 +66,12 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor) -> list[Tensor]:
         """Normalised frames (N, 3, H, W) to the outputs at the taps, (N, channels, h, w) each."""
-        found = []
+        taps = []
         for index, layer in enumerate(self.features):
             x = layer(x)
             if index in self.taps.layers:
-                found.append(x)
-        return found
+                taps.append(x)
+        return taps
 
 
 def read_trunk(name: str, state: State) -> Trunk:
@@ -124,7 +124,7 @@ def vgg_layers(*convolutions: int) -> Sequence[nn.Module]:
     """The layers of VGG before its last pool.
 
     Args:
-        convolutions: of each of the five blocks.
+        convolutions: numbers of convolutions of the five blocks.
     """
     layers: list[nn.Module] = []
     channels = 3

@@ -41,7 +41,8 @@ class PatchEmbed(nn.Module):
         self.proj = nn.Conv3d(3, width, (tube, patch, patch), (tube, patch, patch))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.proj(x).flatten(2).transpose(1, 2)
+        tokens: Tensor = self.proj(x).flatten(2).transpose(1, 2)
+        return tokens
 
 
 class Attention(nn.Module):
@@ -58,8 +59,9 @@ class Attention(nn.Module):
         bias = torch.cat([self.q_bias, torch.zeros_like(self.v_bias), self.v_bias])
         tokens = F.linear(x, self.qkv.weight, bias)
         q, k, v = tokens.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(q, k, v)
-        return self.proj(seen.transpose(1, 2).flatten(2))
+        attended = F.scaled_dot_product_attention(q, k, v)
+        outputs: Tensor = self.proj(attended.transpose(1, 2).flatten(2))
+        return outputs
 
 
 class Mlp(nn.Module):
@@ -70,7 +72,8 @@ class Mlp(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.fc2(F.gelu(self.fc1(x)))
+        outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
+        return outputs
 
 
 class Block(nn.Module):
@@ -83,16 +86,17 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
+        outputs: Tensor = x + self.mlp(self.norm2(x))
+        return outputs
 
 
 class VideoMAE(nn.Module):
     """The encoder, with random weights.
 
     Args:
-        width: of a token.
+        width: width of a token.
         depth: blocks.
-        heads: of attention.
+        heads: number of attention heads.
         hidden: width between the linear layers of a block.
         patch: height and width of a patch, pixels.
         tube: frames of a patch.
@@ -112,7 +116,8 @@ class VideoMAE(nn.Module):
         tokens = tokens + positions(*tokens.shape[1:]).to(tokens)
         for block in self.blocks:
             tokens = block(tokens)
-        return self.fc_norm(tokens.mean(dim=1))
+        features: Tensor = self.fc_norm(tokens.mean(dim=1))
+        return features
 
 
 def read_videomae(state: State) -> VideoMAE:

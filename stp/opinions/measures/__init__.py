@@ -1,9 +1,9 @@
-"""Measures of quality: one module for each, what it says of videos.
+"""Measures of quality, one module each.
 
-A module has ``values(database, seen)``, where ``seen`` is what a network has seen of the videos
-(`stp.opinions.network_features.Seen`; None of measures without network), and returns float64 (V,
-D): a row of numbers for each video, from which opinions are predicted; or `Unavailable`, where
-there are none.
+A module has a function ``values(database, features)``. ``features`` are
+`stp.opinions.network_features.NetworkFeatures`, or None for measures without a network. It returns
+float64 (V, D), a row of numbers for each video from which opinions are predicted; or
+`Unavailable`.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unavailable:
-    """A measure has no values of these videos.
+    """The result of a measure that has no values of these videos.
 
     Attributes:
-        reason: why.
+        reason: what is missing, for tables.
     """
 
     reason: str

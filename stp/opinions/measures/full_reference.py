@@ -1,7 +1,8 @@
-"""Measures that compare predicted frames with what happened in fact: the true future.
+"""Measures that compare predicted frames with the true future (full reference).
 
-They need it, and say how far a prediction is from it; a good prediction of another possible future
-is far. Frames of each size are compared as they are, and values averaged over the predicted frames.
+They measure the distance of a prediction from the true future; a good prediction of another
+possible future is far from it. Frames are never resized; values are averaged over the predicted
+frames.
 """
 
 from collections.abc import Callable
@@ -21,13 +22,13 @@ def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )
     if lacking:
-        return Unavailable(f"the true futures of {lacking} of {len(database)} videos are not there")
-    found = []
+        return Unavailable(f"the true futures of {lacking} of {len(database)} videos are missing")
+    values = []
     for video in database.videos():
         assert video.truth is not None
         pair = (
             np.moveaxis(frames[database.context :], -1, 1).astype(np.float32) / 255
             for frames in (video.predicted, video.truth)
         )
-        found.append(compare(*pair))
-    return np.array(found, np.float64)[:, None]
+        values.append(compare(*pair))
+    return np.array(values, np.float64)[:, None]

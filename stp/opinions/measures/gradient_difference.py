@@ -1,7 +1,7 @@
 """Difference of the gradients of predicted and true frames (full reference).
 
-As the loss of Mathieu et al. (2016): the difference of the sizes of differences between neighbours,
-along both axes, here with the exponent 1 and averaged; brightness is 0 to 255.
+As the loss of Mathieu et al. (2016): absolute differences of neighbouring pixels along both axes
+are compared, here with the exponent 1 and averaged; brightness is 0 to 255.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
+def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Means over frames, pixels and channels, (V, 1)."""
     return of_videos(database, _difference)
 

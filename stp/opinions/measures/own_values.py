@@ -1,4 +1,4 @@
-"""A measure that was computed elsewhere: a CSV file with a column video, and values beside it."""
+"""A measure computed elsewhere: a CSV file with a column ``video`` and columns of values."""
 
 import csv
 from pathlib import Path
@@ -17,8 +17,8 @@ def read(path: Path, database: Database) -> np.ndarray:
         0 and deviation 1 over all videos, since units of different columns do not compare.
 
     Raises:
-        StpError: the file cannot be read, or has other videos, one of them twice, or a value that
-            is no finite number.
+        StpError: the file cannot be read, has other videos or one of them twice, or has a value
+            that is no finite number.
     """
     names = database.names
     expected, remedy = "a CSV file: video,value; a row of each video", "correct the file"
@@ -33,7 +33,7 @@ def read(path: Path, database: Database) -> np.ndarray:
         raise StpError(
             f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
         ) from None
-    found: dict[str, list[float]] = {}
+    values_of: dict[str, list[float]] = {}
     for row in rows:
         video = row["video"]
         if video not in names:
@@ -42,13 +42,13 @@ def read(path: Path, database: Database) -> np.ndarray:
                 expected=f"the {len(names)} videos of the database",
                 remedy=nearest(str(video), names),
             )
-        if video in found:
+        if video in values_of:
             raise StpError(f"{path}: {video} has two rows", expected=expected, remedy=remedy)
-        found[video] = [_number(path, row, column) for column in columns]
-    lacking = sorted(set(names) - set(found))
+        values_of[video] = [_number(path, row, column) for column in columns]
+    lacking = sorted(set(names) - set(values_of))
     if lacking:
         raise StpError(f"{path}: no row of {lacking[0]}", expected=expected, remedy=remedy)
-    values = np.array([found[name] for name in names])
+    values = np.array([values_of[name] for name in names])
     if len(columns) == 1:
         return values
     deviation = values.std(axis=0)

@@ -1,4 +1,4 @@
-"""The size of a video, and nothing else.
+"""The size of a video, without its pixels: a baseline.
 
 With linear regression this is the mean opinion of the training videos of the same size.
 """
@@ -9,7 +9,7 @@ from stp.opinions.measures.source_dataset import groups
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray:
+def values(database: Database, features: None = None) -> np.ndarray:
     """A column for each size, 1 where a video has it, (V, sizes)."""
     sizes = (database.table[name].to_pylist() for name in ("height", "width"))
     return groups([f"{height} x {width}" for height, width in zip(*sizes, strict=True)])

@@ -1,4 +1,4 @@
-"""The dataset that a video comes from, and nothing else: no pixel is looked at.
+"""The dataset that a video comes from, without its pixels: a baseline.
 
 With linear regression this is the mean opinion of the training videos of the same dataset.
 """
@@ -8,12 +8,12 @@ import numpy as np
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray:
+def values(database: Database, features: None = None) -> np.ndarray:
     """A column for each dataset, 1 where a video is from it, (V, datasets)."""
     return groups(database.table["dataset"].to_pylist())
 
 
 def groups(names: list[str]) -> np.ndarray:
     """A column for each name, in their order."""
-    _, place = np.unique(np.array([str(name) for name in names]), return_inverse=True)
-    return np.eye(int(place.max()) + 1)[place]
+    _, group = np.unique(np.array([str(name) for name in names]), return_inverse=True)
+    return np.eye(int(group.max()) + 1)[group]

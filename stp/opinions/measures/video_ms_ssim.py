@@ -15,7 +15,7 @@ from stp.opinions.prepared import Database
 SCALES = 3
 
 
-def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
+def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Means over frames and channels, (V, 1); unavailable where a video is too small."""
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
     if min(sides) < smallest_side(SCALES):
@@ -24,7 +24,7 @@ def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
         )
 
     def compare(x: np.ndarray, y: np.ndarray) -> float:
-        found = multi_scale_similarity(x[None], y[None], data_range=1.0, scales=SCALES)
-        return float(found.mean())
+        similarity = multi_scale_similarity(x[None], y[None], data_range=1.0, scales=SCALES)
+        return float(similarity.mean())
 
     return of_videos(database, compare)

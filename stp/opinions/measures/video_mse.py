@@ -7,6 +7,6 @@ from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
+def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Means over frames, pixels and channels, (V, 1)."""
     return of_videos(database, lambda x, y: float(np.square(255 * (x - y), dtype=float).mean()))

@@ -8,7 +8,7 @@ from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
+def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Means over frames and channels, (V, 1)."""
     return of_videos(
         database,

@@ -1,7 +1,7 @@
-"""A grid as one HTML file that needs nothing else: no script, no font, no picture.
+"""A grid as one self-contained HTML file without scripts, fonts or pictures.
 
-Readable by screen readers (captions, headings of rows and columns), on a phone (tables scroll
-inside their place, names of rows stay), light or dark as the reader has it, and on paper.
+It is made for screen readers (captions, headings of rows and columns), phones (tables scroll, names
+of rows stay in view), light and dark mode, and print.
 """
 
 from collections.abc import Iterable
@@ -68,13 +68,13 @@ def text(grid: Grid) -> str:
 
 
 def _section(section: Section, title: str, number: int) -> Iterable[str]:
-    # Without a focus, a table that scrolls cannot be scrolled from the keyboard.
+    # Only a focusable region can be scrolled from the keyboard.
     yield f'<div class="scroll" role="region" aria-labelledby="table-{number}" tabindex="0">'
     yield "<table>"
     yield f'<caption id="table-{number}">{escape(title)}</caption>'
     yield "<thead><tr>"
-    twice = section.with_aside()
-    for column, right, two in zip(section.columns, section.numeric, twice, strict=True):
+    with_aside = section.with_aside()
+    for column, right, two in zip(section.columns, section.numeric, with_aside, strict=True):
         scope = 'scope="col" colspan="2"' if two else f'scope="col"{_aligned(right)}'
         yield f"<th {scope}>{escape(column)}</th>"
     yield "</tr></thead>"
@@ -84,9 +84,9 @@ def _section(section: Section, title: str, number: int) -> Iterable[str]:
         for i, (item, right) in enumerate(zip(row, section.numeric, strict=True)):
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
             aside = _aside(item)
-            shown = _item(item) + (f" {aside}" if aside and not twice[i] else "")
-            cells.append(f"<{tag}{scope}{_aligned(right)}>{shown}</{tag}>")
-            cells += [f"<td>{aside}</td>"] if twice[i] else []
+            content = _item(item) + (f" {aside}" if aside and not with_aside[i] else "")
+            cells.append(f"<{tag}{scope}{_aligned(right)}>{content}</{tag}>")
+            cells += [f"<td>{aside}</td>"] if with_aside[i] else []
         yield f"<tr>{''.join(cells)}</tr>"
     yield from ("</tbody>", "</table>", "</div>")
     yield from (f'<p class="notes">{_prose(paragraph)}</p>' for paragraph in section.intro)
@@ -108,8 +108,8 @@ def _item(item: str | Item) -> str:
     if isinstance(item, str):
         return escape(item)
     tag = {1: "strong", 2: "em"}.get(item.rank) if item.text else None
-    shown = f"<{tag}>{escape(item.text)}</{tag}>" if tag else escape(item.text)
-    return shown + (f"<sup>{escape(item.mark)}</sup>" if item.mark else "")
+    text = f"<{tag}>{escape(item.text)}</{tag}>" if tag else escape(item.text)
+    return text + (f"<sup>{escape(item.mark)}</sup>" if item.mark else "")
 
 
 def _aside(item: str | Item) -> str:
@@ -119,7 +119,7 @@ def _aside(item: str | Item) -> str:
 
 
 def _prose(line: str) -> str:
-    """Escape a line; what lies between backticks is code."""
+    """Escape a line; text between backticks becomes code."""
     parts = line.split("`")
     if len(parts) % 2 == 0:
         return escape(line)

@@ -1,7 +1,7 @@
 r"""A grid as LaTeX: a ``table`` with a booktabs ``tabular`` for each section.
 
-``\input`` it in a document with ``\usepackage{booktabs,graphicx}``; anything that pdfLaTeX reads
-without further packages. Best is bold, second best underlined.
+``\input`` it in a document with ``\usepackage{booktabs,graphicx}``; pdfLaTeX needs no other
+packages. The best is bold, the second best underlined.
 """
 
 import re
@@ -29,7 +29,7 @@ _SIGNS = {
     "|": r"\textbar{}",
     '"': "''",
     "`": r"\textasciigrave{}",
-    # Behind the end of a row, these would be read as its options.
+    # After the end of a row, LaTeX would read these as options.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -63,17 +63,17 @@ _SIGNS = {
     "∞": r"$\infty$",
 }
 
-# Letters that pdfLaTeX's own fonts have not, and that are none with an accent.
+# Letters without accents that pdfLaTeX's own fonts lack.
 _SIGNS |= {
     **{"Ð": "D", "ð": "d", "Đ": "D", "đ": "d", "Þ": "Th", "þ": "th", "Ħ": "H", "ħ": "h"},
     **{"ĸ": "k", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t"},
 }
 _WITHOUT_ACCENT = "ĄąĘęĮįŲųĿŀŉſ"
-"""The fonts have the letters alone."""
+"""The fonts have these letters without accents only."""
 
 
 def text(grid: Grid) -> str:
-    """Write a table as LaTeX to be read by ``\\input``."""
+    """Write a table as LaTeX for ``\\input``."""
     lines = [f"% {_comment(grid.title)}"]
     lines += [f"% {_comment(grid.made_from)}"] if grid.made_from else []
     lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]
@@ -113,21 +113,21 @@ def _paragraph(line: str) -> str:
 
 
 def _tabular(section: Section) -> Iterable[str]:
-    twice = section.with_aside()
+    with_aside = section.with_aside()
     spec = (
         r"r@{\ }l" if two else "r" if right else "l"
-        for right, two in zip(section.numeric, twice, strict=True)
+        for right, two in zip(section.numeric, with_aside, strict=True)
     )
     yield rf"\begin{{tabular}}{{{''.join(spec)}}}"
     yield r"\toprule"
     yield _line(
         rf"\multicolumn{{2}}{{c}}{{{_escape(column)}}}" if two else _escape(column)
-        for column, two in zip(section.columns, twice, strict=True)
+        for column, two in zip(section.columns, with_aside, strict=True)
     )
     yield r"\midrule"
     for row in section.rows:
         yield _line(
-            cell for item, two in zip(row, twice, strict=True) for cell in _cells(item, two)
+            cell for item, two in zip(row, with_aside, strict=True) for cell in _cells(item, two)
         )
     yield r"\bottomrule"
     yield r"\end{tabular}%"
@@ -140,14 +140,14 @@ def _line(cells: Iterable[str]) -> str:
 def _item(item: str | Item) -> str:
     if isinstance(item, str):
         return _escape(item)
-    shown = _escape(item.text)
+    text = _escape(item.text)
     if item.text and item.rank:
-        shown = rf"\{'textbf' if item.rank == 1 else 'underline'}{{{shown}}}"
-    return shown + (rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else "")
+        text = rf"\{'textbf' if item.rank == 1 else 'underline'}{{{text}}}"
+    return text + (rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else "")
 
 
 def _cells(item: str | Item, two: bool) -> list[str]:
-    """A place as one or as two cells, the second for what stands aside."""
+    """An item as one cell, or as two with the text in parentheses in the second."""
     aside = f"({_escape(item.aside)})" if isinstance(item, Item) and item.aside else ""
     if two:
         return [_item(item), aside]
@@ -155,7 +155,7 @@ def _cells(item: str | Item, two: bool) -> list[str]:
 
 
 def _width(section: Section) -> int:
-    """Characters of the widest line, about."""
+    """Approximate number of characters of the widest line."""
     rows = [section.columns, *([_plain(item) for item in row] for row in section.rows)]
     return sum(max(len(cell) for cell in cells) + 2 for cells in zip(*rows, strict=True))
 
@@ -167,7 +167,7 @@ def _plain(item: str | Item) -> str:
 
 
 def _escape(plain: str) -> str:
-    """Take their meaning from signs; a letter that pdfLaTeX does not know loses its accent."""
+    """Escape special characters; letters that pdfLaTeX does not know lose their accents."""
     return "".join(_SIGNS.get(sign) or _letter(sign) for sign in " ".join(plain.split()))
 
 
@@ -181,16 +181,18 @@ def _letter(sign: str) -> str:
 
 
 def _prose(line: str) -> str:
-    r"""Escape a line; what lies between backticks is set by ``\texttt``."""
+    r"""Escape a line; text between backticks is set by ``\texttt``."""
     parts = line.split("`")
     if len(parts) % 2 == 0:
         return _escape(line)
-    shown = (_blank_ends(part) if i % 2 == 0 else _code(part) for i, part in enumerate(parts))
-    return "".join(shown)
+    parts_escaped = (
+        _blank_ends(part) if i % 2 == 0 else _code(part) for i, part in enumerate(parts)
+    )
+    return "".join(parts_escaped)
 
 
 def _code(name: str) -> str:
-    r"""A long name may be broken behind a dot, a slash or an underscore."""
+    r"""A name that may be broken after a dot, a slash or an underscore."""
     broken = re.sub(r"(\\_|[./])", r"\1\\allowbreak{}", _escape(name))
     return rf"\texttt{{{broken}}}"
 
@@ -208,5 +210,5 @@ def _comment(line: str) -> str:
 
 
 def _label(name: str) -> str:
-    """Signs that a label may have everywhere."""
+    """A name reduced to characters that are allowed in labels."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()

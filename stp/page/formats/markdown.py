@@ -46,35 +46,35 @@ def _item(item: str | Item) -> str:
     if isinstance(item, str):
         return _escape(item)
     sign = {1: "**", 2: "*"}.get(item.rank, "") if item.text else ""
-    shown = f"{sign}{_escape(item.text)}{sign}"
+    text = f"{sign}{_escape(item.text)}{sign}"
     if item.mark:
         # A mark of letters or digits would be read as part of the text.
-        shown += f" [{_escape(item.mark)}]" if item.mark[0].isalnum() else _escape(item.mark)
-    return f"{shown} ({_escape(item.aside)})" if item.aside else shown
+        text += f" [{_escape(item.mark)}]" if item.mark[0].isalnum() else _escape(item.mark)
+    return f"{text} ({_escape(item.aside)})" if item.aside else text
 
 
 def _escape(plain: str) -> str:
-    """Take their meaning from signs, and end no cell by a bar or a line break."""
+    """Escape special characters, including bars and line breaks, which would end a cell."""
     escaped = re.sub(r"([\\`*|<\[\]~])", r"\\\1", " ".join(plain.split()))
-    # Underscores inside a word, as in names of datasets, mean nothing.
+    # Underscores inside a word, as in names of datasets, have no meaning.
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", escaped)
 
 
 def _prose(line: str) -> str:
-    """Escape all but what lies between backticks, which nothing could escape."""
+    """Escape a line except for text between backticks."""
     parts = " ".join(line.split()).split("`")
     if len(parts) % 2 == 0:
         return _escape(line)
-    shown = (
+    parts_escaped = (
         # Backslashes are shown inside backticks, where only a bar in a cell would need one.
         f"`{part}`" if i % 2 else _spaced(part)
         for i, part in enumerate(parts)
     )
-    return "".join(shown)
+    return "".join(parts_escaped)
 
 
 def _spaced(part: str) -> str:
-    """Escape a part of a line; the blanks at its ends belong to the line."""
+    """Escape a part of a line, and keep the blanks at its ends."""
     left = " " * (len(part) - len(part.lstrip()))
     right = " " * (len(part) - len(part.rstrip())) if part.strip() else ""
     return left + _escape(part) + right

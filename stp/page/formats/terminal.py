@@ -1,8 +1,8 @@
-"""A grid in a terminal, or as plain text where styles mean nothing.
+"""A grid in a terminal, or as plain text without styles.
 
-The best value of a column is bold, the second best underlined; plain text has the signs that
-Markdown has for them (``**0.91**``, ``*0.90*``). Numbers stand below each other, whatever signs
-they have. What a second text in parentheses says stands in a column beside.
+The best value of a column is bold, the second best underlined; plain text has the signs of Markdown
+(``**0.91**``, ``*0.90*``). Numbers are aligned whatever signs they have. Texts in parentheses are
+in a column of their own.
 """
 
 import textwrap
@@ -16,13 +16,13 @@ from stp.page.text_table import Column, plain, styled
 PROSE = 100
 """Characters of a line of plain prose."""
 _HELD = "\u2007"
-"""Stands for a blank that must not become the end of a line."""
+"""Stands for a blank at which lines must not be broken."""
 _SIGNS = {1: "**", 2: "*"}
 _STYLES = {1: "bold green", 2: "underline"}
 
 
 def text(grid: Grid) -> str:
-    """Write a table as plain text; nothing of it depends on a terminal."""
+    """Write a table as plain text, independently of any terminal."""
     parts = [_underlined(grid.title, "=")]
     parts += [_filled(paragraph) for paragraph in (*grid.intro, *grid.warnings)]
     for section in grid.sections:
@@ -36,7 +36,7 @@ def text(grid: Grid) -> str:
 
 
 def renderable(grid: Grid, width: int) -> RenderableType:
-    """Make a table for a terminal of so many characters."""
+    """Make a table for a terminal of some width in characters."""
     parts: list[RenderableType] = [Text(grid.title, style="bold underline"), ""]
     for paragraph in grid.intro:
         parts += [_prose(paragraph, width), ""]
@@ -58,8 +58,8 @@ def _underlined(title: str, sign: str) -> str:
 
 
 def _filled(line: str, later: str = "", width: int = PROSE) -> str:
-    """Fold a line between words; commands, between backticks, and paths stay whole: they are there
-    to be copied."""
+    """Fold a line between words, but not within commands (between backticks) and paths, which are
+    meant to be copied."""
     parts = line.split("`")
     if len(parts) % 2:
         parts[1::2] = [part.replace(" ", _HELD) for part in parts[1::2]]
@@ -74,21 +74,21 @@ def _filled(line: str, later: str = "", width: int = PROSE) -> str:
 
 
 def _prose(line: str, width: int, style: str = "") -> Text:
-    """A folded line, with what lies between backticks in a style of its own."""
+    """A folded line, with a style for text between backticks."""
     parts = _filled(line, width=width).rstrip("\n").split("`")
-    # What is still longer than a line is the terminal's to break.
-    found = Text(style=style, no_wrap=True, overflow="ignore")
+    # The terminal breaks lines that are still too long.
+    text = Text(style=style, no_wrap=True, overflow="ignore")
     for i, part in enumerate(parts):
-        found.append(part, style="cyan" if i % 2 and len(parts) % 2 else None)
-    return found
+        text.append(part, style="cyan" if i % 2 and len(parts) % 2 else None)
+    return text
 
 
 def _columns(section: Section, *, styles: bool) -> list[Column]:
     columns = []
     asides = section.with_aside()
     for i, heading in enumerate(section.columns):
-        places = [row[i] for row in section.rows]
-        items = [place if isinstance(place, Item) else Item(place) for place in places]
+        cells = [row[i] for row in section.rows]
+        items = [cell if isinstance(cell, Item) else Item(cell) for cell in cells]
         right, beside = section.numeric[i], asides[i]
         columns.append(Column(heading, right, _cells(items, right, beside, styles=styles)))
         if beside:
@@ -99,25 +99,25 @@ def _columns(section: Section, *, styles: bool) -> list[Column]:
 
 
 def _cells(items: list[Item], right: bool, beside: bool, *, styles: bool) -> list[Text]:
-    """The places of a column; behind numbers, blanks stand where others have a sign."""
+    """The cells of a column; numbers are padded where others have a sign after them."""
     signs = ["" if styles else _SIGNS.get(item.rank, "") for item in items]
     marks = [_mark(item) for item in items]
     behind = [sign + mark for sign, mark in zip(signs, marks, strict=True)]
     room = max((len(end) for end in behind), default=0) if right else 0
-    found = []
+    texts = []
     for item, sign, mark in zip(items, signs, marks, strict=True):
-        shown = Text(sign)
-        shown.append(item.text, style=_STYLES.get(item.rank) if styles else None)
-        shown.append(sign + mark)
-        shown.append(" " * (room - len(sign + mark)))
+        text = Text(sign)
+        text.append(item.text, style=_STYLES.get(item.rank) if styles else None)
+        text.append(sign + mark)
+        text.append(" " * (room - len(sign + mark)))
         if item.aside and not beside:
-            shown.append(f" ({item.aside})", style="dim" if styles else None)
-        found.append(shown)
-    return found
+            text.append(f" ({item.aside})", style="dim" if styles else None)
+        texts.append(text)
+    return texts
 
 
 def _mark(item: Item) -> str:
-    """Behind the text, as Markdown has it."""
+    """The mark after a text, as in Markdown."""
     if not item.mark:
         return ""
     return f" [{item.mark}]" if item.mark[0].isalnum() else item.mark

@@ -1,4 +1,4 @@
-"""Times of a field: in steady steps, in any calendar that xarray knows."""
+"""Times of the frames of a field, in any calendar that xarray knows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,12 @@ import cftime
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.options import require
 
 DAY = 86400
 DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+LEAVE_OUT = "fix the file, or leave it out of the raw files"
 UNITS = ((DAY, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -23,9 +24,9 @@ class Clock:
 
     Attributes:
         names: ISO dates.
-        seconds: since 1970-01-01, int64.
-        months: since the year 0.
-        calendar: as CF names it.
+        seconds: seconds since 1970-01-01, int64.
+        months: months since the year 0, int64.
+        calendar: CF name of the calendar.
     """
 
     names: list[str]
@@ -35,7 +36,7 @@ class Clock:
 
     @classmethod
     def joined(cls, clocks: Sequence["Clock"]) -> "Clock":
-        """One after the other.
+        """Concatenate the times of files.
 
         Raises:
             StpError: their calendars differ.
@@ -45,7 +46,7 @@ class Clock:
             raise StpError(
                 f"files with different calendars: {', '.join(sorted(calendars))}",
                 expected="one calendar",
-                remedy="make a dataset of each",
+                remedy="declare a dataset for each",
             )
         return cls(
             [name for clock in clocks for name in clock.names],
@@ -56,19 +57,19 @@ class Clock:
 
     @property
     def is_monthly(self) -> bool:
-        """Steps of whole months: none is shorter than 28 days, and no month comes twice."""
+        """Whether steps are whole months: at least 28 days, with no month twice."""
         long = np.diff(self.seconds) >= 28 * DAY
         return len(long) > 0 and bool((long & (np.diff(self.months) > 0)).all())
 
     @property
     def step(self) -> int:
-        """The smallest step: months where it is monthly, and seconds otherwise; 0: only one."""
+        """The smallest step: months where it is monthly, else seconds; 0 with a single time."""
         values = self.months if self.is_monthly else self.seconds
         return int(np.diff(values).min()) if len(values) > 1 else 0
 
     @property
     def step_name(self) -> str | None:
-        """The step for people, such as 6h."""
+        """The step as text, such as 6h; None with a single time."""
         if not self.step:
             return None
         if self.is_monthly:
@@ -77,22 +78,22 @@ class Clock:
         return f"{self.step // size}{unit}"
 
     def gaps(self, where: str, gaps: str) -> list[int]:
-        """Frames before which times are missing.
+        """Numbers of the frames that follow a gap.
 
         Args:
-            where: the files, for errors.
-            gaps: "error", or "cut" to allow them.
+            where: names of the files, for errors.
+            gaps: "error", or "cut" to allow gaps.
 
         Raises:
-            StpError: times go backwards or repeat; or there are gaps and may not be.
+            StpError: times go backwards or repeat, or have gaps that are not allowed.
         """
         forward = np.diff(self.seconds)
         if (forward <= 0).any():
             at = int(np.flatnonzero(forward <= 0)[0])
             raise StpError(
                 f"{where}: {self.names[at]} is followed by {self.names[at + 1]}",
-                expected="times that go forward, each once",
-                remedy="mend the files, or take those away that overlap",
+                expected="increasing times",
+                remedy="fix the files, or remove those that overlap",
             )
         steps = np.diff(self.months) if self.is_monthly else forward
         cuts = (np.flatnonzero(steps != self.step) + 1).tolist()
@@ -101,15 +102,15 @@ class Clock:
             raise StpError(
                 f"{where}: a gap in time, {self.names[at - 1]} is followed by {self.names[at]}",
                 expected=f"steps of {self.step_name}",
-                remedy="find the missing times, or set gaps to cut: no clip reaches across",
+                remedy="add the missing times, or set gaps to cut: no clip reaches across",
             )
         return cuts
 
     def phases(self, cycle: str | None, frame_step: int) -> int:
-        """Steps of a cycle; 1 for none.
+        """Number of steps of a cycle; 1 without one.
 
         Raises:
-            StpError: steps of time do not fit into it.
+            StpError: the step does not divide the cycle.
         """
         if cycle is None:
             return 1
@@ -121,7 +122,7 @@ class Clock:
         return whole // step * (self.days_of_a_year if cycle == "day_of_year" else 1)
 
     def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
-        """Where in the cycle a frame is; 29 February counts as the day before it."""
+        """Phase of a frame in the cycle, from 0; 29 February counts as the day before it."""
         step = self.step * frame_step
         if cycle == "year":
             return int(self.months[frame] % 12 // step)
@@ -136,25 +137,26 @@ class Clock:
 
     @property
     def days_of_a_year(self) -> int:
-        """Of its calendar, without leap days."""
+        """Days of a year of the calendar, without leap days."""
         return 360 if self.calendar == "360_day" else sum(DAYS)
 
 
 def read_times(time: xr.DataArray, path: Path) -> Clock:
-    """The times of a file.
+    """Read the times of a file.
 
     Raises:
-        StpError: they are no dates.
+        StpError: they are not dates.
     """
     values: Any = time.values
     calendar = str(time.encoding.get("calendar", "proleptic_gregorian"))
     if len(values) == 0:
-        raise StpError(f"{path}: no times in it", expected="at least one")
+        raise RawFileError(path, "holds no times", expected="at least one", remedy=LEAVE_OUT)
     if values.dtype.kind == "M":
         # Fractions of days and hours are a little before or after the second that is meant.
         exact = (values + np.timedelta64(500, "ms")).astype("datetime64[s]")
         if np.isnat(exact).any():
-            raise StpError(f"{path}: a time is missing", expected="a date for each frame")
+            expected = "a date for each frame"
+            raise RawFileError(path, "a time is missing", expected=expected, remedy=LEAVE_OUT)
         months = exact.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         return Clock(
             [str(value) for value in exact],
@@ -171,8 +173,9 @@ def read_times(time: xr.DataArray, path: Path) -> Clock:
             np.array([value.year * 12 + value.month - 1 for value in values], np.int64),
             calendar,
         )
-    raise StpError(
-        f"{path}: times are {values.dtype}, not dates",
+    raise RawFileError(
+        path,
+        f"times are {values.dtype}, not dates",
         expected='an attribute such as units = "hours since 1900-01-01"',
-        remedy="add it to the coordinate of time",
+        remedy="add it to the time coordinate",
     )

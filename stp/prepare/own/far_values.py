@@ -1,4 +1,4 @@
-"""Values that stand for missing ones, and nobody said so: alone, and far from all others."""
+"""Undeclared missing values: a single value far from all others, such as -9999."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,27 +16,27 @@ MARKS = np.array(
         *(1e20, -1e20, 1e30, -1e30, 9.969209968386869e36),
     ]
 )
-"""What people write for missing values."""
+"""Common codes for missing values."""
 _FAR, _SMALLEST = 10, 100
-"""Any other whole number of this size that is so many times as large as all others, and so many of
-their ranges away, is taken for such a mark among numbers that are not whole."""
+"""Among numbers that are not whole, any other whole number of at least `_SMALLEST` counts as a code
+if it is `_FAR` times as large as all others and `_FAR` of their ranges away."""
 STATED = ("valid_range", "valid_min", "valid_max")
-"""Attributes of a variable that says which values it has."""
+"""Attributes that state the range of a variable."""
 
 
 def marks_of(missing: object) -> np.ndarray:
     """The values of an option `missing`: a number, or a list of numbers; float64, none for None.
 
     Raises:
-        StpError: it is something else.
+        StpError: it is anything else.
     """
-    given = [] if missing is None else missing if isinstance(missing, list) else [missing]
-    require(all(number(one) for one in given), "missing", missing, "a number, or a list of numbers")
-    return np.array(given, float)
+    codes = [] if missing is None else missing if isinstance(missing, list) else [missing]
+    require(all(map(number, codes)), "missing", missing, "a number, or a list of numbers")
+    return np.array(codes, float)
 
 
 def states_range(attrs: Mapping[Any, Any]) -> bool:
-    """Whether a variable states its range, so that no value needs to be guessed about."""
+    """Whether a variable states its range, so that no missing value has to be guessed."""
     return any(key in attrs for key in STATED)
 
 
@@ -46,13 +46,13 @@ def far_value(
     """Find a value of floating-point or signed numbers that stands alone, far from all others.
 
     Args:
-        blocks: all values, a part at a time; read only if the smallest or the largest may be one.
-        low: the smallest of the values.
-        high: the largest.
-        fill: what stands for missing values by choice.
+        blocks: all values, in parts; read only if `low` or `high` may be a code.
+        low: smallest value.
+        high: largest value.
+        fill: value that replaces missing ones by choice.
 
     Returns:
-        the value, and the smallest and largest of the others; None if there is none.
+        the value, and the smallest and largest of the others; None without such a value.
     """
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]
     if not ends:
@@ -90,16 +90,16 @@ def _may_be_mark(value: float) -> bool:
 def require_no_far_value(
     values: np.ndarray, what: str, remedy: str, fill: float | None = None
 ) -> None:
-    """Refuse values of which one stands alone, far from all others.
+    """Refuse a single value far from all others.
 
     Args:
-        values: of one variable, of any shape; NaN says nothing.
-        what: they are of, for the error: file and variable.
-        remedy: what to do about it; ``{value}`` is the value.
-        fill: what stands for missing values by choice.
+        values: values of one variable, of any shape; NaN is ignored.
+        what: file and variable, for the error.
+        remedy: remedy in the error; ``{value}`` stands for the value.
+        fill: value that replaces missing ones by choice.
 
     Raises:
-        StpError: there is one.
+        StpError: there is such a value.
     """
     finite = values[np.isfinite(values)]
     if finite.size:
@@ -109,10 +109,10 @@ def require_no_far_value(
 
 
 def far_error(what: str, found: tuple[float, float, float], remedy: str) -> StpError:
-    """What is said of a value that `far_value` found."""
+    """The error about a value that `far_value` found."""
     value, least, most = found
     return StpError(
         f"{what} has the value {value:g}, far from all others, {least:g} to {most:g}",
-        expected="values of the variable; a value that stands for missing ones is declared",
+        expected="real values, or a declared code for missing ones",
         remedy=remedy.format(value=f"{value:g}"),
     )

@@ -1,4 +1,4 @@
-"""NetCDF files and Zarr stores of strangers: opened whole, with their times as dates."""
+"""Open NetCDF files and Zarr stores of users, with times decoded as dates."""
 
 import re
 from pathlib import Path
@@ -15,17 +15,17 @@ DAMAGE = (
     *(OSError, EOFError, ValueError, RuntimeError, KeyError, TypeError, AttributeError),
     OverflowError,
 )
-"""What xarray and the libraries below it raise for damaged files."""
+"""Exceptions of xarray and its backends for damaged files."""
 _MONTHS = re.compile(r"\s*(month|year)s?\s+since\s+(\S.*)", re.IGNORECASE)
 _DAYS_OF_ALL_MONTHS = 28
 
 
 def open_fields(path: Path) -> xr.Dataset:
-    """Open a NetCDF file or a Zarr store: times are dates, lead times numbers; no field is read.
+    """Open a NetCDF file or a Zarr store lazily: times as dates, lead times as numbers.
 
     Raises:
-        StpError: times count months that are not whole.
-        DAMAGE: it is damaged, or cut off.
+        StpError: times are fractions of months.
+        DAMAGE: the file is damaged or cut off.
     """
     if path.suffix == ".zarr":
         check_codecs(path)
@@ -40,9 +40,9 @@ def open_fields(path: Path) -> xr.Dataset:
 
 
 def _with_days(opened: xr.Dataset, name: str, path: Path) -> xr.Dataset:
-    """Count the days of a variable that counts whole months or years from a date.
+    """Convert a variable in months or years since a date to days.
 
-    Their length is no fixed time, so xarray reads them only where all months have 30 days.
+    Months differ in length, so xarray decodes them only in the 360-day calendar.
     """
     times = opened[name]
     stated = _MONTHS.fullmatch(str(times.attrs.get("units", "")))
@@ -54,11 +54,11 @@ def _with_days(opened: xr.Dataset, name: str, path: Path) -> xr.Dataset:
     origin = cftime.num2date(0, units, calendar)
     if not (np.equal(np.mod(months, 1), 0).all() and origin.day <= _DAYS_OF_ALL_MONTHS):
         raise StpError(
-            f"{path}: {name} is in {times.attrs['units']!r}, from {months.flat[0]:g} months on: "
-            "months are of no fixed length",
+            f"{path}: {name} is in {times.attrs['units']!r}, from {months.flat[0]:g} months on, "
+            "but months differ in length",
             expected=f"whole months from one of the first {_DAYS_OF_ALL_MONTHS} days of a month, "
             "or days, hours or seconds",
-            remedy="write the times in days: cdo -settunits,days IN OUT, or the dates themselves",
+            remedy="write the times in days (cdo -settunits,days IN OUT) or as dates",
         )
     counted = origin.year * 12 + origin.month - 1 + months.astype(np.int64)
     dates = [origin.replace(year=n // 12, month=n % 12 + 1) for n in counted.ravel().tolist()]

@@ -1,4 +1,4 @@
-"""Fields on a grid: NetCDF files and Zarr stores, variables and levels chosen by name.
+"""Fields on a grid in NetCDF files and Zarr stores; variables and levels are chosen by name.
 
 GRIB files are converted first: ``cdo -f nc4 copy in.grib out.nc``, or ``grib_to_netcdf``.
 """
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import RawFileError, StpError, nearest
 from stp.core.options import levels_by_name, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import as_stated
@@ -30,13 +30,13 @@ KNOWN = {
     "x": ("lon", "longitude", "x", "nlon", "west_east", "rlon"),
     "level": ("level", "plev", "pressure_level", "isobaricInhPa", "lev", "depth", "height"),
 }
-"""Names of dimensions that need not be stated."""
+"""Usual names of dimensions, which need not be configured."""
 EXPVER = "expver"
-"""The dimension of ERA5 beside ERA5T: 1 is final, and 5 is preliminary and goes on where 1 ends."""
+"""The dimension of ERA5 (1, final) and ERA5T (5, preliminary), which continues where ERA5 ends."""
 RIGHT = np.pi / 2 + 1e-6
 """A right angle, in radians."""
-# What is said of the places, as CF has it.
-PLACES = {
+# CF attributes of coordinates.
+DEGREES = {
     "lat": {"standard_name": "latitude", "units": "degrees_north"},
     "lon": {"standard_name": "longitude", "units": "degrees_east"},
 }
@@ -47,20 +47,20 @@ class GridOptions(Common):
     """Options for grids.
 
     Attributes:
-        variables: in the order of the channels: {t2m: , z: [500, 850]} are three, t2m and two
-            levels of z. A recipe has them as a list: [{name: t2m, levels: []}, ...].
-        time: name of the dimension of time; likewise y, x and level. Usual names are known.
-        y: rows.
-        x: columns.
-        level: levels.
+        variables: levels of each variable, in the order of the channels: {t2m: , z: [500, 850]}
+            are three channels, t2m and two levels of z. A recipe has them as a list: [{name: t2m,
+            levels: []}, ...].
+        time: name of the time dimension; by default, one of the usual names.
+        y: name of the dimension of rows; by default, one of the usual names.
+        x: name of the dimension of columns; by default, one of the usual names.
+        level: name of the dimension of levels; by default, one of the usual names.
         select: values of further dimensions, such as {number: 0}.
-        missing: a value or values that stand for missing ones beside those that files declare; []
-            says that there is none, so that a lone value far from all others is meant.
-        fill: replaces missing values (NaN), which are an error unless it is set.
-        gaps: what a missing time means: error, or cut (no window reaches across).
-        cycle: what the climatology repeats: year (of monthly data), day, or day_of_year (of steps
-            that divide a day; a window across 29 February is a day off after it); nothing unless
-            set.
+        missing: codes for missing values, besides those that files declare; [] if there are none,
+            so that a single value far from all others is real.
+        fill: replaces missing values (NaN), which are an error by default.
+        gaps: handling of missing times: error, or cut (no window reaches across).
+        cycle: period of the climatology: year (of monthly data), day, or day_of_year (of steps
+            that divide a day; a window across 29 February is a day off after it); none by default.
     """
 
     variables: list[dict[str, Any]]
@@ -85,7 +85,7 @@ class GridOptions(Common):
 
     @property
     def levels(self) -> dict[str, list[Any]]:
-        """The levels of each variable, in the order of the channels; none of those without."""
+        """The levels of each variable, in the order of the channels; empty for those without."""
         return levels_by_name(self.variables)
 
     def channels(self) -> list[str]:
@@ -98,8 +98,7 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames: stretches (path, first, stop), one after the other, what to take of them, and
-    what replaces missing values."""
+    """Stretches of frames (path, first, stop), one after the other, and how they are read."""
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
@@ -107,14 +106,20 @@ class Task(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What one file holds: its times, its grid, the units of its variables.
+    """Contents of one file.
 
-    Coordinates are by axis, each with the name that it gets; `states_range` is by channel.
+    Attributes:
+        name: name of the raw file or store.
+        clock: times of its frames.
+        coordinates: name and values of the coordinate along each of y and x.
+        units: units of each channel.
+        states_range: whether the variable of each channel states its range.
+        raw_bytes: size of the values.
     """
 
     name: str
     clock: Clock
-    places: dict[str, tuple[str, np.ndarray]]
+    coordinates: dict[str, tuple[str, np.ndarray]]
     units: dict[str, str]
     states_range: list[bool]
     raw_bytes: int
@@ -135,26 +140,28 @@ def raw_contents(
     fields = [_field(raw, name, options, shape) for name in names]
     _require_one_grid(raw, fields)
     if options.splits.get("by") == "time":  # one after the other
-        fields.sort(key=lambda one: one.clock.seconds[0])
+        fields.sort(key=lambda field: field.clock.seconds[0])
         groups = [fields]
     else:
-        groups = [[one] for one in fields]
+        groups = [[each] for each in fields]
     clocks, recordings, files = [], [], []
     for group in groups:
-        clock = Clock.joined([one.clock for one in group])
-        where = ", ".join(str(raw_path(raw, one.name)) for one in group[:2])
+        clock = Clock.joined([each.clock for each in group])
+        paths = [raw_path(raw, each.name) for each in group]
+        where = ", ".join(map(str, paths[:2]))
         cuts = clock.gaps(where, options.gaps)
         label = group[0].name if len(group) == 1 else str(PurePosixPath(group[0].name).parent)
-        read = sum(one.raw_bytes for one in group)
-        recordings.append(Recording(label, label, len(clock.names), cuts, clock.names, read))
+        size = sum(each.raw_bytes for each in group)
+        recordings.append(Recording(label, label, len(clock.names), cuts, clock.names, size))
         clocks.append(clock)
-        files.append([(raw_path(raw, one.name), len(one.clock.names)) for one in group])
+        lengths = [len(each.clock.names) for each in group]
+        files.append(list(zip(paths, lengths, strict=True)))
     steps = {clock.step_name for clock in clocks if clock.step_name}
     if len(steps) > 1:
         raise StpError(
-            f"files with different steps of time: {', '.join(sorted(steps))}",
-            expected="one step for all of the dataset",
-            remedy="make a dataset of each",
+            f"files with different time steps: {', '.join(sorted(steps))}",
+            expected="one time step in a dataset",
+            remedy="declare a dataset for each",
         )
     phases = clocks[0].phases(options.cycle, options.frame_step)
 
@@ -188,29 +195,30 @@ def raw_contents(
         unmarked=[
             channel
             for channel in range(len(channels))
-            if options.missing is None and not all(one.states_range[channel] for one in fields)
+            if options.missing is None and not all(each.states_range[channel] for each in fields)
         ],
     )
 
 
 def raw_path(raw: RawFiles, name: str) -> Path:
-    """The file or, of a Zarr store, the folder. All of it is compared with the lock.
+    """The path of a file or of the folder of a Zarr store; all of it is compared with the lock.
 
     Raises:
-        StpError: something is missing, differs from the lock, or lies elsewhere.
+        StpError: a file is missing, differs from the lock, or lies elsewhere.
     """
     if not name.endswith(".zarr"):
         return raw.find(name)
-    inside = [one for one in raw.names if one.startswith(f"{name}/")]
-    paths = [raw.find(one) for one in inside]
+    inside = [file for file in raw.names if file.startswith(f"{name}/")]
+    paths = [raw.find(file) for file in inside]
     depth = len(PurePosixPath(inside[0]).parts) - len(PurePosixPath(name).parts)
     root = paths[0].parents[depth - 1]
-    strangers = sorted({p for p in root.rglob("*") if not p.is_dir()} ^ set(paths))
-    if strangers:
-        raise StpError(
-            f"{root}: {strangers[0]} does not belong to what was locked of this store",
-            expected=f"all {len(paths)} files of it in one folder, and no others",
-            remedy="restore the store, run `stp fetch` again while nothing was made of it, or "
+    differing = sorted({p for p in root.rglob("*") if not p.is_dir()} ^ set(paths))
+    if differing:
+        raise RawFileError(
+            root,
+            f"{differing[0]} is not one of the files that were locked of this store",
+            expected=f"the {len(paths)} locked files in one folder, and no others",
+            remedy="restore the store; or run `stp fetch` again, if nothing was made of it yet; or "
             "declare it as a new release",
         )
     return root
@@ -236,7 +244,7 @@ def names_of(raw: RawFiles) -> list[str]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[xr.Dataset]:
-    """A file or store, nothing of it read yet.
+    """Open a file or store lazily.
 
     Raises:
         StpError: it is damaged.
@@ -256,58 +264,64 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         first = columns[0]
         sizes = [first.sizes["y"], first.sizes["x"]]
         if sizes != list(shape[1:]):
-            raise StpError(
-                f"{path}: a grid of {sizes[0]} x {sizes[1]}",
+            raise RawFileError(
+                path,
+                f"a grid of {sizes[0]} x {sizes[1]}",
                 expected=f"{shape[1]} x {shape[2]}, as in shape",
                 remedy="change shape; if rows and columns are swapped, set y and x",
             )
         try:
             clock = read_times(first["time"], path)
-            places = {
+            coordinates = {
                 axis: (named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
                 for axis in ("y", "x")
                 if axis in first.coords
             }
         except DAMAGE as error:
-            raise _damaged(path, "its coordinates", error) from error
+            raise _damaged(path, "the coordinates", error) from error
         units = {
             channel: str(column.attrs.get("units", ""))
             for channel, column in zip(options.channels(), columns, strict=True)
         }
         stated = [states_range(column.attrs) for column in columns]
-        read = sum(column.nbytes for column in columns)
-    return Field(name, clock, places, units, stated, read)
+        size = sum(column.nbytes for column in columns)
+    return Field(name, clock, coordinates, units, stated, size)
 
 
-def named(name: str, places: xr.DataArray) -> str:
-    """``lat`` and ``lon``, by which metrics weigh rows; another name for numbers or radians."""
-    units, largest = str(places.attrs.get("units", "")), float(abs(places).max())
+def named(name: str, values: xr.DataArray) -> str:
+    """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
+
+    Metrics weight rows by ``lat``.
+    """
+    units, largest = str(values.attrs.get("units", "")), float(abs(values).max())
     for short, most in (("lat", 90.0), ("lon", np.inf)):
-        # Without units, latitudes that small are radians, or so near the equator that weights of
-        # rows hardly matter.
+        # Without units, such small latitudes are radians, or so near the equator that weights
+        # hardly matter.
         is_degrees = units.startswith(("deg", "°")) if units else short == "lon" or largest > RIGHT
         if short in name and name != f"n{short}" and is_degrees and largest <= most:
             return short
-    return f"{name}_" if name in ("frame", "channel", *PLACES) else name
+    return f"{name}_" if name in ("frame", "channel", *DEGREES) else name
 
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:
-    """The channels, each (time, y, x), not yet read."""
+    """The channels, each (time, y, x), lazily."""
     for dim in options.select:
         if dim not in dataset.variables and dim not in dataset.dims:
-            known = [str(one) for one in dataset.dims]
-            raise StpError(
-                f"{path}: select names {dim!r}, which it does not have",
-                expected=f"one of {', '.join(known)}",
-                remedy=nearest(dim, known),
+            dims = [str(dim) for dim in dataset.dims]
+            raise RawFileError(
+                path,
+                f"no dimension {dim!r}, which the option select names",
+                expected=f"one of {', '.join(dims)}",
+                remedy=nearest(dim, dims),
             )
     for name, levels in options.levels.items():
         if name not in dataset.data_vars:
-            known = [str(one) for one in dataset.data_vars]
-            raise StpError(
-                f"{path}: no variable {name!r}",
-                expected=f"one of {', '.join(known) or 'none'}",
-                remedy=nearest(name, known),
+            variables = [str(variable) for variable in dataset.data_vars]
+            raise RawFileError(
+                path,
+                f"no variable {name!r}",
+                expected=f"one of {', '.join(variables) or 'none'}",
+                remedy=nearest(name, variables),
             )
         column = _turned(dataset[name], options, path, bool(levels))
         if not levels:
@@ -315,15 +329,16 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
             continue
         try:
             if "level" not in column.coords:
-                raise KeyError("it has none")
+                raise KeyError("there are none")
             heights = np.asarray(column["level"].values, float)
         except DAMAGE as error:
             raise _damaged(path, f"the levels of {name}", error) from error
         for level in levels:
             at = np.flatnonzero(np.isclose(heights, float(level)))
             if len(at) != 1:
-                raise StpError(
-                    f"{path}: {name} has no level {level}",
+                raise RawFileError(
+                    path,
+                    f"{name} has no level {level}",
                     expected=f"one of {', '.join(f'{h:g}' for h in heights)}",
                     remedy="change variables",
                 )
@@ -335,17 +350,18 @@ def _turned(
 ) -> xr.DataArray:
     """A variable with the dimensions time, y, x, and level where it has levels.
 
-    Before them is `EXPVER`, if it has several versions and none is selected.
+    The first dimension is `EXPVER`, if there are several versions and none is selected.
     """
     for dim, value in options.select.items():
         if dim in column.dims:
             try:
                 if dim not in column.coords and value not in range(column.sizes[dim]):
-                    raise KeyError(f"it has no values, and {column.sizes[dim]} places from 0")
+                    raise KeyError(f"a number from 0 to {column.sizes[dim] - 1}")
                 column = column.sel({dim: value})
             except DAMAGE as error:
-                raise StpError(
-                    f"{path}: {column.name} has no {dim} = {value!r} ({error})",
+                raise RawFileError(
+                    path,
+                    f"{column.name} has no {dim} = {value!r} ({error})",
                     expected="a value of that dimension",
                     remedy="change select",
                 ) from error
@@ -353,22 +369,24 @@ def _turned(
     names = {}
     for axis in ("time", "y", "x", *(["level"] if has_levels else [])):
         stated = getattr(options, axis)
-        found = [dim for dim in dims if dim == stated or (not stated and dim in KNOWN[axis])]
-        if len(found) != 1:
-            raise StpError(
-                f"{path}: {column.name} has the dimensions {', '.join(dims)}; which is {axis}?",
+        matches = [dim for dim in dims if dim == stated or (not stated and dim in KNOWN[axis])]
+        if len(matches) != 1:
+            raise RawFileError(
+                path,
+                f"{column.name} has the dimensions {', '.join(dims)}; which is {axis}?",
                 expected=stated or f"one called {', '.join(KNOWN[axis])}",
                 remedy=f"set {axis}: <name of the dimension> in the options",
             )
-        names[found[0]] = axis
+        names[matches[0]] = axis
     versions = [EXPVER] if column.sizes.get(EXPVER, 1) > 1 else []
     if versions and EXPVER in column.coords:
         column = column.isel({EXPVER: np.argsort(column[EXPVER].to_numpy())})
     for dim in dims:
         if dim not in names and dim not in versions:
             if column.sizes[dim] != 1:
-                raise StpError(
-                    f"{path}: {column.name} has a dimension {dim} of length {column.sizes[dim]}",
+                raise RawFileError(
+                    path,
+                    f"{column.name} has a dimension {dim} of length {column.sizes[dim]}",
                     expected="time, y, x and chosen levels",
                     remedy=f"choose levels in variables, or set select: {{{dim}: <value>}}",
                 )
@@ -378,10 +396,11 @@ def _turned(
     column = column.drop_vars(others).rename({d: a for d, a in names.items() if d != a})
     column.attrs.update({f"stp_{axis}": dim for axis, dim in spatial.items()})
     if "time" not in column.coords:
-        raise StpError(
-            f"{path}: {column.name} has no coordinate of time",
-            expected="dates along the dimension of time",
-            remedy="write them into the file, or use the arrays as kind: arrays",
+        raise RawFileError(
+            path,
+            f"{column.name} has no time coordinate",
+            expected="dates along the time dimension",
+            remedy="write them into the file, or use kind: arrays",
         )
     levels = ["level"] if has_levels else []
     return column.transpose(*versions, "time", *levels, "y", "x")
@@ -389,50 +408,57 @@ def _turned(
 
 def _require_one_grid(raw: RawFiles, fields: Sequence[Field]) -> None:
     first = fields[0]
-    for one in fields[1:]:
-        same = one.places.keys() == first.places.keys() and all(
-            name == first.places[axis][0] and np.array_equal(values, first.places[axis][1])
-            for axis, (name, values) in one.places.items()
+    names = {axis: name for axis, (name, _) in first.coordinates.items()}
+    for other in fields[1:]:
+        is_same = {axis: name for axis, (name, _) in other.coordinates.items()} == names and all(
+            np.array_equal(values, first.coordinates[axis][1])
+            for axis, (_, values) in other.coordinates.items()
         )
-        if not same or one.units != first.units:
-            raise StpError(
-                f"{raw_path(raw, one.name)}: another grid or other units than {first.name}",
+        if not is_same or other.units != first.units:
+            raise RawFileError(
+                raw_path(raw, other.name),
+                f"its grid or units differ from those of {first.name}",
                 expected="the same coordinates and units in all files",
-                remedy="bring them onto one grid, or make two datasets",
+                remedy="regrid the files, or declare two datasets",
             )
 
 
-def _coordinates(one: Field, clocks: Sequence[Clock], channels: Sequence[str]) -> list[Coordinate]:
-    found = []
-    for axis, (name, values) in one.places.items():
-        found.append(Coordinate(name, axis, values, PLACES.get(name, {})))
+def _coordinates(
+    first: Field, clocks: Sequence[Clock], channels: Sequence[str]
+) -> list[Coordinate]:
+    coordinates = [
+        Coordinate(name, axis, values, DEGREES.get(name, {}))
+        for axis, (name, values) in first.coordinates.items()
+    ]
     calendar = clocks[0].calendar
     attrs = {"standard_name": "time", "units": "seconds since 1970-01-01", "calendar": calendar}
     seconds = np.concatenate([clock.seconds for clock in clocks])
-    found.append(Coordinate("time", "frame", seconds, attrs))
-    found.append(Coordinate("variable", "channel", np.array(channels), {}))
-    return found
+    return [
+        *coordinates,
+        Coordinate("time", "frame", seconds, attrs),
+        Coordinate("variable", "channel", np.array(channels), {}),
+    ]
 
 
 def decode(_: RawFiles, task: Task) -> np.ndarray:
-    """Some frames, float32 (T, C, H, W).
+    """The frames of a task, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged, or values are missing.
     """
-    blocks, marks = [], marks_of(task.options.missing)
+    blocks, codes = [], marks_of(task.options.missing)
     for path, first, stop in task.stretches:
         with opened(path) as dataset:
             columns = []
             for column in _columns(dataset, task.options, path):
                 try:
                     values = np.asarray(column.isel(time=slice(first, stop)).values)
-                    if len(marks):
-                        held = marks.astype(values.dtype)
-                        values = np.where(np.isin(values, held), np.nan, values)
+                    if len(codes):
+                        is_missing = np.isin(values, codes.astype(values.dtype))
+                        values = np.where(is_missing, np.nan, values)
                     values = as_stated(values, column, path)
                     if EXPVER in column.dims:
-                        values = _first_of(values)
+                        values = _merged(values)
                     columns.append(np.ascontiguousarray(values, np.float32))
                 except DAMAGE as error:
                     raise _damaged(path, str(column.name), error) from error
@@ -441,35 +467,36 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
         if missing.any():
             channel = int(np.flatnonzero(missing.any(axis=(0, 2, 3)))[0])
             if task.fill is None:
-                raise StpError(
-                    f"{path}: {task.options.channels()[channel]} has "
-                    f"{int(missing[:, channel].sum())} missing values (NaN) in times "
-                    f"{first}..{stop - 1}{_selected(task.options)}",
-                    expected="numbers everywhere",
-                    remedy="set the option fill to the value that stands for them",
+                raise RawFileError(
+                    path,
+                    f"{task.options.channels()[channel]} has {int(missing[:, channel].sum())} "
+                    f"missing values (NaN) at times {first}..{stop - 1}{_selected(task.options)}",
+                    expected="no missing values",
+                    remedy="set the option fill to the value that replaces them",
                 )
             block[missing] = task.fill
         blocks.append(block)
     return np.concatenate(blocks)
 
 
-def _first_of(versions: np.ndarray) -> np.ndarray:
-    """Values of the first version, (T, H, W), and of the next one where that has none."""
-    found = versions[0]
+def _merged(versions: np.ndarray) -> np.ndarray:
+    """Values of the first version, (T, H, W), and of the next one where it has none."""
+    values = versions[0]
     for version in versions[1:]:
-        found = np.where(np.isnan(found), version, found)
-    return found
+        values = np.where(np.isnan(values), version, values)
+    return values
 
 
 def _selected(options: GridOptions) -> str:
-    """The choice that values may be missing for, for errors."""
+    """The selection in which values are missing, for errors."""
     chosen = ", ".join(f"{dim} {value}" for dim, value in options.select.items())
-    return f" of {chosen}, which select has chosen" if chosen else ""
+    return f" of {chosen} (option select)" if chosen else ""
 
 
 def _damaged(path: Path, what: str, error: BaseException) -> StpError:
-    return StpError(
-        f"{path}: {what} cannot be read ({error or type(error).__name__})",
+    return RawFileError(
+        path,
+        f"{what} cannot be read ({error or type(error).__name__})",
         expected="a complete NetCDF file or Zarr store",
         remedy="replace it, or leave it out of the raw files",
     )

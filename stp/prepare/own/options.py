@@ -1,4 +1,4 @@
-"""What all kinds of own data have in common: options, and what a look at the files finds."""
+"""Options and contents of raw files that all kinds of user data share."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,15 +22,16 @@ class Common:
 
     Attributes:
         kind: videos, pictures, arrays or grids.
-        splits: who gets what, see stp.prepare.own.splits.
-        span: frames of a window, at least context + horizon, which it is unless set.
-        stride: frames between the starts of windows, for all splits or by split; unless set,
+        splits: how sequences are assigned to splits, see stp.prepare.own.splits.
+        span: frames in a window, at least context + horizon, the default.
+        stride: frames between the starts of windows, for all splits or by split; by default
             windows do not overlap.
-        frame_step: a window takes every so many frames.
-        group: regular expression; what its first group finds in the name of a sequence names what
-            belongs together, such as a person: it comes into one split, and is one cluster.
-        cluster_frames: windows of one sequence that start in the same block of so many frames are
-            one cluster; unless set, all of a sequence are.
+        frame_step: frames from one frame of a window to the next.
+        group: regular expression whose first group is matched in the names of sequences, such as
+            the number of a person. Sequences with the same match come into one split and are one
+            cluster.
+        cluster_frames: windows of a sequence that start in the same block of this many frames are
+            one cluster; by default, all windows of a sequence are.
         normalisation: what models see is (value - offset) / scale, by channel: {method: none},
             {method: minmax} (lowest value and range of the training frames), {method: zscore}
             (their mean and standard deviation) or {method: fixed, offset: .., scale: ..}.
@@ -52,39 +53,40 @@ class Common:
             ok = stride is None or whole(stride, 1)
             require(ok, "stride", self.stride, "whole numbers from 1")
         if self.group is not None:
-            require(_has_a_group(self.group), "group", self.group, "an expression with one (group)")
+            expected = "a regular expression with a (group)"
+            require(_has_a_group(self.group), "group", self.group, expected)
         require(_is_normalisation(self.normalisation), "normalisation", self.normalisation,
                 f"{{method: {' or '.join(METHODS)}}}; fixed with offset and scale > 0")  # fmt: skip
 
     def stride_of(self, split: str, reach: int) -> int:
-        """Frames between the starts of the windows of a split; `reach` is their length."""
+        """Frames between the starts of the windows of a split, which are `reach` frames long."""
         stride = self.stride.get(split) if isinstance(self.stride, dict) else self.stride
         return stride or reach
 
     def cluster_of(self, name: str) -> str | None:
-        """What the expression `group` finds in the name of a sequence; None if there is none.
+        """The match of the option `group` in the name of a sequence; None without the option.
 
         Raises:
-            StpError: it finds nothing.
+            StpError: the expression does not match.
         """
         if self.group is None:
             return None
         match = re.search(self.group, name)
-        found = match[1] if match else None
-        require(found is not None, "group", self.group, f"an expression that {name} has")
-        return str(found)
+        cluster = match[1] if match else None
+        require(cluster is not None, "group", self.group, f"an expression that matches {name}")
+        return cluster
 
 
 class Recording(NamedTuple):
     """Frames that follow one another: a video, a folder of pictures, a run of a field.
 
     Attributes:
-        name: readable, and like no other.
-        file: what it comes from: a raw file, or a folder of them.
-        frames: how many.
-        cuts: frames before which something is missing: no window has both sides.
+        name: unique and readable.
+        file: the raw file or folder that holds it.
+        frames: number of frames.
+        cuts: numbers of the frames that follow a gap; no window reaches across.
         times: ISO dates of all frames, where they are known.
-        raw_bytes: of all frames.
+        raw_bytes: size of all frames in the raw files.
     """
 
     name: str
@@ -96,7 +98,7 @@ class Recording(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """Values along an axis of the frames; along "frame", those of all recordings in order."""
+    """Values along an axis of the frames; along "frame", of all recordings one after the other."""
 
     name: str
     dim: str
@@ -106,20 +108,21 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True)
 class RawContents:
-    """What a look at the raw files finds.
+    """Recordings in the raw files, and how they are decoded.
 
     Attributes:
-        recordings: in the order of their names.
-        task: ``task(recording, first, stop)``: what the decoder needs for some frames.
-        decode: see stp.prepare.frames. It may note that the last frames do not exist, by the number
-            of those that do.
+        recordings: sorted by name.
+        task: ``task(recording, first, stop)`` gives the decoder's task for some frames.
+        decode: see stp.prepare.frames. Its note, if any, is the number of frames that exist, where
+            the last ones do not.
         dtype: of the stored values.
-        frame_bytes: memory that a frame takes while it is decoded.
-        attrs: of the Zarr group.
+        frame_bytes: size of a frame in memory while it is decoded.
+        attrs: attributes of the Zarr group.
         coordinates: of the frames.
-        phases: number of phases, and ``phase(recording, frame)``.
-        extras: for the receipt.
-        unmarked: numbers of the channels of which nobody said what stands for missing values.
+        phases: number of phases of the cycle; 1 without one.
+        phase: ``phase(recording, frame)``, from 0; None without a cycle.
+        extras: facts for the receipt.
+        unmarked: numbers of the channels without a declared missing value.
     """
 
     recordings: list[Recording]
@@ -139,20 +142,20 @@ def files_of(names: Sequence[str], kind: str, suffixes: tuple[str, ...]) -> list
     """The raw files of a kind, without hidden ones.
 
     Raises:
-        StpError: there is none.
+        StpError: there are none.
     """
-    found = [
+    files = [
         name
         for name in names
         if name.lower().endswith(suffixes) and not name.rpartition("/")[2].startswith(".")
     ]
-    if not found:
+    if not files:
         raise StpError(
             f"none of the {len(names)} raw files is of the kind {kind}",
-            expected=f"files that end with {', '.join(suffixes)}",
+            expected=f"file names that end in {', '.join(suffixes)}",
             remedy="change the option kind, or the files of the release",
         )
-    return found
+    return files
 
 
 def _has_a_group(pattern: object) -> bool:
@@ -177,6 +180,6 @@ def _is_normalisation(given: dict[str, Any]) -> bool:
 
 
 def split_names(splits: dict[str, Any]) -> list[str]:
-    """Training, validation and test, and then those that a list adds."""
-    known = {"by", "seed", "gap"}
-    return [*SPLITS, *(name for name in splits if name not in {*SPLITS, *known})]
+    """Names of the splits: train, val and test, then further ones (``by: list``)."""
+    options = {"by", "seed", "gap"}
+    return [*SPLITS, *(name for name in splits if name not in {*SPLITS, *options})]

@@ -1,4 +1,4 @@
-"""Sequences of picture files (PNG, JPEG): one folder each, frames numbered in their names."""
+"""Sequences of PNG or JPEG files: one folder each, with the frame numbers in the file names."""
 
 import re
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class PictureOptions(Common):
     """Options for folders of pictures.
 
     Attributes:
-        crop: before the resizing: centre (the largest middle part with the proportions of `shape`),
-            or [top, left, height, width] in pixels; nothing unless set.
+        crop: crop before resizing: centre (the largest middle part with the aspect ratio of
+            `shape`), or [top, left, height, width] in pixels; none by default.
         fps: frames per second.
-        gaps: what a jump in the frame numbers means: error; cut (no window reaches across); or
-            ignore (numbers say nothing but the order).
+        gaps: handling of gaps in the frame numbers: error; cut (no window reaches across); or
+            ignore (numbers give only the order).
     """
 
     crop: Any = None
@@ -45,7 +45,7 @@ class PictureOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames: their files, and what is made of them."""
+    """Files of some frames, and their size in the dataset."""
 
     names: list[str]
     channels: int
@@ -91,35 +91,35 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
     """Sort the pictures of a folder by frame number, the last number in each name.
 
     Args:
-        names: of the files.
+        names: names of the files.
         gaps: see PictureOptions.
 
     Returns:
-        the sorted names, and the places before which numbers are missing.
+        the sorted names, and the indices of the names that follow a gap.
 
     Raises:
         StpError: a name has no number, two have the same, numbers are times with decimals, or
-            there are gaps and may not be.
+            numbers have gaps that `gaps` does not allow.
     """
     numbers: list[int] = []
     before: dict[str, str] = {}
     for name in names:
         stem = PurePosixPath(name).stem
-        found = re.findall(r"\d+", stem)
-        if not found:
+        digits = re.findall(r"\d+", stem)
+        if not digits:
             raise StpError(
-                f"{name}: no frame number in its name",
+                f"{name}: no frame number in the file name",
                 expected="names such as 0001.png or frame_12.jpg",
                 remedy="rename it, or leave it out of the raw files",
             )
-        numbers.append(int(found[-1]))
+        numbers.append(int(digits[-1]))
         if re.search(r"\d\.\d+\D*$", stem):  # v2.0001, or 12.5 seconds
-            before.setdefault(found[-2], name)
+            before.setdefault(digits[-2], name)
     if len(before) > 1:
         raise StpError(
             f"{' and '.join(list(before.values())[:2])}: times with decimals",
             expected="whole frame numbers, the last number in each name",
-            remedy="rename the pictures: 0001.png, 0002.png and so on, in the order of their times",
+            remedy="rename the pictures in the order of their times: 0001.png, 0002.png ...",
         )
     order = sorted(range(len(names)), key=numbers.__getitem__)
     ordered = [names[i] for i in order]
@@ -129,7 +129,7 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
         raise StpError(
             f"{ordered[at]} and {ordered[at + 1]}: the same frame number",
             expected="one picture for each number in a folder",
-            remedy="take one of them away, or put them into folders of their own",
+            remedy="remove one of them, or put each sequence into its own folder",
         )
     least = min(steps, default=0)
     cuts = [i for i, step in enumerate(steps, start=1) if step != least]
@@ -138,17 +138,17 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
         raise StpError(
             f"{ordered[at - 1]}, {ordered[at]}: frame numbers jump by {steps[at - 1]}",
             expected=f"steps of {least}, as elsewhere in this folder",
-            remedy="find the missing pictures; or set gaps to cut (no clip reaches across) or to "
-            "ignore (numbers say nothing but the order)",
+            remedy="add the missing pictures; or set gaps to cut (no clip reaches across) or to "
+            "ignore (numbers give only the order)",
         )
     return ordered, [] if gaps == "ignore" else cuts
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Some pictures, uint8 (T, C, H, W).
+    """The pictures of a task, uint8 (T, C, H, W).
 
     Raises:
-        StpError: one is damaged, or not as large as the one before.
+        StpError: one is damaged, or differs in size from the one before.
     """
     frames = np.empty((len(task.names), task.channels, task.height, task.width), np.uint8)
     size: tuple[int, ...] | None = None
@@ -159,7 +159,7 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
             raise StpError(
                 f"{path}: {picture.shape[0]} x {picture.shape[1]} pixels",
                 expected=f"{size[0]} x {size[1]}, as the pictures before",
-                remedy="make all pictures of a folder equally large",
+                remedy="give all pictures of a folder the same size",
             )
         size = picture.shape
         frame[:] = fit(picture, task.height, task.width, task.crop, str(path))

@@ -1,4 +1,4 @@
-"""Split lists in the formats of datasets of actions, from which one set of clips is drawn.
+"""Split lists of action datasets, from which one set of clips is drawn.
 
     {by: action_lists, lists: splits/*_test_split1.txt, share: 0.9}
     {by: clip_table, lists: lists/*.csv, share: 0.9, most: 5000, missing: skip}
@@ -23,7 +23,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.options import check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.own.options import Recording
@@ -33,11 +33,11 @@ KEYS = {"by", "lists", "share", "most", "missing", "seed"}
 
 
 class Drawn(NamedTuple):
-    """What the lists say.
+    """Splits that were drawn from the lists.
 
     Attributes:
-        splits: the option, as lists of names of videos (``by: list``).
-        extras: for the receipt: how many videos are listed, and which of them are not there.
+        splits: the option ``splits`` as lists of names of videos (``by: list``).
+        extras: numbers of listed and of missing videos, for the receipt.
     """
 
     splits: dict[str, Any]
@@ -45,14 +45,14 @@ class Drawn(NamedTuple):
 
 
 def check(splits: dict[str, Any]) -> None:
-    """Refuse options that mean nothing, before any file is looked at.
+    """Check the option ``splits``, before any file is read.
 
     Raises:
-        StpError: an unknown key, or a value out of range.
+        StpError: a key is unknown, or a value is out of range.
     """
     check_keys("splits", splits, KEYS)
     lists, share = splits.get("lists"), splits.get("share")
-    require(isinstance(lists, str), "splits.lists", lists, "the files of the lists, perhaps with *")
+    require(isinstance(lists, str), "splits.lists", lists, "names of the lists, * for anything")
     ok = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share < 1
     require(ok, "splits.share", share, "a fraction between 0 and 1")
     most, seed = splits.get("most"), splits.get("seed", 0)
@@ -63,38 +63,38 @@ def check(splits: dict[str, Any]) -> None:
 
 
 def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any]) -> Drawn:
-    """Read the lists, and deal the videos that they name.
+    """Read the lists, and assign the videos that they name to splits.
 
     Raises:
-        StpError: there is no list, one is damaged, a video is missing, or there are too few.
+        StpError: there are no lists, one is damaged, a video is missing, or there are too few.
     """
     lists = [name for name in raw.names if fnmatchcase(name, splits["lists"])]
     if not lists:
         raise StpError(
-            f"splits: no raw file is called {splits['lists']}",
+            f"splits: no raw file matches {splits['lists']}",
             expected=f"the lists of {splits['by']}",
             remedy="change splits.lists, or the files of the release",
         )
     read = {"action_lists": _of_actions, "clip_table": _of_table}[splits["by"]]
     listed = dict.fromkeys(video for name in lists for video in read(raw, name))
-    names = {key: one.name for one in recordings for key in _keys(one.name, splits["by"])}
-    there: dict[str, None] = {}
+    names = {_key(recording.name, splits["by"]): recording.name for recording in recordings}
+    available: dict[str, None] = {}
     missing = []
     for video in listed:
-        found = next((names[key] for key in video if key in names), None)
-        if found is None:
+        name = next((names[key] for key in video if key in names), None)
+        if name is None:
             missing.append(video[0])
         else:
-            there[found] = None
+            available[name] = None
     if missing and splits.get("missing", "error") == "error":
         raise StpError(
-            f"splits: {len(missing)} of {len(listed)} listed videos are not there, such as "
+            f"splits: {len(missing)} of {len(listed)} listed videos are missing, such as "
             f"{missing[0]}",
             expected=f"names such as {recordings[0].name}",
-            remedy="get them, or set splits.missing to skip",
+            remedy="add them to the raw files, or set splits.missing to skip",
         )
     return Drawn(
-        _dealt(list(there), splits),
+        _dealt(list(available), splits),
         {"listed videos": len(listed), "listed videos that are not there": len(missing)},
     )
 
@@ -107,20 +107,20 @@ def _dealt(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
     half = len(others) // 2
     if not test or not half:
         raise StpError(
-            f"splits: {len(order)} videos are too few to be dealt out",
-            expected="some for the test, and two others at least",
-            remedy="get more of them, or lower splits.share",
+            f"splits: {len(order)} videos are too few",
+            expected="some for the test, and at least two others",
+            remedy="add videos, or lower splits.share",
         )
     rest = None if most is None else most // 10
-    found = {"train": others[half:][:rest], "val": others[:half][:rest], "test": test}
-    # Names may have signs that stand for others in a pattern.
-    return {"by": "list"} | {split: [glob.escape(n) for n in own] for split, own in found.items()}
+    dealt = {"train": others[half:][:rest], "val": others[:half][:rest], "test": test}
+    # Names may contain characters that are special in a pattern.
+    return {"by": "list"} | {s: [glob.escape(name) for name in names] for s, names in dealt.items()}
 
 
-def _keys(name: str, by: str) -> list[str]:
-    """What a video may be called in a list."""
+def _key(name: str, by: str) -> str:
+    """The name of a video in a list."""
     path = PurePosixPath(name)
-    return [f"{path.parent.name}/{path.name}"] if by == "action_lists" else [path.stem]
+    return f"{path.parent.name}/{path.name}" if by == "action_lists" else path.stem
 
 
 def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
@@ -154,12 +154,9 @@ def _text(raw: RawFiles, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise StpError(f"{path}: no text ({error})", expected="a list of videos") from error
+        problem = f"not a UTF-8 text file ({error})"
+        raise RawFileError(path, problem, expected="a list of videos") from error
 
 
 def _damaged(raw: RawFiles, name: str, number: int, line: str, expected: str) -> StpError:
-    return StpError(
-        f"{raw.find(name)}, line {number}: {line!r}",
-        expected=expected,
-        remedy="get the list again",
-    )
+    return RawFileError(f"{raw.find(name)}, line {number}", repr(line), expected=expected)

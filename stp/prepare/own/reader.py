@@ -1,7 +1,7 @@
-"""The reader of your own data: docs/own_data.md has all options and an example.
+"""Reader of user data (docs/own_data.md): videos, pictures, arrays and grids.
 
-A kind of input (videos, pictures, arrays, grids) looks at the raw files and finds recordings; what
-follows is the same for all of them: splits, windows, frames in pieces, normalisation, index.
+Each kind of input finds the recordings in the raw files. Splits, windows, frames in pieces,
+normalisation and the index are the same for all kinds.
 """
 
 import shutil
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import RawFileError, StpError, nearest
 from stp.core.job import Extras, Job
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -24,22 +24,23 @@ from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
 
+NAMES = "the names of the sequences of a split, one per line"
 VALUES = ("arrays", "grids")
-"""Kinds whose values may be any numbers."""
+"""Kinds whose values may be any number; the others hold brightness."""
 DECLARE = (
-    "write `missing: {value}` into the options, with `fill` for what replaces it; if the value is "
-    "meant, `missing: []`"
+    "set `missing: {value}`, and `fill` to the value that replaces it; if {value} is a real value, "
+    "set `missing: []`"
 )
 PIECE_BYTES = 1 << 26
-"""Memory of the frames of a piece; decoding holds a few copies."""
+"""Size of the frames of a piece in memory; decoding holds a few copies."""
 
 
 class Kind(NamedTuple):
     """A kind of input.
 
     Attributes:
-        options: its options.
-        raw_contents: ``(raw, options, shape, folder)`` to what the raw files hold.
+        options: dataclass of its options.
+        raw_contents: ``raw_contents(raw, options, shape, folder)``; `folder` is for unpacked files.
     """
 
     options: type[Common]
@@ -55,7 +56,7 @@ KINDS = {
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for own data.
+    """Write ``frames.zarr`` and ``index.parquet`` for user data.
 
     Raises:
         StpError: an option or a raw file is wrong, or a split has no clips.
@@ -69,46 +70,46 @@ def run(job: Job) -> Extras:
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     folder = job.state / "unpacked"
     try:
-        found = KINDS[options.kind].raw_contents(raw, options, (channels, height, width), folder)
+        data = KINDS[options.kind].raw_contents(raw, options, (channels, height, width), folder)
         _require_constants(options, channels)
-        extras, by = dict(found.extras), options.splits["by"]
+        extras, by = dict(data.extras), options.splits["by"]
         if by in published_lists.FORMATS:
-            drawn = published_lists.draw(raw, found.recordings, options.splits)
+            drawn = published_lists.draw(raw, data.recordings, options.splits)
             options = replace(options, splits=drawn.splits)
             extras |= drawn.extras
-        parts = deal(found, options, lambda name: _names(raw, name))
+        parts = deal(data, options, lambda name: _names(raw, name))
         if by not in ("time", *published_lists.FORMATS):  # published lists are kept as they are
-            require_no_copies(found.recordings, parts, raw.checksums())
-        require_windows(found, parts, cut(found, parts, options, span), options, span)
-        pieces, owners = _pieces(found, parts)
+            require_no_copies(data.recordings, parts, raw.checksums())
+        require_windows(data, parts, cut(data, parts, options, span), options, span)
+        pieces, owners = _pieces(data, parts)
         written = write_frames(
             job,
             raw,
             pieces,
-            found.decode,
-            attrs=attributes(recipe, raw, **_about(found, recipe["units"])),
-            dtype=found.dtype,
+            data.decode,
+            attrs=attributes(recipe, raw, **_attributes(data, recipe["units"])),
+            dtype=data.dtype,
             unit="pieces",
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     group = written.group
-    names = found.attrs.get("variables") or [f"channel {c}" for c in range(channels)]
+    names = data.attrs.get("variables") or [f"channel {c}" for c in range(channels)]
     if options.kind == "pictures" and written.statistics.high.max() == 1:
         raise StpError(
-            f"{recipe['dataset']}: its pictures reach only 1 of 255, which is black",
+            f"{recipe['dataset']}: the brightest pixel of all pictures is 1 of 255, nearly black",
             expected="brightness from 0 to 255",
-            remedy="write masks as 0 and 255; or use kind: arrays, which keeps 0 and 1",
+            remedy="write masks as 0 and 255, or use kind: arrays, which keeps 0 and 1",
         )
     if by_value := options.kind in VALUES:
-        _require_no_far_values(found, written, pieces, names, getattr(options, "fill", None))
+        _require_no_far_values(data, written, pieces, names, getattr(options, "fill", None))
     group.attrs["normalisation"] = _normalisation(
         options.normalisation,
         written.statistics,
         [i for i, owner in enumerate(owners) if parts[owner].split == "train"],
         dict(group.attrs),
     )
-    _write_coordinates(group, found, parts)
+    _write_coordinates(group, data, parts)
     lost, short = [], {}
     for piece, owner, note in zip(pieces, owners, written.notes, strict=True):
         if note is not None and note < piece.frames:
@@ -117,12 +118,12 @@ def run(job: Job) -> Extras:
             short[piece.name] = piece.frames - note
     used = {part.recording for part in parts}
     return {
-        **write_index(job.out, cut(found, parts, options, span, lost)),
+        **write_index(job.out, cut(data, parts, options, span, lost)),
         **written.extras,
         **extras,
-        "sequences": len(found.recordings),
+        "sequences": len(data.recordings),
         "sequences in no split": [
-            one.name for i, one in enumerate(found.recordings) if i not in used
+            recording.name for i, recording in enumerate(data.recordings) if i not in used
         ][:100],
         "frames that do not exist": short,
         **({"range of values": _ranges(written.statistics, names)} if by_value else {}),
@@ -136,22 +137,22 @@ def _ranges(statistics: Statistics, names: list[str]) -> dict[str, list[float]]:
 
 
 def _require_no_far_values(
-    found: RawContents,
+    data: RawContents,
     written: Written,
     pieces: list[Piece],
     names: list[str],
     fill: float | None,
 ) -> None:
-    """Refuse a lone value far from all others, where nobody said what stands for missing ones.
+    """Refuse a lone value far from all others in channels without a declared missing value.
 
     Raises:
         StpError: there is one.
     """
     frames, statistics = written.group["frames"], written.statistics
     assert isinstance(frames, zarr.Array)
-    rows = max(1, PIECE_BYTES // max(found.frame_bytes, 1))
+    rows = max(1, PIECE_BYTES // max(data.frame_bytes, 1))
 
-    for channel in found.unmarked:
+    for channel in data.unmarked:
 
         def blocks(channel: int = channel) -> Iterator[np.ndarray]:
             for first in range(0, frames.shape[0], rows):
@@ -164,19 +165,19 @@ def _require_no_far_values(
             raise far_error(f"{where}: {names[channel]}", far, DECLARE)
 
 
-def _about(found: RawContents, units: str) -> dict[str, Any]:
-    """Attributes of the frames; what the kind of input knows better wins."""
-    named = set(found.attrs.get("variable_units", ()))
-    if units == "1" and named:  # not stated in the configuration
-        # Of several, no mean over variables says anything: metrics keep such variables apart.
-        units = named.pop() if len(named) == 1 else "physical"
+def _attributes(data: RawContents, units: str) -> dict[str, Any]:
+    """Attributes of the Zarr group; those of the kind of input override the defaults."""
+    stated = set(data.attrs.get("variable_units", ()))
+    if units == "1" and stated:  # not stated in the configuration
+        # A mean over variables of different units is meaningless: metrics keep them apart.
+        units = stated.pop() if len(stated) == 1 else "physical"
     return {
         "units": units,
         "stored_scale": 1.0,
         "stored_offset": 0.0,
         "variables": None,
-        **found.attrs,
-        "phases": found.phases,
+        **data.attrs,
+        "phases": data.phases,
         "normalisation": {},
     }
 
@@ -185,7 +186,7 @@ def build_options(given: dict[str, Any]) -> Common:
     """Check the options of the reader.
 
     Raises:
-        StpError: an unknown kind, or an option that this kind does not have.
+        StpError: the kind is unknown, or does not have an option.
     """
     kind = given.get("kind")
     if kind not in KINDS:
@@ -200,38 +201,38 @@ def build_options(given: dict[str, Any]) -> Common:
 
 
 def _names(raw: RawFiles, name: str) -> Iterable[str]:
-    """The names in a text file, one a line; empty lines and comments (#) do not count."""
-    fits = [one for one in raw.names if one == name or one.endswith(f"/{name}")]
-    path = raw.find(fits[0] if fits else name)
+    """The names in a text file, one per line, without empty lines and comments (#)."""
+    matches = [file for file in raw.names if file == name or file.endswith(f"/{name}")]
+    path = raw.find(matches[0] if matches else name)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise StpError(
-            f"{path}: no text ({error})",
-            expected="the names of a split, one a line",
+        raise RawFileError(
+            path,
+            f"not a UTF-8 text file ({error})",
+            expected=NAMES,
             remedy="name another file in splits",
         ) from error
     names = [line.partition("#")[0].strip() for line in lines]
-    found = [name for name in names if name]
-    if not found:
-        raise StpError(f"{path}: no names in it", expected="the names of a split, one a line")
-    return found
+    if not any(names):
+        raise RawFileError(path, "holds no names", expected=NAMES, remedy="add them")
+    return [name for name in names if name]
 
 
-def _pieces(found: RawContents, parts: list[Part]) -> tuple[list[Piece], list[int]]:
+def _pieces(data: RawContents, parts: list[Part]) -> tuple[list[Piece], list[int]]:
     """Parts in pieces that fit into memory, and the number of the part of each."""
-    frames = max(1, PIECE_BYTES // max(found.frame_bytes, 1))
+    frames = max(1, PIECE_BYTES // max(data.frame_bytes, 1))
     pieces, owners = [], []
     for number, part in enumerate(parts):
-        one = found.recordings[part.recording]
+        recording = data.recordings[part.recording]
         for first in range(part.first, part.stop, frames):
             stop = min(first + frames, part.stop)
             pieces.append(
                 Piece(
-                    f"{one.name} frames {first}-{stop - 1}",
+                    f"{recording.name} frames {first}-{stop - 1}",
                     stop - first,
-                    found.task(part.recording, first, stop),
-                    one.raw_bytes * (stop - first) // max(one.frames, 1),
+                    data.task(part.recording, first, stop),
+                    recording.raw_bytes * (stop - first) // max(recording.frames, 1),
                 )
             )
             owners.append(number)
@@ -244,7 +245,7 @@ def _range(piece: Piece) -> tuple[int, int]:
 
 
 def _require_constants(options: Common, channels: int) -> None:
-    """Constants of a fixed normalisation: one, or one per channel."""
+    """Require one constant of a fixed normalisation, or one per channel."""
     for key in ("offset", "scale"):
         value = options.normalisation.get(key, 0)
         ok = not isinstance(value, list) or len(value) == channels
@@ -254,10 +255,10 @@ def _require_constants(options: Common, channels: int) -> None:
 def _normalisation(
     given: dict[str, Any], statistics: Statistics, training: list[int], attrs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Constants in the dataset's units.
+    """Offset and scale in the dataset's units.
 
     Raises:
-        StpError: a channel is the same everywhere in the training frames.
+        StpError: a channel is constant in the training frames.
     """
     method = given["method"]
     if method == "fixed":
@@ -271,9 +272,9 @@ def _normalisation(
         channel = int(np.flatnonzero(~(scale > 0))[0])
         name = (attrs["variables"] or {channel: f"number {channel}"})[channel]
         raise StpError(
-            f"normalisation: the channel {name} is {low[channel]:g} everywhere in training",
-            expected="values that differ, for the method " + method,
-            remedy="take the channel out, or use the method none or fixed",
+            f"normalisation: the channel {name} is {low[channel]:g} in all training frames",
+            expected=f"values that differ, for the method {method}",
+            remedy="remove the channel, or use the method none or fixed",
         )
     unit = attrs["stored_scale"]
     return {
@@ -284,9 +285,9 @@ def _normalisation(
     }
 
 
-def _write_coordinates(group: Any, found: RawContents, parts: list[Part]) -> None:
-    firsts = np.cumsum([0, *(one.frames for one in found.recordings)])
-    for name, dim, values, attrs in found.coordinates:
+def _write_coordinates(group: zarr.Group, data: RawContents, parts: list[Part]) -> None:
+    firsts = np.cumsum([0, *(recording.frames for recording in data.recordings)])
+    for name, dim, values, attrs in data.coordinates:
         if dim == "frame":
             values = np.concatenate(
                 [
@@ -296,6 +297,6 @@ def _write_coordinates(group: Any, found: RawContents, parts: list[Part]) -> Non
             )
         write_coordinate(group, name, dim, values, **attrs)
     frames = {"units": group.attrs["units"]}
-    if found.coordinates:
-        frames["coordinates"] = " ".join(one.name for one in found.coordinates)
+    if data.coordinates:
+        frames["coordinates"] = " ".join(coordinate.name for coordinate in data.coordinates)
     group["frames"].attrs.update(frames)

@@ -1,4 +1,4 @@
-"""Pictures of any size to the size of the dataset."""
+"""Crop and resize pictures to the size of the dataset."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from stp.prepare.resize import bilinear
 
 
 def check_crop(crop: Any) -> None:
-    """Refuse what is no crop: None, "centre", or [top, left, height, width].
+    """Check the option ``crop``: None, "centre", or [top, left, height, width].
 
     Raises:
-        StpError: it is something else.
+        StpError: it is anything else.
     """
     numbers = isinstance(crop, list) and len(crop) == 4
     ok = crop in (None, "centre") or (
@@ -27,9 +27,9 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
 
     Args:
         picture: uint8 (H, W, C).
-        height: of the result.
-        width: of the result.
-        crop: see `check_crop`; "centre" keeps proportions.
+        height: of the result, pixels.
+        width: of the result, pixels.
+        crop: see `check_crop`; "centre" keeps the aspect ratio.
         name: of the file, for errors.
 
     Returns:
@@ -41,7 +41,7 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
     h, w = picture.shape[:2]
     top, left, tall, wide = 0, 0, h, w
     if crop == "centre":
-        # The largest part with height : width as asked for; products, so that nothing is rounded.
+        # The largest part with this aspect ratio; products, so that nothing is rounded.
         tall, wide = (
             (h, h * width // height) if w * height > h * width else (w * height // width, w)
         )
@@ -52,7 +52,7 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
         if top + tall > h or left + wide > w:
             raise StpError(
                 f"{name}: the crop {crop} reaches beyond a picture of {h} x {w} pixels",
-                expected="[top, left, height, width] inside of it",
+                expected="[top, left, height, width] within the picture",
                 remedy="change the option crop",
             )
     part = picture[top : top + tall, left : left + wide]

@@ -1,9 +1,9 @@
-"""Who gets what: recordings, or stretches of them, dealt out to splits; and the windows in them.
+"""Assign recordings, or stretches of them, to splits, and cut them into windows.
 
     {by: file, train: 0.7, val: 0.15, test: 0.15, seed: 0}      all of a file in one split
     {by: sequence, train: 0.7, val: 0.15, test: 0.15, seed: 0}  all of a recording in one split
     {by: list, train: [a.avi, b*.avi], val: [c.avi], test: test.txt}
-    {by: time, train: 0.7, val: 0.15, test: 0.15, gap: 0}       first the early frames
+    {by: time, train: 0.7, val: 0.15, test: 0.15, gap: 0}       early frames first
     {by: time, train: ["1979", "2015"], val: ["2016", "2016"], test: ["2017", "2018-06"]}
 
     {by: action_lists, ...}, {by: clip_table, ...}   see stp.prepare.own.published_lists
@@ -40,18 +40,18 @@ KEYS = {
 DATE = re.compile(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){0,2})?)?)?", re.ASCII
 )
-"""The beginning of an ISO date, of any length: dates are compared as text."""
+"""An ISO date, or the beginning of one: dates are compared as text."""
 
 
 class Part(NamedTuple):
     """A stretch of a recording that belongs to a split.
 
     Attributes:
-        split: its name.
-        recording: its number.
-        first: frame.
-        stop: the frame after its last one.
-        cluster: what its windows depend on.
+        split: name of the split.
+        recording: number of the recording.
+        first: first frame.
+        stop: the frame after the last one.
+        cluster: name of the cluster of its windows.
     """
 
     split: str
@@ -62,10 +62,10 @@ class Part(NamedTuple):
 
 
 def check_splits(splits: dict[str, Any]) -> None:
-    """Refuse splits that mean nothing, before any file is looked at.
+    """Check the option ``splits``, before any file is read.
 
     Raises:
-        StpError: an unknown key, a missing split, or fractions out of range.
+        StpError: a key is unknown, a split is missing, or a fraction is out of range.
     """
     by = splits.get("by") if isinstance(splits, dict) else None
     require(by in (*KEYS, *FORMATS), "splits.by", by, " or ".join((*KEYS, *FORMATS)))
@@ -74,7 +74,7 @@ def check_splits(splits: dict[str, Any]) -> None:
         check_lists(splits)
         return
     for name in SPLITS:
-        require(name in splits, f"splits: {name}", None, f"what the {name} split gets")
+        require(name in splits, f"splits: {name}", None, f"a value for the {name} split")
     if by != "list":
         check_keys("splits", splits, {"by", *SPLITS, *KEYS[by]})
     for key in KEYS[by]:
@@ -86,7 +86,12 @@ def check_splits(splits: dict[str, Any]) -> None:
             ok = isinstance(value, str) or (
                 isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
             )
-            require(ok, f"splits.{name}", value, "a list of names, or a text file that holds one")
+            require(
+                ok,
+                f"splits.{name}",
+                value,
+                "a list of names, or a text file with names",
+            )
     elif by == "time" and any(isinstance(value, list) for value in given):
         for name, value in zip(SPLITS, given, strict=True):
             ok = isinstance(value, list) and len(value) == 2
@@ -99,37 +104,38 @@ def check_splits(splits: dict[str, Any]) -> None:
         for name, value in zip(SPLITS, given, strict=True):
             ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1
             require(ok, f"splits.{name}", value, "a fraction between 0 and 1")
-        require(sum(given) <= 1 + 1e-9, "splits", given, "fractions that are 1 together, or less")
+        require(sum(given) <= 1 + 1e-9, "splits", given, "fractions whose sum is at most 1")
 
 
 def _date(value: object) -> str:
-    """A date as in the names of times, which have a T before the time of day."""
+    """A date as in the names of times, with a T before the time of day."""
     return str(value).replace(" ", "T")
 
 
 def _is_before(first: object, last: object) -> bool:
-    """Whether a day, month or year begins before another one ends."""
+    """Whether a day, month or year does not begin after the end of another one."""
     return _date(first)[: len(_date(last))] <= _date(last)
 
 
 def deal(
-    found: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
+    data: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
 ) -> list[Part]:
-    """Deal recordings out, in their order; those in no split are left out.
+    """Assign recordings to splits, in their order; those in no split are left out.
 
     Args:
-        found: the recordings.
-        options: for splits, groups.
-        read_list: reads the names in a raw file of that name.
+        data: the recordings.
+        options: splits and groups.
+        read_list: reads the names in a raw file.
 
     Raises:
-        StpError: a name in a list is that of nothing, or in two splits; or a split stays empty.
+        StpError: a name in a list matches no recording, or one in another split; or a split stays
+            empty.
     """
-    splits, recordings = options.splits, found.recordings
+    splits, recordings = options.splits, data.recordings
     by = splits["by"]
     clusters = [
-        options.cluster_of(one.name) or (one.file if by == "file" else one.name)
-        for one in recordings
+        options.cluster_of(recording.name) or (recording.file if by == "file" else recording.name)
+        for recording in recordings
     ]
     if by == "time":
         parts = _by_time(recordings, clusters, splits)
@@ -138,8 +144,8 @@ def deal(
             chosen = _by_list(recordings, splits, read_list)
             _require_whole_groups(chosen, clusters, splits)
         else:
-            share = _by_fraction(sorted(set(clusters)), splits, by)
-            chosen = [share.get(cluster) for cluster in clusters]
+            split_of = _by_fraction(sorted(set(clusters)), splits, by)
+            chosen = [split_of.get(cluster) for cluster in clusters]
         parts = [
             Part(split, i, 0, recordings[i].frames, clusters[i])
             for i, split in enumerate(chosen)
@@ -154,27 +160,27 @@ def require_no_copies(
     """Refuse equal files in different splits.
 
     Args:
-        recordings: all of them.
-        parts: of them.
-        checksums: of raw files, by name.
+        recordings: all recordings.
+        parts: their parts in splits.
+        checksums: checksums of the raw files, by name.
 
     Raises:
-        StpError: two files in different splits have the same bytes.
+        StpError: two files in different splits have the same content.
     """
-    seen: dict[str, Part] = {}
+    firsts: dict[str, Part] = {}
     for part in parts:
         file = recordings[part.recording].file
-        first = seen.setdefault(checksums.get(file, file), part)
+        first = firsts.setdefault(checksums.get(file, file), part)
         if first.split != part.split and (copy := recordings[first.recording].file) != file:
             raise StpError(
-                f"splits: {copy} in {first.split} and {file} in {part.split} are the same file",
+                f"splits: {copy} in {first.split} and {file} in {part.split} have the same content",
                 expected="different data in different splits",
-                remedy="take one of them away, or put both into one split",
+                remedy="remove one of them, or put both into one split",
             )
 
 
 def _by_fraction(names: list[str], splits: dict[str, Any], by: str) -> dict[str, str]:
-    """Who gets which name. A name's place depends on the seed and itself, not on its neighbours."""
+    """The split of each name. The order depends on the seed and each name alone."""
     seed = splits.get("seed", 0)
     order = sorted(names, key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
     n, fractions = len(names), [splits[name] for name in SPLITS]
@@ -183,17 +189,17 @@ def _by_fraction(names: list[str], splits: dict[str, Any], by: str) -> dict[str,
         counts[0] = n - counts[1] - counts[2]
     if counts[0] < 1 or sum(counts) > n:
         raise StpError(
-            f"splits: {n} {'files' if by == 'file' else 'sequences'} or groups of them, shared as "
+            f"splits: {n} {'files' if by == 'file' else 'sequences'} or groups, split as "
             f"{' / '.join(map(str, fractions))}, leave a split empty",
             expected="at least one in each of train, val and test",
-            remedy="add files, or deal out by: sequence or by: time",
+            remedy="add files, or split by: sequence or by: time",
         )
-    share: dict[str, str] = {}
+    split_of: dict[str, str] = {}
     first = 0
     for split, count in zip(SPLITS, counts, strict=True):
-        share |= dict.fromkeys(order[first : first + count], split)
+        split_of |= dict.fromkeys(order[first : first + count], split)
         first += count
-    return share
+    return split_of
 
 
 def _by_list(
@@ -202,22 +208,23 @@ def _by_list(
     read_list: Callable[[str], Iterable[str]],
 ) -> list[str | None]:
     chosen: list[str | None] = [None] * len(recordings)
-    named = _by_parts_of_names(recordings)
+    numbers_of = _by_parts_of_names(recordings)
     for split in split_names(splits):
-        given = splits[split]
-        for pattern in read_list(given) if isinstance(given, str) else given:
-            hits = _hits(named, pattern.strip("/"))
-            if not hits:
+        listed = splits[split]
+        for pattern in read_list(listed) if isinstance(listed, str) else listed:
+            matches = _matches(numbers_of, pattern.strip("/"))
+            if not matches:
                 raise StpError(
-                    f"splits.{split}: there is no {pattern!r} among {len(recordings)} sequences",
+                    f"splits.{split}: none of the {len(recordings)} sequences is called "
+                    f"{pattern!r}",
                     expected=f"names such as {recordings[0].name}",
-                    remedy=f"did you mean {_like(pattern, named)}?",
+                    remedy=f"did you mean {_nearest(pattern, numbers_of)}?",
                 )
-            for i in hits:
+            for i in matches:
                 if chosen[i] not in (None, split):
                     raise StpError(
                         f"splits: {recordings[i].name} is in {chosen[i]} and in {split}",
-                        expected="every sequence in one split at most",
+                        expected="every sequence in at most one split",
                         remedy="make the names in the lists more precise",
                     )
                 chosen[i] = split
@@ -225,41 +232,43 @@ def _by_list(
 
 
 def _by_parts_of_names(recordings: Sequence[Recording]) -> dict[str, list[int]]:
-    """Recordings by whatever may name them: any folders of the path that follow one another."""
-    found: dict[str, list[int]] = {}
-    for i, one in enumerate(recordings):
-        parts = one.name.split("/")
+    """Numbers of the recordings by each run of components of their paths."""
+    numbers_of: dict[str, list[int]] = {}
+    for i, recording in enumerate(recordings):
+        parts = recording.name.split("/")
         names = {
-            one.file,
+            recording.file,
             *("/".join(parts[a:b]) for a, b in combinations(range(len(parts) + 1), 2)),
         }
         # An array in a file, data.npz:train, is found by the name of the file as well.
-        names |= {"/".join(one.file.split("/")[a:]) for a in range(one.file.count("/") + 1)}
+        parts = recording.file.split("/")
+        names |= {"/".join(parts[a:]) for a in range(len(parts))}
         for name in names:
-            found.setdefault(name, []).append(i)
-    return found
+            numbers_of.setdefault(name, []).append(i)
+    return numbers_of
 
 
-def _hits(named: dict[str, list[int]], pattern: str) -> list[int]:
+def _matches(numbers_of: dict[str, list[int]], pattern: str) -> list[int]:
     if not any(sign in pattern for sign in "*?["):
-        return named.get(pattern, [])
-    return sorted({i for name, of in named.items() if fnmatchcase(name, pattern) for i in of})
+        return numbers_of.get(pattern, [])
+    matches = (numbers for name, numbers in numbers_of.items() if fnmatchcase(name, pattern))
+    return sorted({number for numbers in matches for number in numbers})
 
 
-def _like(pattern: str, named: dict[str, list[int]]) -> str:
-    near = get_close_matches(pattern, list(named)[:10000], n=1)
-    return near[0] if near else next(iter(named))
+def _nearest(pattern: str, names: Iterable[str]) -> str:
+    names = list(names)[:10000]
+    return next(iter(get_close_matches(pattern, names, n=1)), names[0])
 
 
 def _require_whole_groups(
     chosen: list[str | None], clusters: list[str], splits: dict[str, Any]
 ) -> None:
-    seen: dict[str, str] = {}
+    split_of: dict[str, str] = {}
     for split, cluster in zip(chosen, clusters, strict=True):
-        if split is not None and seen.setdefault(cluster, split) != split:
+        if split is not None and split_of.setdefault(cluster, split) != split:
             raise StpError(
-                f"splits: the group {cluster} is in {seen[cluster]} and in {split}",
-                expected="what belongs together (option group) in one split",
+                f"splits: the group {cluster} is in {split_of[cluster]} and in {split}",
+                expected="all sequences of a group (option group) in one split",
                 remedy="change the lists, or the expression `group`",
             )
 
@@ -268,20 +277,20 @@ def _by_time(
     recordings: Sequence[Recording], clusters: list[str], splits: dict[str, Any]
 ) -> list[Part]:
     parts: list[Part] = []
-    for i, one in enumerate(recordings):
+    for i, recording in enumerate(recordings):
         if isinstance(splits["train"], list):
-            ranges = [(*_between(one, *map(_date, splits[split])), split) for split in SPLITS]
+            ranges = [(*_between(recording, *map(_date, splits[s])), s) for s in SPLITS]
         else:
             shares = np.cumsum([0.0, *(splits[split] for split in SPLITS)])
-            edges = [round(share * one.frames) for share in shares.clip(max=1.0).tolist()]
+            edges = [round(share * recording.frames) for share in shares.clip(max=1.0).tolist()]
             ranges = [(a, b, s) for (a, b), s in zip(pairwise(edges), SPLITS, strict=True)]
         stop = 0
         for first, last, split in sorted(ranges):
-            if first >= last:  # nothing: this recording lies elsewhere in time
+            if first >= last:  # the recording has no frames in this range of dates
                 continue
             if first < stop:
                 raise StpError(
-                    f"splits: {split} and {parts[-1].split} share frames of {one.name}",
+                    f"splits: {split} and {parts[-1].split} share frames of {recording.name}",
                     expected="times that do not overlap",
                     remedy="change the dates",
                 )
@@ -292,21 +301,21 @@ def _by_time(
     return parts
 
 
-def _between(one: Recording, first: str, last: str) -> tuple[int, int]:
+def _between(recording: Recording, first: str, last: str) -> tuple[int, int]:
     """The frames from the beginning of a day, month or year to the end of another."""
-    if not one.times:
+    if not recording.times:
         raise StpError(
-            f"splits: {one.name} has no dates",
-            expected="fractions for train, val and test, where the files say nothing of time",
+            f"splits: {recording.name} has no dates",
+            expected="fractions for train, val and test",
             remedy="use by: time with fractions",
         )
-    begins = sum(time[: len(first)] < first for time in one.times)
-    ends = sum(time[: len(last)] <= last for time in one.times)
+    begins = sum(time[: len(first)] < first for time in recording.times)
+    ends = sum(time[: len(last)] <= last for time in recording.times)
     return begins, ends
 
 
 def cut(
-    found: RawContents,
+    data: RawContents,
     parts: Sequence[Part],
     options: Common,
     span: int,
@@ -315,11 +324,11 @@ def cut(
     """The windows of all parts, whose frames lie one after the other in the given order.
 
     Args:
-        found: the recordings.
-        parts: of them.
-        options: for strides and clusters.
-        span: frames of a window.
-        lost: stretches (part, first, stop) of which the frames turned out not to exist.
+        data: the recordings.
+        parts: their parts in splits.
+        options: strides and clusters.
+        span: frames in a window.
+        lost: stretches (part, first, stop) whose frames do not exist, as decoding showed.
     """
     reach = (span - 1) * options.frame_step + 1
     missing: dict[int, list[tuple[int, int]]] = {}
@@ -328,23 +337,23 @@ def cut(
     clips = []
     base = 0
     for number, part in enumerate(parts):
-        one = found.recordings[part.recording]
+        recording = data.recordings[part.recording]
         stride = options.stride_of(part.split, reach)
-        for first, stop in _stretches(part, one.cuts, missing.get(number, [])):
+        for first, stop in _stretches(part, recording.cuts, missing.get(number, [])):
             at = starts(first, stop, reach, stride)
-            numbers = blocks(at, options.cluster_frames or max(one.frames, 1))
+            numbers = blocks(at, options.cluster_frames or max(recording.frames, 1))
             for start, block in zip(at.tolist(), numbers.tolist(), strict=True):
-                named = one.times[start] if one.times else f"frame-{start:06d}"
+                time = recording.times[start] if recording.times else f"frame-{start:06d}"
                 in_block = f"/block-{block:03d}" if options.cluster_frames else ""
                 clips.append(
                     Clip(
                         part.split,
-                        f"{one.name}/{named}",
+                        f"{recording.name}/{time}",
                         base + start - part.first,
                         options.frame_step,
                         span,
                         f"{part.cluster}{in_block}",
-                        found.phase(part.recording, start) if found.phase else 0,
+                        data.phase(part.recording, start) if data.phase else 0,
                     )
                 )
         base += part.stop - part.first
@@ -368,29 +377,29 @@ def _stretches(
 
 
 def require_windows(
-    found: RawContents, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
+    data: RawContents, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
 ) -> None:
-    """Refuse splits without windows before anything is decoded.
+    """Require windows in every split, before anything is decoded.
 
     Raises:
         StpError: a split has none.
     """
-    have = {clip.split for clip in clips}
+    splits = {clip.split for clip in clips}
     for split in split_names(options.splits):
-        if split in have:
+        if split in splits:
             continue
-        own = [part for part in parts if part.split == split]
+        inside = [part for part in parts if part.split == split]
         longest = max(
             (
                 stop - first
-                for part in own
-                for first, stop in _stretches(part, found.recordings[part.recording].cuts, [])
+                for part in inside
+                for first, stop in _stretches(part, data.recordings[part.recording].cuts, [])
             ),
             default=0,
         )
         step = f", taking every frame in {options.frame_step}" if options.frame_step > 1 else ""
         raise StpError(
-            f"the {split} split has no clips: it has {len(own)} sequences, the longest of "
+            f"the {split} split has no clips: it has {len(inside)} sequences, the longest of "
             f"{longest} frames, and windows are {span} frames long{step}",
             expected="at least one window in every split",
             remedy="shorten context or horizon, change the splits, or add data",

@@ -1,6 +1,6 @@
 """Video files of any format that `stp.prepare.video` opens.
 
-Long videos are decoded in parts, from the key frame before each.
+Long videos are decoded in parts, each from the key frame before it.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from stp.prepare.video import (
 
 FORMATS = {1: "gray", 3: "rgb24"}
 UNEVEN = "videos with frames at uneven times"
-"""In the receipt."""
+"""Key in the receipt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +42,10 @@ class VideoOptions(Common):
     """Options for videos.
 
     Attributes:
-        crop: before the resizing: centre (the largest middle part with the proportions of `shape`),
-            or [top, left, height, width] in pixels of the video; nothing unless set.
-        fps: frames per second, where the videos do not say it or say it wrongly.
-        frames: only the first so many of each video; all unless set.
+        crop: crop before resizing: centre (the largest middle part with the aspect ratio of
+            `shape`), or [top, left, height, width] in pixels of the video; none by default.
+        fps: frames per second, where the videos do not state it or state it wrongly.
+        frames: number of frames taken from the beginning of each video; all by default.
     """
 
     crop: Any = None
@@ -58,17 +58,17 @@ class VideoOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames of a video.
+    """Frames of a video.
 
     Attributes:
-        name: of the raw file.
+        name: name of the raw file.
         first: number of the first frame.
-        frames: how many.
-        begins: its time, in the unit of the stream; None where times are missing.
+        frames: number of frames.
+        begins: time of the first frame, in the unit of the stream; None where times are missing.
         ends: time of the frame after the last one; None at the end of the video.
         channels: 1 or 3.
-        height: of the result.
-        width: of the result.
+        height: of a prepared frame.
+        width: of a prepared frame.
         crop: see VideoOptions.
     """
 
@@ -89,7 +89,7 @@ def raw_contents(
     """Find the videos and count their frames.
 
     Raises:
-        StpError: there is none, or one is damaged.
+        StpError: there are none, or one is damaged.
     """
     channels, height, width = shape
     require(channels in FORMATS, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
@@ -99,8 +99,8 @@ def raw_contents(
         path = raw.find(name)
         stamps, rate = probe(path)
         frames = min(len(stamps), options.frames or len(stamps))
-        read = path.stat().st_size * frames // len(stamps)
-        recordings.append(Recording(name, name, frames, raw_bytes=read))
+        read_bytes = path.stat().st_size * frames // len(stamps)
+        recordings.append(Recording(name, name, frames, raw_bytes=read_bytes))
         usable = None not in stamps and len(set(stamps)) == len(stamps)
         times.append(sorted(stamps) if usable else None)  # type: ignore[type-var]
         rates.add(rate)
@@ -130,7 +130,7 @@ def raw_contents(
 
 
 def _is_uneven(times: list[int | None]) -> bool:
-    """Whether a frame is shown half as long again as usual, or half as long: containers round."""
+    """Whether a duration differs from the median by more than half of it: containers round."""
     steps = np.diff(np.array(times, np.int64))
     usual = np.median(steps) if len(steps) else 0
     return bool((np.abs(steps - usual) > usual / 2).any())
@@ -168,38 +168,38 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """Some frames of a video, uint8 (T, C, H, W).
+    """The frames of a task, uint8 (T, C, H, W).
 
-    The note is the number of frames that the video really has there: a few formats have packets
-    without a frame. The rest repeats the last one.
+    The note is the number of frames that exist: in a few formats, packets may hold no frame. The
+    rest repeats the last frame.
 
     Raises:
-        StpError: the video is damaged, or has no frame there.
+        StpError: the video is damaged, or none of the frames exists.
     """
     path = raw.find(task.name)
     frames = np.empty((task.frames, task.channels, task.height, task.width), np.uint8)
-    found, first = 0, None
+    decoded, first = 0, None
     try:
         for frame in _frames(path, task):
-            if found == task.frames:
+            if decoded == task.frames:
                 raise ValueError("more frames than packets")
-            check_frame(path, frame, task.first + found, first)
+            check_frame(path, frame, task.first + decoded, first)
             first = first or frame
             picture = upright(frame, frame.to_ndarray(format=FORMATS[task.channels]))
             picture = picture.reshape(*picture.shape[:2], task.channels)
-            frames[found] = fit(picture, task.height, task.width, task.crop, str(path))
-            found += 1
-        if not found:
+            frames[decoded] = fit(picture, task.height, task.width, task.crop, str(path))
+            decoded += 1
+        if not decoded:
             raise ValueError(f"no frame from number {task.first} on")
     except DAMAGE as error:
         raise damaged(path, error) from error
-    frames[found:] = frames[found - 1]
-    return Decoded(frames, found)
+    frames[decoded:] = frames[decoded - 1]
+    return Decoded(frames, decoded)
 
 
 def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
-    """The frames of a task, in the order in which they are shown."""
-    if task.begins is None:  # count them
+    """The frames of a task, in the order of presentation."""
+    if task.begins is None:  # without times, frames are counted
         with open_film(path) as container:
             for number, frame in enumerate(container.decode(video_stream(container, path))):
                 if number >= task.first + task.frames:
@@ -224,7 +224,7 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
 
 @cache
 def _can_seek(path: Path, time: int) -> bool:
-    """Whether a jump to a time ends at a frame before it, or just at it."""
+    """Whether seeking to a time leads to a frame at or before it."""
     try:
         with open_film(path) as container:
             stream = video_stream(container, path)

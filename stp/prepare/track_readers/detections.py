@@ -6,12 +6,13 @@
     step: 1
     dt: 0.04
 
-A time serves where there is no frame: rows are brought to a common clock, since such files may have
-a clock of their own for each person. What that makes up or leaves out is counted.
+A time may replace the frame. Such files may have a clock of their own for each person, so rows are
+interpolated to a common clock; interpolated and excluded detections are counted.
 """
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +25,19 @@ from stp.prepare.track_readers.numbers import whole
 from stp.tracks.tracks import Tracks
 
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Seconds in one of them."""
+"""Seconds per unit."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a file has what; numbers for files without a header.
+    """Names of columns, or their numbers for files without a header.
 
     Attributes:
-        x, y: names or numbers of columns.
-        person: likewise; None: each file is one person.
-        frame: whole numbers; or
-        time: seconds or another unit, or dates.
-        lost: not 0 (false) in rows that are no detections.
+        x, y: columns of positions.
+        person: column of people; None if each file is one person.
+        frame: column of whole frame numbers; or
+        time: column of times, numbers or dates.
+        lost: column that is not 0 (or false) in rows that are not detections.
     """
 
     x: str | int
@@ -49,37 +50,37 @@ class Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """The detections of files, as they are there.
+    """The detections of files, unchanged.
 
     Attributes:
-        when: float64 (R,), frames or seconds.
-        person: int64 (R,).
-        position: float64 (R, 2), in the unit of the files.
-        names: of people, by number - 1, where they are no numbers.
-        lost: rows that are marked as no detections; they are not among these.
+        when: frames or seconds, float64 (R,).
+        person: numbers of people, int64 (R,).
+        position: positions, float64 (R, 2), in the unit of the files.
+        names: identifiers of people by number; empty where they are the numbers.
+        lost: number of further rows that are marked as lost.
     """
 
     when: np.ndarray
     person: np.ndarray
     position: np.ndarray
-    names: list[str] | None
+    names: dict[int, str]
     lost: int
 
     def name(self, person: int) -> str:
-        """What the files call somebody."""
-        return f"person {person if self.names is None else self.names[person - 1]}"
+        """The identifier of a person in the files."""
+        return f"person {self.names.get(person, person)}"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The detections of a recording, and what was made of its rows.
+    """The detections of a recording, and how they follow from its rows.
 
     Attributes:
         tracks: the detections.
-        rows: in its files.
-        lost: rows that are marked as no detections.
-        interpolated: detections that lie between two rows of a person.
-        left_out: people who are not seen often enough, with the reason.
+        rows: number of rows in its files.
+        lost: number of rows that are marked as lost.
+        interpolated: number of detections between two rows of a person.
+        left_out: people with too few rows, with the reason.
     """
 
     tracks: Tracks
@@ -101,23 +102,23 @@ def read(
     """Read the CSV or Parquet files of one recording.
 
     Args:
-        paths: of the file, or files; ``.parquet``, or tables in text.
-        columns: where they have what.
-        metres: in one unit of x and y.
-        step: frames between two annotations; with times, 1.
-        dt: seconds between two annotations: with times, those of the common clock.
-        time_unit: seconds in one unit of times that are numbers.
+        paths: paths of the ``.parquet`` files or text tables.
+        columns: their columns.
+        metres: metres per unit of x and y.
+        step: frames between two annotations; 1 with times.
+        dt: seconds between two annotations; with times, of the common clock.
+        time_unit: seconds per unit of times that are numbers.
 
     Raises:
-        StpError: a file cannot be read, lacks a column, holds what is no finite number, has a
-            person in two places at once, or is of people who are seen too seldom.
+        StpError: a file cannot be read or lacks a column, a value is not a finite number, a person
+            is in two places at once, or the rows of all people are too far apart.
     """
     paths = [paths] if isinstance(paths, Path) else list(paths)
     detected = rows(paths, columns, time_unit)
     position = detected.position * metres
     count = len(detected.when) + detected.lost
     if columns.frame is not None:
-        tracks = Tracks(detected.when, detected.person, position, step, dt)
+        tracks = Tracks(detected.when, detected.person, position, step, dt, detected.names)
         return Recording(tracks, count, detected.lost)
     title = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     time, person, position = _once(detected, position, title)
@@ -138,11 +139,12 @@ def read(
         else f"{detected.name(who)}, seen once"
         for who in lacking.tolist()
     )
+    tracks = replace(tracks, names=detected.names)
     return Recording(tracks, count, detected.lost, interpolated, left_out)
 
 
 def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Rows:
-    """Read the detections of the files of one recording, as they are there.
+    """Read the detections of the files of one recording unchanged.
 
     Raises:
         StpError: as `read` says.
@@ -153,7 +155,10 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
             expected="one of them",
             remedy="change columns in the configuration",
         )
-    parts = [_one_file(path, columns, time_unit) for path in paths]
+    parts = [
+        _one_file(path, columns, time_unit, name)
+        for path, name in zip(paths, _file_names(paths), strict=True)
+    ]
     table = pd.concat([part for part, _ in parts], ignore_index=True)
     lost = sum(lost for _, lost in parts)
     if not len(table):
@@ -162,18 +167,39 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
             expected="at least one row",
             remedy="fetch the file again, or correct columns",
         )
-    names = None
-    if pd.api.types.is_numeric_dtype(table["person"]):
-        person = whole(table["person"].to_numpy(np.float64), paths[0], "person")
-    else:  # numbered by name, so that the order of rows does not matter
-        numbers, labels = pd.factorize(table["person"].astype(str), sort=True)
-        person, names = np.asarray(numbers, np.int64) + 1, [str(label) for label in labels]
+    person, names = _numbered(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
     return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
 
 
-def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFrame, int]:
-    """When (frames or seconds), person, x and y of each row, and how many rows are lost."""
+def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
+    """A number for the person of each row, and names by number where identifiers are none."""
+    if pd.api.types.is_float_dtype(column):
+        column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
+    # -1 stands for nobody in scenarios
+    if pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() < 2**63:
+        return column.to_numpy(np.int64), {}
+    # by name, so that the order of rows does not matter
+    numbers, names = pd.factorize(column.astype(str), sort=True)
+    return np.asarray(numbers, np.int64) + 1, dict(enumerate(map(str, names), start=1))
+
+
+def _file_names(paths: Sequence[Path]) -> list[str]:
+    """Identifiers of people whose files have no column for them."""
+    stems = [path.stem for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    folder = os.path.commonpath([path.parent for path in paths])
+    return [path.relative_to(folder).as_posix() for path in paths]
+
+
+def _one_file(
+    path: Path, columns: Columns, time_unit: float, name: str
+) -> tuple[pd.DataFrame, int]:
+    """When (frames or seconds), person, x and y of each row, and how many rows are lost.
+
+    Without a column of people, all rows are of the person ``name``.
+    """
     named = [name for name in vars(columns).values() if name is not None]
     by_number = all(isinstance(name, int) for name in named)
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
@@ -191,9 +217,9 @@ def _one_file(path: Path, columns: Columns, time_unit: float) -> tuple[pd.DataFr
     else:
         when = pd.to_numeric(table[columns.frame], errors="coerce")
     part = pd.DataFrame({"when": when.astype(np.float64)})
-    for axis, name in (("x", columns.x), ("y", columns.y)):
-        part[axis] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
-    part["person"] = str(path) if columns.person is None else table[columns.person]
+    for axis, column in (("x", columns.x), ("y", columns.y)):
+        part[axis] = pd.to_numeric(table[column], errors="coerce").astype(np.float64)
+    part["person"] = name if columns.person is None else table[columns.person]
     lost = np.zeros(len(table), bool) if columns.lost is None else is_set(table[columns.lost])
     bad = ~np.isfinite(part[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
     bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)
@@ -214,11 +240,11 @@ def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
     """Times as seconds: numbers of a unit, dates (ISO 8601, without a zone UTC), or times of day.
 
     Args:
-        column: of a table.
-        unit: seconds in one unit of numbers.
+        column: column of a table.
+        unit: seconds per unit of numbers.
 
     Returns:
-        NaN where there is none of these.
+        seconds, NaN for any other value.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_dates(column)
@@ -260,11 +286,11 @@ def _parquet(path: Path) -> pd.DataFrame:
 def _once(
     detected: Rows, position: np.ndarray, title: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times, people and positions without repeated rows; nobody is in two places at once."""
+    """Times, people and positions without repeated rows."""
     table = pd.DataFrame(
         {"person": detected.person, "time": detected.when, "x": position[:, 0], "y": position[:, 1]}
     )
-    table = table.drop_duplicates()  # the same line twice says nothing else
+    table = table.drop_duplicates()
     if (twice := table.duplicated(["person", "time"])).any():
         first = table[twice].iloc[0]
         raise StpError(
@@ -288,31 +314,46 @@ def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -
         )
 
 
-def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
-    """The usual time between two detections of a person, of everybody and of each; medians.
+def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times between two detections of a person that follow each other, and the person of each.
+
+    Args:
+        time: seconds or frames, (R,).
+        person: numbers, (R,).
 
     Returns:
-        0 if everybody is seen once; the others lack who is seen once.
+        (I,) and (I,), by person and time; intervals of no time are left out.
     """
     order = np.lexsort((time, person))
-    passed, who = np.diff(time[order]), person[order][1:]
+    passed = np.diff(time[order])
     same = (np.diff(person[order]) == 0) & (passed > 0)
-    if not same.any():
+    return passed[same], person[order][1:][same]
+
+
+def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
+    """Median time between two detections of a person.
+
+    Returns:
+        the median over everybody (0 if everybody is seen once), and that of each person who is seen
+        more than once.
+    """
+    passed, who = time_between(time, person)
+    if not len(passed):
         return 0.0, {}
-    of_people = pd.Series(passed[same]).groupby(who[same]).median()
-    return float(np.median(passed[same])), dict(
+    of_people = pd.Series(passed).groupby(who).median()
+    return float(np.median(passed)), dict(
         zip(of_people.index.to_numpy().tolist(), of_people.to_numpy().tolist(), strict=True)
     )
 
 
 MOST_STEPS = 10_000_000
-"""From the first to the last moment of one person: 11 days at 0.1 s."""
+"""Largest number of steps from the first to the last moment of a person: 11 days at 0.1 s."""
 LONGEST = 2.0
-"""Steps that a clock bridges: a pause of more is a gap, which stays."""
+"""Longest pause in steps that is interpolated; a longer one is a gap."""
 ROUNDING = 1e-6
-"""Steps by which a pause may be longer, as 1.6 - 0.8 is not 0.8."""
+"""Tolerance in steps for rounding, as 1.6 - 0.8 is not 0.8."""
 AT_A_ROW = 0.05
-"""Steps within which a moment of the clock is that of a row: nothing is made up there."""
+"""Distance in steps within which a moment of the clock is that of a row: not interpolated."""
 
 
 def on_one_clock(
@@ -320,16 +361,16 @@ def on_one_clock(
 ) -> tuple[Tracks, int]:
     """Interpolate all people at the same moments, ``dt`` seconds apart; gaps stay gaps.
 
-    Where all of them are seen at such moments anyhow, they are where they were seen.
+    Rows that all lie at such moments already are kept as they are.
 
     Args:
-        time: seconds, (R,); each person has moments of its own.
-        person: (R,).
-        position: metres, (R, 2).
-        dt: seconds.
+        time: times of the rows, seconds, (R,).
+        person: people of the rows, (R,).
+        position: positions of the rows, metres, (R, 2).
+        dt: seconds between two moments.
 
     Returns:
-        detections by moment, in frames of ``dt``, and how many of them are at no row.
+        detections by moment, in frames of ``dt``, and the number of interpolated ones.
     """
     begin = time.min()
     # times since 1970 are exact to 2.4e-7 s only

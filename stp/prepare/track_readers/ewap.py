@@ -16,20 +16,20 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
     """Read the detections of a file, in its order.
 
     Args:
-        path: of the file.
+        path: path of the file.
         step: frames between two annotations.
         dt: seconds between two annotations.
 
     Raises:
-        StpError: the file is missing or has other columns, or a line holds what is no number.
+        StpError: the file is missing or has other columns, or a line holds anything but numbers.
     """
     table = numbers.read(path, "an obsmat.txt: numbers in eight columns")
     if table.shape[1] != COLUMNS:
         raise StpError(
             f"{path}: {table.shape[1]} columns",
             expected="eight: frame, person, x, z, y, and three velocities",
-            remedy="files of four columns are other versions of ETH with another clock; declare "
-            "them as what they are",
+            remedy="files with four columns are other versions of ETH with another clock: declare "
+            "their format, step and dt",
         )
     person = numbers.whole(table[:, 1], path, "person")
     return Tracks(table[:, 0], person, table[:, [2, 4]].copy(), step, dt)

@@ -1,7 +1,7 @@
-"""Qualisys exports of THÖR: one row a frame, three columns for each marker, in millimetres.
+"""Qualisys exports of THÖR: one row per frame, three columns per marker, in millimetres.
 
-People wear helmets with several markers, ``Helmet_3 - 2 X``; a person is where the markers that are
-seen are, on the mean. A marker that is not seen is 0, 0, 0.
+People wear helmets with several markers, ``Helmet_3 - 2 X``; the position of a person is the mean
+of the visible markers. A hidden marker is 0, 0, 0.
 """
 
 import re
@@ -15,7 +15,7 @@ from stp.core.errors import RawFileError, StpError
 from stp.tracks.tracks import Tracks
 
 HEADER = 10
-"""Lines before that of the columns' names."""
+"""Number of lines before that with the names of the columns."""
 MARKER = re.compile(r"Helmet_(\d+) - \d+ ([XY])")
 
 
@@ -23,12 +23,12 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
     """Read the people of an export, 100 frames a second.
 
     Args:
-        path: of the file (.tsv).
+        path: path of the file (.tsv).
         dt: seconds between two frames.
 
     Raises:
-        StpError: the file cannot be read, or has no helmets; or it is cut off, or has another rate,
-            as its first lines say.
+        StpError: the file cannot be read or has no helmets; or its first lines state more frames or
+            another rate.
     """
     try:
         table = pd.read_csv(path, sep="\t", header=HEADER)
@@ -41,9 +41,10 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         ) from None
     count, rate = stated.get("NO_OF_FRAMES", 0), stated.get("FREQUENCY", 1 / dt)
     if len(table) < count or abs(rate * dt - 1) > 1e-3:
-        raise StpError(
-            f"{path}: {len(table)} of {count:g} frames, {rate:g} a second, as its first lines say",
-            expected=f"all frames, {1 / dt:g} a second, as dt says",
+        raise RawFileError(
+            path,
+            f"{len(table)} of {count:g} frames, {rate:g} per second, as its first lines state",
+            expected=f"all frames, {1 / dt:g} per second, as dt states",
             remedy="fetch the file again if it is cut off; else correct dt",
         )
     helmets: dict[int, dict[str, list[str]]] = {}
@@ -68,18 +69,19 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
     rows = []
     for person, axes in sorted(helmets.items()):
         markers = np.stack([table[axes[axis]].to_numpy(np.float64) for axis in "XY"], axis=-1)
-        seen = (markers != 0).any(axis=-1) & np.isfinite(markers).all(axis=-1)
-        there = seen.any(axis=1)
-        total = np.where(seen[..., None], markers, 0).sum(axis=1)[there]
-        mean = total / seen.sum(axis=1)[there, None] / 1000
-        rows.append(np.column_stack([frame[there], np.full(there.sum(), person), mean]))
-    found = np.concatenate(rows)
-    found = found[np.argsort(found[:, 0], kind="stable")]
-    return Tracks(found[:, 0], found[:, 1].astype(np.int64), found[:, 2:], 1, dt)
+        is_visible = (markers != 0).any(axis=-1) & np.isfinite(markers).all(axis=-1)
+        any_visible = is_visible.any(axis=1)
+        total = np.where(is_visible[..., None], markers, 0).sum(axis=1)[any_visible]
+        mean = total / is_visible.sum(axis=1)[any_visible, None] / 1000
+        people = np.full(any_visible.sum(), person)
+        rows.append(np.column_stack([frame[any_visible], people, mean]))
+    detections = np.concatenate(rows)
+    detections = detections[np.argsort(detections[:, 0], kind="stable")]
+    return Tracks(detections[:, 0], detections[:, 1].astype(np.int64), detections[:, 2:], 1, dt)
 
 
 def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Refuse words, and a last line that ends early; a marker without values was not seen."""
+    """Refuse text, and a last line that ends early; a marker without values is hidden."""
     numbers = table.apply(pd.to_numeric, errors="coerce")
     blank = numbers.isna()
     bad = (blank & table.notna()).any(axis=1) | blank["Frame"]
@@ -90,8 +92,7 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         first = int(np.argmax(bad.to_numpy()))
         raise RawFileError(
             path,
-            f"line {first + HEADER + 2} ends early or holds what is no number, "
-            f"and so do {int(bad.sum()) - 1} more",
+            f"line {first + HEADER + 2} and {int(bad.sum()) - 1} more end early or are not numbers",
             expected="a number in each column",
         )
     return numbers

@@ -1,7 +1,7 @@
 """TrajNet++ ndjson: one JSON object in each line, ``{"track": {"f", "p", "x", "y"}}``.
 
-Lines that are no tracks (scenes, maps) are left out, as are predictions, which look like tracks but
-have a ``prediction_number``.
+Other lines (scenes, maps) are left out, as are predictions, which are tracks with a
+``prediction_number``.
 """
 
 import json
@@ -19,7 +19,7 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
     """Read the detections of a file, in its order.
 
     Args:
-        path: of the file.
+        path: path of the file.
         step: frames between two annotations.
         dt: seconds between two annotations.
 
@@ -43,7 +43,7 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
                     raise StpError(
                         f"{path}: line {number} cannot be read ({error!r})",
                         expected='{"track": {"f": frame, "p": person, "x": metres, "y": metres}}',
-                        remedy="fetch the file again, or mend the line",
+                        remedy="fetch the file again, or fix the line",
                     ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise RawFileError(
@@ -55,16 +55,16 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
 
 
 def positions_per_second(path: Path) -> float | None:
-    """What the scenes of a file say (``fps``); None if they do not, or differ."""
-    said = set()
+    """Rate that all scenes of a file state (``fps``); None if they state none, or differ."""
+    rates = set()
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if '"scene"' in line:
                 try:
-                    said.add(float(json.loads(line)["scene"]["fps"]))
+                    rates.add(float(json.loads(line)["scene"]["fps"]))
                 except (ValueError, KeyError, TypeError):
                     return None
-    value = said.pop() if len(said) == 1 else 0.0
+    value = rates.pop() if len(rates) == 1 else 0.0
     return value if math.isfinite(value) and value > 0 else None
 
 
@@ -77,5 +77,5 @@ def _finite(value: Any) -> float:
 
 def _whole(value: Any) -> int:
     if not _finite(value).is_integer() or abs(number := int(value)) >= 2**53:
-        raise ValueError(f"{value} is no number of a person")
+        raise ValueError(f"{value} is not a whole number")
     return number

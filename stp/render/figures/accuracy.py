@@ -1,5 +1,5 @@
 """Errors over the observation, the noise or the horizon: Figures 4 to 7 of Atlas, and its Tables
-I and II drawn."""
+I and II as figures."""
 
 from pathlib import Path
 
@@ -53,51 +53,51 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
             expected=f"several values of {', '.join(AXES)}",
             remedy="look at `horizon` or `people`",
         )
-    found = crowd.courses(scores)
-    dress = crowd.dressed(found)
-    evaluations = list(dict.fromkeys(course.evaluation for course in found))
+    courses = crowd.courses(scores)
+    style_of = crowd.dressed(courses)
+    evaluations = list(dict.fromkeys(course.evaluation for course in courses))
     figure = new_figure(TEXT_WIDTH, 1)
-    places = figure.subplots(len(evaluations), len(COLUMNS), squeeze=False)
+    panel_rows = figure.subplots(len(evaluations), len(COLUMNS), squeeze=False)
     notes: list[str] = []
     intervals: list[bool] = []
     printed = False
-    for row, evaluation in zip(places, evaluations, strict=True):
-        here = [course for course in found if course.evaluation == evaluation]
+    for row, evaluation in zip(panel_rows, evaluations, strict=True):
+        of_evaluation = [course for course in courses if course.evaluation == evaluation]
         for axes, column in zip(row, COLUMNS, strict=True):
             axes.set_title(f"{evaluation}: {column} ↓")
             axes.set_ylabel("m")
             axes.set_xlabel(f"{AXES[varied]}; below: scenarios")
-            printed |= _panel(axes, here, column, varied, dress)
-        intervals.append(crowd.enough(here))
-        scenes = [one for course in here for one in course.scenes()]
+            printed |= _panel(axes, of_evaluation, column, varied, style_of)
+        intervals.append(crowd.enough(of_evaluation))
+        scenes = [scene for course in of_evaluation for scene in course.scenes()]
         notes.append(f"{evaluation}: {crowd.counted(scenes)} at each point")
     notes.append(crowd.about_bands(intervals))
     notes += [] if varied == "noise" else ["each point has the scenarios that are long enough"]
     notes += [SCALED] if varied == "noise" else []
     notes.append(crowd.MARKED if printed else "the paper prints no numbers for this figure")
-    height = 1.9 * len(evaluations) + 0.1 + crowd.legend(figure, dress)
+    height = 1.9 * len(evaluations) + 0.1 + crowd.legend(figure, style_of)
     figure.set_figheight(height)
     return figure, notes
 
 
 def _panel(
-    axes: Axes, found: list[Course], column: crowd.Column, varied: str, dress: dict[str, Style]
+    axes: Axes, courses: list[Course], column: crowd.Column, varied: str, style_of: dict[str, Style]
 ) -> bool:
-    """Draw one panel; whether there are printed values in it."""
-    interval = crowd.enough(found)
-    by: dict[str, list[tuple[float, Course]]] = {}
-    for course in found:
-        by.setdefault(course.label, []).append((_value(course, varied), course))
+    """Draw one panel; return whether it has published values."""
+    interval = crowd.enough(courses)
+    by_label: dict[str, list[tuple[float, Course]]] = {}
+    for course in courses:
+        by_label.setdefault(course.label, []).append((_value(course, varied), course))
     printed = False
-    for label, at in by.items():
+    for label, at in by_label.items():
         at.sort(key=lambda pair: pair[0])
         bands = [course.band(column, interval) for _, course in at]
-        crowd.draw_band(axes, [x for x, _ in at], bands, dress[label], label)
+        crowd.draw_band(axes, [x for x, _ in at], bands, style_of[label], label)
         for x, course in at:
             if column in course.published:
-                crowd.draw_published(axes, x, course.published[column], dress[label], label)
+                crowd.draw_published(axes, x, course.published[column], style_of[label], label)
                 printed = True
-    counts = {x: len(course.scenes()[0].final) for at in by.values() for x, course in at}
+    counts = {x: len(course.scenes()[0].final) for at in by_label.values() for x, course in at}
     values = sorted(counts)
     axes.set_xticks(values, [f"{value:.3g}\n{counts[value]}" for value in values])
     crowd.span(axes, values)
@@ -105,7 +105,7 @@ def _panel(
 
 
 def _value(course: Course, varied: str) -> float:
-    """Where a course stands on the axis, in its unit."""
+    """The value of the varied setting, in the unit of the axis."""
     cell = course.cells[0]
     if varied == "noise":
         return course.setting.get("noise", 0) / 1000

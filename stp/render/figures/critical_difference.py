@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures.friedman import (
     ALPHA,
     Comparison,
@@ -14,9 +14,9 @@ from stp.render.figures.friedman import (
     compare,
 )
 from stp.render.figures.kinds import FEWEST_BLOCKS, FEWEST_MODELS
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -31,11 +31,7 @@ SIDE = 1.35  # for labels
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
@@ -45,7 +41,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     of one dataset come from the same clips or the same training, and are averaged first.
 
     Returns:
-        the figure, and what must be said below it.
+        the figure, and notes.
     """
     blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0].key.tested_on)
     complete = ~np.isnan(losses).any(axis=1)
@@ -54,14 +50,16 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     models = [m for m, has in zip(ranking.models, complete, strict=True) if has]
     if len(models) < FEWEST_MODELS or len(blocks) < FEWEST_BLOCKS:
         text = (
-            f"Too little for a test: {len(models)} models on {len(blocks)} datasets"
+            f"Too few for a test: {len(models)} models on {len(blocks)} datasets"
             f" ({FEWEST_MODELS} and {FEWEST_BLOCKS} are needed). Cases and columns of one dataset"
-            " are not independent and count once. The figure of ranks shows what there is."
+            " are not independent and count once. The figure `ranks` shows all ranks."
         )
         return in_words(text), notes
-    found = compare(losses[complete])
-    order = np.argsort(found.mean_ranks, kind="stable")
-    figure = diagram([models[i] for i in order], found.mean_ranks[order], found, len(blocks))
+    comparison = compare(losses[complete])
+    order = np.argsort(comparison.mean_ranks, kind="stable")
+    figure = diagram(
+        [models[i] for i in order], comparison.mean_ranks[order], comparison, len(blocks)
+    )
     notes.append(
         f"mean ranks over {len(blocks)} datasets, of the mean rank over the columns and cases of"
         " each; Friedman test with the statistic of Iman and Davenport, critical difference (CD) of"
@@ -70,18 +68,20 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     return figure, notes
 
 
-def diagram(models: list[str], mean_ranks: np.ndarray, found: Comparison, blocks: int) -> Figure:
+def diagram(
+    models: list[str], mean_ranks: np.ndarray, comparison: Comparison, blocks: int
+) -> Figure:
     """Draw an axis of mean ranks, a label for each model, and bars that join groups.
 
     Args:
-        models: in the order of their mean ranks.
-        mean_ranks: ascending.
-        found: the test.
-        blocks: how many it has.
+        models: titles in the order of their mean ranks.
+        mean_ranks: float64 (models,), ascending.
+        comparison: Friedman's test.
+        blocks: number of blocks of the test.
     """
     count = len(models)
-    differs = found.p < ALPHA
-    groups = alike(mean_ranks, found.critical) if differs else [(0, count - 1)]
+    differs = comparison.p < ALPHA
+    groups = alike(mean_ranks, comparison.critical) if differs else [(0, count - 1)]
     below = 0.3 + 0.09 * len(groups)
     left = (count + 1) // 2
     height = TOP + below + STEP * left + 0.2
@@ -95,11 +95,11 @@ def diagram(models: list[str], mean_ranks: np.ndarray, found: Comparison, blocks
     for tick in range(1, count + 1):
         axes.plot((tick, tick), (0, 0.06), color="black", linewidth=1)
         axes.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=7)
-    cd = min(found.critical, count - 1)
-    cut = "" if cd == found.critical else " (longer than the axis)"
+    cd = min(comparison.critical, count - 1)
+    cut = "" if cd == comparison.critical else " (longer than the axis)"
     axes.plot((1, 1 + cd), (0.34, 0.34), color="black", linewidth=1.5, label="CD")
-    axes.text(1, 0.38, f"CD = {found.critical:.2f}{cut}", ha="left", va="bottom", fontsize=7)
-    axes.text(count, 0.38, _verdict(found, count, blocks), ha="right", va="bottom", fontsize=7)
+    axes.text(1, 0.38, f"CD = {comparison.critical:.2f}{cut}", ha="left", va="bottom", fontsize=7)
+    axes.text(count, 0.38, _verdict(comparison, count, blocks), ha="right", va="bottom", fontsize=7)
     for number, (first, last) in enumerate(groups):
         y = -0.1 - 0.09 * number
         ends = (mean_ranks[first] - 0.04 / scale, mean_ranks[last] + 0.04 / scale)
@@ -126,7 +126,7 @@ def _elbow(axes: Axes, at: float, y: float, end: float, text: str, is_left: bool
     )
 
 
-def _verdict(found: Comparison, models: int, blocks: int) -> str:
+def _verdict(comparison: Comparison, models: int, blocks: int) -> str:
     degrees = f"{models - 1}, {(models - 1) * (blocks - 1)}"
-    text = f"Friedman: F({degrees}) = {found.f:.2f}, p = {found.p:.2g}"
-    return text if found.p < ALPHA else f"{text}: no difference found, so all are joined"
+    text = f"Friedman: F({degrees}) = {comparison.f:.2f}, p = {comparison.p:.2g}"
+    return text if comparison.p < ALPHA else f"{text}: no difference found, so all are joined"

@@ -1,7 +1,7 @@
-"""What figures of people are drawn from: the error of each scenario, as the paper averages it.
+"""Errors of predictors of people by scenario, for figures.
 
-The paper gives mean and standard deviation over scenarios. Scenarios overlap in time, so where
-there are enough episodes of them, bands here are intervals over episodes.
+The paper gives mean and standard deviation over scenarios. Scenarios overlap in time, so bands are
+intervals over episodes where there are enough episodes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
 ELSEWHERE = "predictors that were calibrated on other data are left out"
 MARKED = "hollow: as printed in the paper, from its own data"
 LETTERS = 95
-"""In a line of a legend."""
+"""Letters in a line of a legend."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Scenes:
 
     Attributes:
         final: mean error over the people of each scenario at each lead time, metres, (S, T).
-        episode: of each scenario, (S,).
-        people: in each scenario, (S,).
-        dt: seconds of a step.
+        episode: episode of each scenario, (S,).
+        people: number of people in each scenario, (S,).
+        dt: duration of a step, seconds.
     """
 
     final: np.ndarray
@@ -65,7 +65,7 @@ class Scenes:
 
     @property
     def episodes(self) -> int:
-        """How many there are."""
+        """Number of episodes."""
         return len(np.unique(self.episode))
 
 
@@ -79,14 +79,14 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """A predictor in one evaluation, all its seeds.
+    """A predictor in one evaluation, with all seeds.
 
     Attributes:
-        label: its name for people, and where it was calibrated.
-        evaluation: what it is tested on.
+        label: title of the predictor, and where it was calibrated.
+        evaluation: title of the test.
         cells: one for each seed.
-        setting: of the cells.
-        published: the paper's values, by column.
+        setting: setting of the cells.
+        published: column -> published value.
     """
 
     label: str
@@ -96,17 +96,19 @@ class Course:
     published: dict[str, PrintedValue]
 
     def scenes(self) -> list[Scenes]:
-        """Errors, for each seed."""
+        """Errors of each seed."""
         return [read_scenes(cell) for cell in self.cells]
 
     def band(self, column: Column, interval: bool) -> Band:
-        """Mean over scenarios at each lead time, and its band; means over seeds of both."""
-        return joined([band(one.of(column), one.episode, interval) for one in self.scenes()])
+        """Mean over scenarios at each lead time with its band, both as means over seeds."""
+        return joined([band(scene.of(column), scene.episode, interval) for scene in self.scenes()])
 
 
-def enough(found: Iterable[Course]) -> bool:
-    """Are there enough episodes of all for intervals? Bands of one panel are of one kind."""
-    return all(s.episodes >= FEWEST_CLUSTERS for course in found for s in course.scenes())
+def enough(courses: Iterable[Course]) -> bool:
+    """Whether all have enough episodes for intervals; all bands of a panel are of one kind."""
+    return all(
+        scenes.episodes >= FEWEST_CLUSTERS for course in courses for scenes in course.scenes()
+    )
 
 
 def read_scenes(cell: Cell) -> Scenes:
@@ -122,13 +124,15 @@ def read_scenes(cell: Cell) -> Scenes:
 def _read(path: Path) -> Scenes:
     columns = ["scenario", "episode", "person", "lead", "lead_seconds", "error"]
     rows = read_table(path, columns, expected="the errors of people").to_pandas()
-    by = rows.groupby(["scenario", "lead"])["error"].mean().unstack()
-    about = rows.groupby("scenario").agg(episode=("episode", "first"), people=("person", "nunique"))
+    errors = rows.groupby(["scenario", "lead"])["error"].mean().unstack()
+    of_scenario = rows.groupby("scenario").agg(
+        episode=("episode", "first"), people=("person", "nunique")
+    )
     first = rows.iloc[0]
     return Scenes(
-        by.to_numpy(),
-        about["episode"].to_numpy(),
-        about["people"].to_numpy(),
+        errors.to_numpy(),
+        of_scenario["episode"].to_numpy(),
+        of_scenario["people"].to_numpy(),
         float(first["lead_seconds"] / first["lead"]),
     )
 
@@ -137,10 +141,10 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
     """Mean over scenarios with a band.
 
     Args:
-        values: (S, T).
-        episode: of each scenario, (S,).
-        interval: whether its ends are those of the 95 % interval over episodes, as of scores;
-            else one standard deviation over scenarios to either side.
+        values: values of each scenario and lead time, (S, T).
+        episode: episode of each scenario, (S,).
+        interval: whether the ends are those of the 95 % interval over episodes, as for scores;
+            else they are one standard deviation over scenarios away.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -155,50 +159,51 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
 
 
 def joined(bands: Sequence[Band]) -> Band:
-    """The means over seeds of their means and ends."""
-    return Band(*(np.mean([band[place] for band in bands], axis=0) for place in range(3)))
+    """The mean of bands over seeds."""
+    return Band(*(np.mean([band[field] for band in bands], axis=0) for field in range(3)))
 
 
 def courses(scores: Scores, case: str | None = None) -> list[Course]:
     """All predictors in all evaluations, or in one, in the order of the manifest.
 
     Args:
-        scores: of a dimension.
-        case: see `stp.render.figures.kinds.evaluation_name`.
+        scores: the scores of a dimension.
+        case: name of an evaluation, see `stp.render.figures.kinds.evaluation_name`.
 
     Raises:
         StpError: there is no such evaluation.
     """
     names = scores.plan.names.datasets
-    found: dict[str, list[Course]] = {}
+    by_evaluation: dict[str, list[Course]] = {}
     for line in (line for lines in scores.cases.values() for line in lines):
         key = line.cells[0].key
         published = {n: e.published for n, e in line.row.entries.items() if e.published}
         tested = f"{names.get(key.tested_on, key.tested_on)}, {key.subset}"
         setting = setting_of(key.setting)
         course = Course(_label(scores, line.cells[0]), tested, line.cells, setting, published)
-        found.setdefault(evaluation_name(key), []).append(course)
+        by_evaluation.setdefault(evaluation_name(key), []).append(course)
     if case is None:
-        return [course for several in found.values() for course in several]
-    if case not in found:
+        return [course for of_evaluation in by_evaluation.values() for course in of_evaluation]
+    if case not in by_evaluation:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} was tested on {case!r}",
-            expected=f"one of {', '.join(found)}",
-            remedy=nearest(case, found),
+            expected=f"one of {', '.join(by_evaluation)}",
+            remedy=nearest(case, by_evaluation),
         )
-    return found[case]
+    return by_evaluation[case]
 
 
-def at_home(found: Sequence[Course]) -> tuple[list[Course], list[str]]:
-    """Predictors as calibrated where they are tested; all of a model that was calibrated elsewhere
-    alone.
+def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
+    """Predictors that were calibrated on the data of their test, if a model has such.
 
     Returns:
-        them, and a note if others are left out.
+        the predictors, and a note if others are left out.
     """
-    models = {one.cells[0].key.model for one in found if _is_home(one)}
-    kept = [one for one in found if _is_home(one) or one.cells[0].key.model not in models]
-    return kept, [ELSEWHERE] if len(kept) < len(found) else []
+    models = {course.cells[0].key.model for course in courses if _is_home(course)}
+    selected = [
+        course for course in courses if _is_home(course) or course.cells[0].key.model not in models
+    ]
+    return selected, [ELSEWHERE] if len(selected) < len(courses) else []
 
 
 def _is_home(course: Course) -> bool:
@@ -207,7 +212,7 @@ def _is_home(course: Course) -> bool:
 
 
 def _label(scores: Scores, cell: Cell) -> str:
-    """The name of a predictor, where it was calibrated, and by which protocol if by ours."""
+    """The title of a predictor, with its calibration and, if it is ours, the protocol."""
     key = cell.key
     name = scores.plan.names.models.get(key.model, key.model)
     if not cell.calibrated:
@@ -216,49 +221,49 @@ def _label(scores: Scores, cell: Cell) -> str:
     return f"{name}, {cell.calibrated}{ours}"
 
 
-def base(found: Iterable[Course]) -> list[Course]:
-    """Of each predictor in each evaluation the longest forecast, of all people that there are."""
+def base(courses: Iterable[Course]) -> list[Course]:
+    """The longest forecast of each predictor in each evaluation, for all people."""
     best: dict[tuple[str, str], Course] = {}
-    for one in found:
-        place = one.evaluation, one.label
-        if place not in best or _reach(one) > _reach(best[place]):
-            best[place] = one
+    for course in courses:
+        key = course.evaluation, course.label
+        if key not in best or _reach(course) > _reach(best[key]):
+            best[key] = course
     return list(best.values())
 
 
-def drawable(found: Iterable[Course]) -> list[Course]:
-    """Of `base`, those whose predictions are still there."""
-    return [one for one in base(found) if one.cells[0].predictions]
+def drawable(courses: Iterable[Course]) -> list[Course]:
+    """Those of `base` whose predictions are still stored."""
+    return [course for course in base(courses) if course.cells[0].predictions]
 
 
 def _reach(course: Course) -> tuple[int, int]:
     return course.setting.get("horizon", 0), -course.setting.get("people", 0)
 
 
-def dressed(found: Iterable[Course]) -> dict[str, Style]:
-    """A style for each label; what is not calibrated is grey."""
-    labels = {one.label: one.cells[0] for one in found}
-    plain = [label for label, cell in labels.items() if not cell.calibrated]
-    return styles(list(labels), [label for label in plain if labels[label].key.seed is None])
+def dressed(courses: Iterable[Course]) -> dict[str, Style]:
+    """A style for each label; predictors without calibration are grey."""
+    labels = {course.label: course.cells[0] for course in courses}
+    uncalibrated = [label for label, cell in labels.items() if not cell.calibrated]
+    return styles(list(labels), [label for label in uncalibrated if labels[label].key.seed is None])
 
 
 def observed(cell: Cell) -> int:
-    """Observed positions."""
+    """The number of observed positions."""
     recipe = forecast_recipe(cell)
     return int(recipe.get("observe", recipe["context"]))
 
 
 def draw_band(
-    axes: Axes, x: Sequence[float], found: Sequence[Band], style: Style, label: str
+    axes: Axes, x: Sequence[float], bands: Sequence[Band], style: Style, label: str
 ) -> None:
     """Draw bands of one value each as a curve."""
-    means = [float(one.mean[-1]) for one in found]
-    ends = [(float(one.low[-1]), float(one.high[-1])) for one in found]
+    means = [float(band_of_x.mean[-1]) for band_of_x in bands]
+    ends = [(float(band_of_x.low[-1]), float(band_of_x.high[-1])) for band_of_x in bands]
     curve(axes, x, means, ends, style, label)
 
 
 def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
-    """Mark a printed value."""
+    """Mark a published value."""
     axes.plot(
         [x],
         [value.value],
@@ -272,20 +277,20 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
     )
 
 
-def legend(figure: Figure, dress: dict[str, Style], first: Iterable[Line2D] = ()) -> float:
-    """Name the predictors below the panels; their names are long.
+def legend(figure: Figure, style_of: dict[str, Style], first: Iterable[Line2D] = ()) -> float:
+    """Draw a legend of predictors, whose names are long, below the panels.
 
     Args:
-        figure: where.
-        dress: how they are drawn.
-        first: what is named before them.
+        figure: the figure.
+        style_of: label -> style.
+        first: handles before those of the predictors.
 
     Returns:
-        inches that it takes.
+        height of the legend, inches.
     """
-    longest = max(len(label) for label in dress)
+    longest = max(len(label) for label in style_of)
     handles = []
-    for label, style in dress.items():
+    for label, style in style_of.items():
         line: dict[str, Any] = {"linestyle": style.line, "marker": style.marker}
         handles.append(Line2D([], [], label=label, color=style.colour, **line))
     handles = [*first, *handles]
@@ -297,34 +302,34 @@ def legend(figure: Figure, dress: dict[str, Style], first: Iterable[Line2D] = ()
 
 
 def counted(scenes: Iterable[Scenes]) -> str:
-    """Say how many scenarios of how many episodes there are."""
-    found = list(scenes)
-    scenarios = [len(one.final) for one in found]
-    episodes = [one.episodes for one in found]
+    """The numbers of scenarios and episodes, in words."""
+    all_scenes = list(scenes)
+    scenarios = [len(scene.final) for scene in all_scenes]
+    episodes = [scene.episodes for scene in all_scenes]
     return f"{_range(scenarios, 'scenario')} of {_range(episodes, 'episode')}"
 
 
-def _range(counts: Sequence[int], what: str) -> str:
+def _range(counts: Sequence[int], noun: str) -> str:
     low, high = min(counts), max(counts)
     text = str(low) if low == high else f"{low} to {high}"
-    return f"{text} {what}{'' if high == 1 else 's'}"
+    return f"{text} {noun}{'' if high == 1 else 's'}"
 
 
 def about_bands(interval: Iterable[bool]) -> str:
-    """Say what the bands are."""
+    """The note on the meaning of bands."""
     kinds = set(interval)
-    of = {
+    text_of = {
         True: "95 % intervals over episodes",
         False: (
             "one standard deviation over scenarios, as in the paper (fewer than "
             f"{FEWEST_CLUSTERS} episodes: no interval)"
         ),
     }
-    return "bands: " + "; else ".join(of[kind] for kind in sorted(kinds, reverse=True))
+    return "bands: " + "; else ".join(text_of[kind] for kind in sorted(kinds, reverse=True))
 
 
 def span(axes: Axes, values: Sequence[float]) -> None:
-    """Errors begin at zero; numbers of an axis have some room."""
+    """Let the axis of errors begin at zero, and give the other axis a margin."""
     axes.set_ylim(bottom=0)
     room = 0.04 * (max(values) - min(values)) or 0.5
     axes.set_xlim(min(values) - room, max(values) + room)

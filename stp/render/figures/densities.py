@@ -1,7 +1,6 @@
-"""Where predictors expect people, as densities over the map, beside where people went.
+"""Predicted densities of people on the map, with the true paths.
 
-Of predictors that say more than points: mixtures of Gaussians and grids of probabilities, both
-drawn on one fine grid, so that they look alike where they are alike.
+Mixtures of Gaussians and grids of probabilities are drawn on the same fine grid.
 """
 
 from pathlib import Path
@@ -34,15 +33,15 @@ FIGURE = {
 }
 
 MOST = 2
-"""Predictors that are drawn."""
+"""The most predictors that are drawn."""
 CELL, MOST_CELLS = 0.1, 200
-"""Metres: side of a cell of what is drawn, and how many there are along a side of it at most."""
+"""Side of a cell of the drawing in metres, and the most cells along a side."""
 NARROWEST = 0.8
-"""The shorter side of what is drawn, as a share of the longer one."""
+"""The least ratio of the shorter to the longer side of the drawing."""
 LEAST = 0.01
-"""People per square metre: less is not drawn."""
-CHOSEN = "the scenario of median error, by the mean ADE of the stated points of what is drawn"
-HOW = "colour: people expected per square metre, all people of the scenario together, from 0.01"
+"""The lowest density that is drawn, people per square metre."""
+CHOSEN = "the scenario of median error, by the mean ADE of the predicted points of those drawn"
+HOW = "colour: expected people per square metre, all people of the scenario together, from 0.01"
 NONE = "No predictor of this test gives densities."
 INK, PAPER = "#000000", "#ffffff"
 
@@ -61,100 +60,102 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """
-    found, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
-    place, scenarios = given_scenarios(found[0].cells[0])
-    read = {
-        one.label: density
-        for one in found
-        if (density := densities.read(one.cells[0].demand_predictions(), scenarios)) is not None
+    courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
+    surroundings, scenarios = given_scenarios(courses[0].cells[0])
+    density_of = {
+        course.label: density
+        for course in courses
+        if (density := densities.read(course.cells[0].demand_predictions(), scenarios)) is not None
     }
-    if not read:
+    if not density_of:
         return in_words(NONE), []
-    shown = dict(list(read.items())[:MOST])
-    row = _median(shown, scenarios)
-    one = scenarios.chosen(np.array([row]))
-    people, steps = int(one.present.sum()), one.future.shape[2]
+    drawn = dict(list(density_of.items())[:MOST])
+    row = _median(drawn, scenarios)
+    scenario = scenarios.chosen(np.array([row]))
+    people, steps = int(scenario.present.sum()), scenario.future.shape[2]
     leads = list(dict.fromkeys(-(-steps * part // 3) for part in (1, 2, 3)))
-    x, y = _cells(one)
-    at = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y = _cells(scenario)
+    points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     expected = {
-        (label, lead): per_square_metre(density, row, people, lead, at).reshape(len(y), len(x))
-        for label, density in shown.items()
+        (label, lead): per_square_metre(density, row, people, lead, points).reshape(len(y), len(x))
+        for label, density in drawn.items()
         for lead in leads
     }
     most = max(values.max() for values in expected.values())
     norm = LogNorm(LEAST, max(most, 2 * LEAST))
-    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(shown))
-    places = figure.subplots(len(shown), len(leads), squeeze=False, sharex=True, sharey=True)
-    for axes, (label, lead) in zip(places.ravel(), expected, strict=True):
+    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(drawn))
+    panels = figure.subplots(len(drawn), len(leads), squeeze=False, sharex=True, sharey=True)
+    for axes, (label, lead) in zip(panels.ravel(), expected, strict=True):
         image = axes.pcolormesh(
             x, y, np.ma.masked_less(expected[label, lead], LEAST),
             norm=norm, cmap="YlGnBu", shading="nearest", rasterized=True, label=f"_{label}",
         )  # fmt: skip
-        _people(axes, one, people, lead, place)
-        axes.set_title(f"{lead * one.dt:.3g} s ahead")
-    for line, label in zip(places, shown, strict=True):
-        line[0].set_ylabel(f"{fill(label, 28)}\ny [m]")
-    for axes in places[-1]:
+        _people(axes, scenario, people, lead, surroundings)
+        axes.set_title(f"{lead * scenario.dt:.3g} s ahead")
+    for row_of_panels, label in zip(panels, drawn, strict=True):
+        row_of_panels[0].set_ylabel(f"{fill(label, 28)}\ny [m]")
+    for axes in panels[-1]:
         axes.set_xlabel("x [m]")
-    figure.colorbar(image, ax=places, label="people per m²", shrink=0.8)
-    figure.suptitle(f"{found[0].evaluation}: frame {int(one.start[0])}, {people} people")
+    figure.colorbar(image, ax=panels, label="people per m²", shrink=0.8)
+    figure.suptitle(f"{courses[0].evaluation}: frame {int(scenario.start[0])}, {people} people")
     figure.legend(handles=_handles(), loc="lower center", ncols=3, frameon=False)
     notes = [
         f"1 of {len(scenarios)} scenarios of {len(np.unique(scenarios.episode))} episodes",
         CHOSEN,
         HOW,
     ]
-    notes += ["grey squares: obstacles"] if place.obstacles is not None else []
-    notes += [f"not drawn: {', '.join(list(read)[MOST:])}"] if len(read) > MOST else []
+    notes += ["grey squares: obstacles"] if surroundings.obstacles is not None else []
+    notes += [f"not drawn: {', '.join(list(density_of)[MOST:])}"] if len(density_of) > MOST else []
     notes += left_out
     return figure, notes
 
 
 def per_square_metre(
-    density: Density, row: int, people: int, lead: int, at: np.ndarray
+    density: Density, row: int, people: int, lead: int, points: np.ndarray
 ) -> np.ndarray:
-    """How many people are expected per square metre at some places.
+    """Expected people per square metre at some points.
 
     Args:
-        density: of all scenarios.
-        row: the scenario.
-        people: in it; they have its first places.
-        lead: of the forecast, from 1.
-        at: places, (G, 2), metres.
+        density: the densities of all scenarios.
+        row: index of the scenario.
+        people: number of people in the scenario, who have the first indices.
+        lead: lead time, from 1.
+        points: (G, 2), metres.
 
     Returns:
-        (G,): the sum of everybody's density.
+        (G,): the sum of all people's densities.
     """
-    found, when = np.zeros(len(at)), slice(lead - 1, lead)
-    for person in range(people):  # of all at once, memory would be large
-        who = (slice(row, row + 1), slice(person, person + 1))
+    expected, when = np.zeros(len(points)), slice(lead - 1, lead)
+    for person in range(people):  # all at once would need much memory
+        index = (slice(row, row + 1), slice(person, person + 1))
         if isinstance(density, Mixture):
-            of = (density.weights, density.means, density.covariances)
-            part: Density = Mixture(*(values[(*who, when)] for values in of))
+            parameters = (density.weights, density.means, density.covariances)
+            part: Density = Mixture(*(values[(*index, when)] for values in parameters))
         else:
-            probability = density.probability[(*who, when)]
-            # The same grid for each place: nothing is copied.
+            probability = density.probability[(*index, when)]
+            # The same grid for each point, without copies.
             part = Grid(
-                np.broadcast_to(density.origin[who], (len(at), 1, 2)),
+                np.broadcast_to(density.origin[index], (len(points), 1, 2)),
                 density.resolution,
-                np.broadcast_to(probability, (len(at), *probability.shape[1:])),
+                np.broadcast_to(probability, (len(points), *probability.shape[1:])),
             )
-        found += np.exp(part.log_density(at[:, None, None])[:, 0, 0])
-    return found
+        expected += np.exp(part.log_density(points[:, None, None])[:, 0, 0])
+    return expected
 
 
-def _median(shown: dict[str, Density], scenarios: Scenarios) -> int:
-    """The scenario of median mean error of the stated points."""
-    each = [displacement(one.point()[None], scenarios.future) for one in shown.values()]
-    errors = np.mean([np.nanmean(one, axis=(0, 2, 3)) for one in each], axis=0)
+def _median(drawn: dict[str, Density], scenarios: Scenarios) -> int:
+    """The scenario of median error, by the mean over predictors of the predicted points' ADE."""
+    displacements = [
+        displacement(density.point()[None], scenarios.future) for density in drawn.values()
+    ]
+    errors = np.mean([np.nanmean(values, axis=(0, 2, 3)) for values in displacements], axis=0)
     return int(np.argsort(errors, kind="stable")[(len(errors) - 1) // 2])
 
 
-def _cells(one: Scenarios) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the cells of what is drawn, along x and y."""
-    seen = np.concatenate([one.observed.reshape(-1, 2), one.future.reshape(-1, 2)])
-    low, high = np.nanmin(seen, axis=0) - MARGIN, np.nanmax(seen, axis=0) + MARGIN
+def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
+    """Centres of the cells of the drawing, along x and y."""
+    positions = np.concatenate([scenario.observed.reshape(-1, 2), scenario.future.reshape(-1, 2)])
+    low, high = np.nanmin(positions, axis=0) - MARGIN, np.nanmax(positions, axis=0) + MARGIN
     middle, longest = (low + high) / 2, (high - low).max()
     half = np.maximum(high - low, NARROWEST * longest) / 2
     cell = max(CELL, longest / MOST_CELLS)
@@ -162,20 +163,20 @@ def _cells(one: Scenarios) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def _people(axes: Axes, one: Scenarios, people: int, lead: int, place: Place) -> None:
-    """Where people were, and where they went until some lead time."""
-    if place.obstacles is not None:
-        x, y = place.obstacles.position.T
+def _people(axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: Place) -> None:
+    """Draw observed paths, and true paths until a lead time."""
+    if surroundings.obstacles is not None:
+        x, y = surroundings.obstacles.position.T
         axes.plot(x, y, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0)
     for person in range(people):
-        past, future = one.observed[0, person], one.future[0, person, :lead]
+        past, future = scenario.observed[0, person], scenario.future[0, person, :lead]
         axes.plot(*past.T, "o:", color=INK, label="_observed", markersize=1.5, linewidth=0.7)
         line = np.concatenate([past[-1:], future])
-        # White around it: a line on dark colours, too.
+        # A white outline makes the line visible on dark colours.
         axes.plot(*line.T, "-", color=PAPER, linewidth=2.4, label="_around")
         axes.plot(*line.T, "-", color=INK, linewidth=1.0, label="_true")
         axes.plot(*line[-1:].T, "*", color=INK, markeredgecolor=PAPER, markersize=8, label="_then")
-    x, y = _cells(one)
+    x, y = _cells(scenario)
     axes.set_xlim(x[0], x[-1])
     axes.set_ylim(y[0], y[-1])
     axes.set_aspect("equal", adjustable="box")
@@ -184,6 +185,6 @@ def _people(axes: Axes, one: Scenarios, people: int, lead: int, place: Place) ->
 def _handles() -> list[Line2D]:
     return [
         Line2D([], [], color=INK, linestyle=":", marker="o", markersize=2, label="observed"),
-        Line2D([], [], color=INK, label="what happened, until then"),
-        Line2D([], [], color=INK, linestyle="none", marker="*", label="where they were then"),
+        Line2D([], [], color=INK, label="true path until then"),
+        Line2D([], [], color=INK, linestyle="none", marker="*", label="true position then"),
     ]

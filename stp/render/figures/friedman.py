@@ -11,17 +11,17 @@ import numpy as np
 from scipy import stats
 
 ALPHA = 0.05
-"""With fewer, neither the test nor the critical difference is worth anything."""
+"""Level of the test and of the critical difference."""
 
 
 class Comparison(NamedTuple):
     """Models compared over blocks.
 
     Attributes:
-        mean_ranks: (models,), 1 is the best.
+        mean_ranks: float64 (models,), 1 is the best.
         chi2: Friedman's statistic, corrected for ties.
-        f: that of Iman and Davenport, made from it, which is less conservative.
-        p: probability of such an f, or a larger one, if all models were alike.
+        f: statistic of Iman and Davenport, computed from `chi2` and less conservative.
+        p: probability of `f` or a larger value if all models were equal.
         critical: Nemenyi's critical difference of two mean ranks at `ALPHA`.
     """
 
@@ -62,14 +62,14 @@ def critical_difference(models: int, blocks: int, alpha: float = ALPHA) -> float
 
 
 def alike(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
-    """The largest groups of which no two differ significantly.
+    """The largest groups of models in which no two differ significantly.
 
     Args:
-        mean_ranks: ascending.
-        critical: differences of at least so much are significant.
+        mean_ranks: float64 (models,), ascending.
+        critical: the smallest significant difference.
 
     Returns:
-        the first and the last model of each group of two and more, none inside another.
+        index of the first and last model of each group of at least two, none inside another.
     """
     groups: list[tuple[int, int]] = []
     for first, low in enumerate(mean_ranks):

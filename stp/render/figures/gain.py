@@ -1,4 +1,4 @@
-"""What ensembles gain: their scores over those of single forecasts of the same model, by lead."""
+"""The gain of ensembles: their scores divided by those of single forecasts, over lead time."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +30,12 @@ FIGURE = {
 
 @dataclass(frozen=True)
 class Pair:
-    """An ensemble, and the single forecasts of the same model.
+    """An ensemble and the single forecasts of the same model.
 
     Attributes:
-        name: of the ensemble.
-        printed: what the paper calls both; None where it has no such ensemble.
-        ensemble, control: column -> lead time, from 1 -> value.
+        name: title of the ensemble.
+        printed: the paper's name of both; None where it has no such ensemble.
+        ensemble, control: column -> lead time from 1 -> value.
     """
 
     name: str
@@ -49,7 +49,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     scores = read(manifest, results)
     if scores.plan.controls is None:
         raise StpError(
-            f"{manifest}: nothing is said to be the single forecasts of these",
+            f"{manifest}: the dimension names no single forecasts of its ensembles",
             expected="a dimension with `controls` (config/suites)",
             remedy="draw another figure of it",
         )
@@ -62,10 +62,10 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
 def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw ratios of a case: below 1 the ensemble has the smaller value.
 
-    A panel has a column that both dimensions have values of, and whose values have no sign.
+    There is a panel for each column that both dimensions have values of and that has a direction.
 
     Returns:
-        the figure, and what must be said below it.
+        the figure, and notes.
 
     Raises:
         StpError: one of the two has no such case.
@@ -87,51 +87,51 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
     is_printed = False
     last = max(lead for pair in pairs for at in pair.ensemble.values() for lead in at)
     unit, labels = tick_labels(ticks(1, last), step_of(ensembles.lines(case)[0].cells[0]))
-    for place, column in zip(axes, columns, strict=True):
-        place.set_title(ensembles.heading(case, column))
-        place.axhline(1, color="black", linewidth=0.7)
-        theirs = [printed_by_lead(scores, case, column) for scores in (ensembles, controls)]
+    for panel, column in zip(axes, columns, strict=True):
+        panel.set_title(ensembles.heading(case, column))
+        panel.axhline(1, color="black", linewidth=0.7)
+        published = [printed_by_lead(scores, case, column) for scores in (ensembles, controls)]
         for pair in pairs:
             style: Style = ensembles.styles[pair.name]
             ratio = _ratio(pair.ensemble[column], pair.control.get(column, {}))
             if ratio:
                 no_ends = [None] * len(ratio)
-                curve(place, list(ratio), list(ratio.values()), no_ends, style, pair.name)
-            printed = _ratio(*(of.get(pair.printed or "", {}) for of in theirs))
+                curve(panel, list(ratio), list(ratio.values()), no_ends, style, pair.name)
+            printed = _ratio(*(by_model.get(pair.printed or "", {}) for by_model in published))
             if printed:
                 is_printed = True
                 label = f"{pair.printed} (published)"
-                as_printed(place, printed, ensembles.styles, pair.name, label)
-        place.set_xticks(ticks(1, last), labels)
-        place.set_xlabel(f"lead time [{unit}]")
-        place.set_ylabel("ensemble / single")
+                as_printed(panel, printed, ensembles.styles, pair.name, label)
+        panel.set_xticks(ticks(1, last), labels)
+        panel.set_xlabel(f"lead time [{unit}]")
+        panel.set_ylabel("ensemble / single")
     legend(figure, ensembles.styles, models)
     comparable = all(line.row.comparable for line in ensembles.lines(case))
     return figure, [about_printed(comparable)] if is_printed else []
 
 
 def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
-    """Ensembles whose single forecasts are there.
+    """Ensembles with their single forecasts.
 
-    Those of an ensemble of trainings are of the model itself. Ensembles and single forecasts of a
-    centre are two models, which have one name in the paper.
+    An ensemble of trainings and its single forecasts are of the same model. Ensembles and single
+    forecasts of a centre are two models with one name in the paper.
     """
     trained: dict[str, Line] = {}
-    named: dict[str | None, Line] = {}
+    by_printed_name: dict[str | None, Line] = {}
     for line in controls.lines(case):
         key = line.cells[0].key
         if key.variant == "default":
             trained[key.model] = line
-            named[printed_name(controls, line)] = line
+            by_printed_name[printed_name(controls, line)] = line
     of_ensembles, of_single = by_lead(ensembles, case), by_lead(controls, case)
 
     def values(
-        scores: Scores, line: Line, found: dict[str, dict[int, dict[str, Entry]]]
+        scores: Scores, line: Line, by_model: dict[str, dict[int, dict[str, Entry]]]
     ) -> dict[str, dict[int, float]]:
         return {
             column: {
                 lead: value
-                for lead, at in found[line.model].items()
+                for lead, at in by_model[line.model].items()
                 if column in at and (value := at[column].value) is not None
             }
             for column in scores.columns(case)
@@ -140,7 +140,9 @@ def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
     pairs = []
     for line in ensembles.lines(case):
         name = printed_name(ensembles, line)
-        single = trained.get(line.cells[0].key.model) or (named.get(name) if name else None)
+        single = trained.get(line.cells[0].key.model) or (
+            by_printed_name.get(name) if name else None
+        )
         if single is not None:
             of_line = values(ensembles, line, of_ensembles)
             pairs.append(Pair(line.model, name, of_line, values(controls, single, of_single)))

@@ -32,23 +32,23 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation.
     """
-    found, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
-    dress = crowd.dressed(found)
-    figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
-    figure.suptitle(found[0].evaluation)
-    interval, printed = crowd.enough(found), False
-    for axes, column in zip(places, COLUMNS, strict=True):
+    courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
+    style_of = crowd.dressed(courses)
+    figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
+    figure.suptitle(courses[0].evaluation)
+    interval, printed = crowd.enough(courses), False
+    for axes, column in zip(panels_of_columns, COLUMNS, strict=True):
         longest: list[float] = []
-        for course in found:
+        for course in courses:
             band = course.band(column, interval)
             dt = course.scenes()[0].dt
             seconds = [dt * lead for lead in range(1, len(band.mean) + 1)]
             ends = [(float(a), float(b)) for a, b in zip(band.low, band.high, strict=True)]
-            curve(axes, seconds, band.mean.tolist(), ends, dress[course.label], course.label)
+            curve(axes, seconds, band.mean.tolist(), ends, style_of[course.label], course.label)
             longest = seconds if len(seconds) > len(longest) else longest
             if column in course.published:
                 end, value = seconds[-1], course.published[column]
-                crowd.draw_published(axes, end, value, dress[course.label], course.label)
+                crowd.draw_published(axes, end, value, style_of[course.label], course.label)
                 printed = True
         axes.set_title(f"{column} ↓")
         axes.set_ylabel("m")
@@ -56,9 +56,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         marks = [longest[lead - 1] for lead in ticks(1, len(longest))]
         axes.set_xticks(marks, [f"{mark:.3g}" for mark in marks])
         crowd.span(axes, longest)
-    scenes = [one for course in found for one in course.scenes()]
+    scenes = [scene for course in courses for scene in course.scenes()]
     notes = [crowd.counted(scenes), crowd.about_bands([interval])]
     notes += [crowd.MARKED] if printed else []
     notes += left_out
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
+    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
     return figure, notes

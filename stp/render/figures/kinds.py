@@ -1,4 +1,4 @@
-"""Which kinds of figures there are; light, since the plan asks before anything is drawn."""
+"""The kinds of figures; imports nothing heavy, since planning uses it."""
 
 import ast
 import re
@@ -16,18 +16,18 @@ SPECTRA = "spectral_divergence.mean_spectra"
 """The convention whose sums are spectra."""
 
 FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
-"""Of a critical difference: models, and datasets of the test."""
+"""The fewest models, and the fewest datasets of the test, of a critical difference."""
 
 
 class Kind(NamedTuple):
-    """A kind of figure: what its module says of it in ``FIGURE``, a mapping of literals.
+    """A kind of figure, as its module declares it in ``FIGURE``, a mapping of literals.
 
     Attributes:
         module: has ``render(manifest, results, out, case)``: path of the manifest, folder of
             results, PNG file to write (an SVG goes beside it), and the case.
-        of_case: whether there is one for each case of a dimension, or one for all.
-        about: what it shows, in a few words.
-        caption: what `snakemake --report` says below it.
+        of_case: whether there is a figure for each case of a dimension, or one for all.
+        about: contents of the figure, in a few words.
+        caption: caption in `snakemake --report`.
         of_scenarios: whether it shows predictions of scenarios, whose cases are named by dataset
             and protocol.
     """
@@ -47,22 +47,22 @@ def _kinds() -> dict[str, Kind]:
     """All kinds: a figure is a module of this room or of a suite, found by its name.
 
     Raises:
-        StpError: two modules have one name, or one says of itself what is no literal.
+        StpError: two modules have one name, or ``FIGURE`` is not made of literals.
     """
-    found = {}
+    kinds = {}
     for name in named_modules.names_in(ROOM):
         module = named_modules.module_of(ROOM, name)
         path = named_modules.file_of(module)
-        said = _FIGURE.search(path.read_text(encoding="utf-8"))
-        if said is not None:
+        declared = _FIGURE.search(path.read_text(encoding="utf-8"))
+        if declared is not None:
             try:
-                found[name] = Kind(module, **ast.literal_eval(said[1]))
+                kinds[name] = Kind(module, **ast.literal_eval(declared[1]))
             except (TypeError, ValueError) as error:
                 raise StpError(
                     f"{path}: FIGURE ({error})",
                     expected="of_case, about, caption and perhaps of_scenarios, as literals",
                 ) from None
-    return found
+    return kinds
 
 
 KINDS = _kinds()
@@ -70,7 +70,7 @@ KINDS = _kinds()
 
 
 def evaluation_name(key: CellKey) -> str:
-    """Name where people were predicted: the case of a figure of scenarios."""
+    """The name of a test of predictors of people: the case of a figure of scenarios."""
     return f"{key.tested_on}-{key.subset}"
 
 
@@ -83,19 +83,21 @@ SLOPES = {
     "training": "per cent of the videos that are learnt from",
     "components": "principal components",
 }
-"""Settings that scores are drawn over, and what the axis says."""
+"""Settings that scores are drawn over -> label of the axis."""
 
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:
     """The first setting of `VARIED` in which tests of one predictor differ."""
     values: dict[tuple[Any, ...], dict[str, set[int | None]]] = {}
     for key in keys:
-        who = (key.model, key.variant, key.trained_on, key.train_subset)
+        predictor = (key.model, key.variant, key.trained_on, key.train_subset)
         setting = setting_of(key.setting)
-        of = values.setdefault((*who, evaluation_name(key)), {})
+        values_of = values.setdefault((*predictor, evaluation_name(key)), {})
         for name in VARIED:
-            of.setdefault(name, set()).add(setting.get(name))
-    return next((n for n in VARIED if any(len(of[n]) > 1 for of in values.values())), None)
+            values_of.setdefault(name, set()).add(setting.get(name))
+    return next(
+        (n for n in VARIED if any(len(values_of[n]) > 1 for values_of in values.values())), None
+    )
 
 
 def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -103,15 +105,14 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
 
     Args:
         kind: one of `KINDS`.
-        manifest: of the dimension.
+        manifest: the cells of the dimension.
         results: the folder with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: what was tested, see `CellKey.case_name`; for kinds with one figure for
-            each.
+        case: name of the case, see `CellKey.case_name`; for kinds with a figure for each case.
 
     Raises:
-        StpError: there is no such kind or case, something is missing or damaged, or the kind has
-            nothing to draw; nothing is written.
+        StpError: the kind or case is unknown, a file is missing or damaged, or there is nothing to
+            draw; nothing is written.
     """
     if kind not in KINDS:
         raise StpError(f"there is no figure {kind!r}", remedy=nearest(kind, KINDS))
@@ -121,8 +122,8 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
         raise StpError(f"a figure {kind!r} is one of all cases", remedy="leave --cell out")
     if out.suffix != ".png":
         raise StpError(
-            f"{out} is no name of a PNG file",
-            expected="a name that ends in .png; the SVG file goes beside it",
+            f"{out} is not the name of a PNG file",
+            expected="a name that ends in .png; the SVG file is written beside it",
             remedy=f"write to {out.with_suffix('.png')}",
         )
     import_module(KINDS[kind].module).render(manifest, results, out, case)

@@ -1,4 +1,4 @@
-"""Scores over lead time, a panel for each column of the paper, or for what its suite names."""
+"""Scores over lead time: a panel for each column of the paper, or for each curve of its suite."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,15 +35,15 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a case.
 
     Returns:
-        the figure, and which columns it lacks and why.
+        the figure, and notes, with reasons for missing columns.
 
     Raises:
         StpError: there is no such case, or it has one lead time only.
     """
     scores = scores.over_leads()
     lines = scores.lines(case)
-    found = by_lead(scores, case)
-    leads = sorted({lead for at in found.values() for lead in at})
+    values_by_model = by_lead(scores, case)
+    leads = sorted({lead for at in values_by_model.values() for lead in at})
     if leads and leads[-1] == 1:
         raise StpError(
             f"forecasts of {case} have one lead time",
@@ -53,13 +53,22 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     drawn: list[str] = []
     lacking: dict[str, list[str]] = {}
     for column in scores.columns(case):
-        entries = [at[column] for by in found.values() for at in by.values() if column in at]
+        entries = [
+            at[column]
+            for by_lead_of in values_by_model.values()
+            for at in by_lead_of.values()
+            if column in at
+        ]
         if any(entry.value is not None for entry in entries):
             drawn.append(column)
         else:
-            whole = [line.row.entries[column] for line in lines if column in line.row.entries]
-            known = any(entry.value is not None for entry in whole)
-            reason = "it has no value per lead time" if known else (whole or entries)[0].reason
+            over_all_leads = [
+                line.row.entries[column] for line in lines if column in line.row.entries
+            ]
+            has_total = any(entry.value is not None for entry in over_all_leads)
+            reason = (
+                "no value per lead time" if has_total else (over_all_leads or entries)[0].reason
+            )
             lacking.setdefault(reason, []).append(column)
     absent = [f"{', '.join(columns)} left out: {reason}" for reason, columns in lacking.items()]
     if not drawn:
@@ -67,58 +76,62 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         return in_words(text), absent
     models = [line.model for line in lines]
     printed = {column: printed_by_lead(scores, case, column) for column in drawn}
-    named = {name: line.model for line in lines if (name := printed_name(scores, line))}
+    ours_by_name = {name: line.model for line in lines if (name := printed_name(scores, line))}
     others = dict.fromkeys(
-        f"{name} (published)" for of in printed.values() for name in of if name not in named
+        f"{name} (published)"
+        for by_name in printed.values()
+        for name in by_name
+        if name not in ours_by_name
     )
-    dress = _with_others(scores, others)
+    style_of = _with_others(scores, others)
     figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height([*models, *others]))
     figure.suptitle(scores.title(case))
     trained = forecast_recipe(lines[0].cells[0]).get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), step_of(lines[0].cells[0]))
-    for place, column in zip(axes, drawn, strict=True):
-        place.set_title(scores.heading(case, column))
+    for panel, column in zip(axes, drawn, strict=True):
+        panel.set_title(scores.heading(case, column))
         for model in models:
             at = {
-                lead: by[column]
-                for lead, by in found[model].items()
-                if column in by and by[column].value is not None
+                lead: by_lead_of[column]
+                for lead, by_lead_of in values_by_model[model].items()
+                if column in by_lead_of and by_lead_of[column].value is not None
             }
             ends = [
                 None if e.low is None or e.high is None else (e.low, e.high) for e in at.values()
             ]
             values = [e.value for e in at.values() if e.value is not None]
             if values:
-                curve(place, list(at), values, ends, dress[model], model)
+                curve(panel, list(at), values, ends, style_of[model], model)
         for name, curve_of in printed[column].items():
-            as_printed(place, curve_of, dress, named.get(name), f"{name} (published)")
-        place.set_xticks(ticks(1, leads[-1]), labels)
-        place.set_xlim(1 - 0.02 * leads[-1], leads[-1] * 1.02)
-        place.set_xlabel(f"lead time [{unit}]")
-        place.set_ylabel(scores.unit(case, column))
+            as_printed(panel, curve_of, style_of, ours_by_name.get(name), f"{name} (published)")
+        panel.set_xticks(ticks(1, leads[-1]), labels)
+        panel.set_xlim(1 - 0.02 * leads[-1], leads[-1] * 1.02)
+        panel.set_xlabel(f"lead time [{unit}]")
+        panel.set_ylabel(scores.unit(case, column))
         if trained and trained < leads[-1]:
-            place.axvline(trained, color="black", linewidth=0.7, linestyle=(0, (4, 3)))
+            panel.axvline(trained, color="black", linewidth=0.7, linestyle=(0, (4, 3)))
     if trained and trained < leads[-1]:
         absent.append(f"vertical line: the last lead time of the training ({trained})")
     if any(printed.values()):
         absent.append(about_printed(all(line.row.comparable for line in lines)))
-    legend(figure, dress, [*models, *others])
+    legend(figure, style_of, [*models, *others])
     return figure, absent
 
 
 def as_printed(
-    place: Axes, values: dict[int, float], dress: dict[str, Style], model: str | None, label: str
+    axes: Axes, values: dict[int, float], style_of: dict[str, Style], model: str | None, label: str
 ) -> None:
-    """Draw printed values as a dashed line in the colour of the model, or of their own.
+    """Draw published values as a dashed line in the colour of our model of the same name.
 
     Args:
-        values: by lead time.
-        dress: styles, by label of the figure.
-        model: ours of the same name; None if there is none.
-        label: of the line.
+        axes: the panel.
+        values: lead time -> value.
+        style_of: label in the figure -> style.
+        model: our model of the same name; None if there is none.
+        label: label of the line.
     """
-    style = dress[model or label]
-    place.plot(
+    style = style_of[model or label]
+    axes.plot(
         list(values),
         list(values.values()),
         color=style.colour,
@@ -133,12 +146,12 @@ def as_printed(
 
 
 def about_printed(comparable: bool) -> str:
-    """Say what dashed lines are."""
+    """The note on dashed lines."""
     return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
 
 
 def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
-    """The styles of all models, and of those that only the paper has."""
-    own = list(scores.styles)
-    dress = styles([*own, *others], scores.baselines)
-    return scores.styles | {name: dress[name]._replace(line="--") for name in others}
+    """The styles of all models, and of those that are only published."""
+    names = list(scores.styles)
+    style_of = styles([*names, *others], scores.baselines)
+    return scores.styles | {name: style_of[name]._replace(line="--") for name in others}

@@ -1,4 +1,4 @@
-"""All scores of a dimension at one glance: a dot plot for each column of each case."""
+"""All scores of a dimension: a dot plot for each column of each case."""
 
 from itertools import groupby
 from pathlib import Path
@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 from stp.render.tables.rows import Entry
 
 FIGURE = {
@@ -22,22 +22,18 @@ FIGURE = {
 }
 
 PER_ROW = 4
-"""Panels beside each other; a case is not split unless it has more columns."""
+"""Panels in a row; a case is split only if it has more columns."""
 LETTERS = 24
-"""Of a line above a panel."""
+"""Letters in a line above a panel."""
 STEP = 0.13
 """Inches from model to model."""
 FAR = 1.0
-"""A baseline is drawn if it is no farther from the models than so many times their range."""
+"""The greatest distance of a baseline that is drawn, in ranges of the models' values."""
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
@@ -47,7 +43,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     trained, they are dots like others.
 
     Returns:
-        the figure, and what must be said below it.
+        the figure, and notes.
     """
     if len(ranking.models) < 2 or not ranking.places:
         return in_words("An overview needs at least two models and a column with a direction."), []
@@ -88,19 +84,19 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
 def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     """Break the panels into rows, between cases where possible."""
     rows: list[list[tuple[str, str]]] = [[]]
-    for _, of_case in groupby(places, key=lambda place: place[0]):
+    for _, of_case in groupby(places, key=lambda panel: panel[0]):
         columns = list(of_case)
         if rows[-1] and len(rows[-1]) + len(columns) > PER_ROW:
             rows.append([])
-        for place in columns:
+        for panel in columns:
             if len(rows[-1]) == PER_ROW:
                 rows.append([])
-            rows[-1].append(place)
+            rows[-1].append(panel)
     return rows
 
 
 def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]) -> bool:
-    """Draw the models of a panel; whether one has an interval."""
+    """Draw the models of a panel; return whether one has an interval."""
     with_intervals = False
     for y, model in enumerate(models):
         entry = entries.get(model)
@@ -132,7 +128,7 @@ def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[st
 def _baselines(
     axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]
 ) -> list[str]:
-    """Draw baselines as vertical lines; which of them lie too far away to be drawn."""
+    """Draw baselines as vertical lines; return those that are too far away to be drawn."""
     low, high = axes.get_xlim()
     reach = FAR * (high - low)
     far = []

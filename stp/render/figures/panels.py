@@ -1,4 +1,4 @@
-"""What figures with panels share: their places, curves with bands, legends, words instead."""
+"""Shared parts of figures with panels: layout, curves with bands, legends, figures in words."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ from stp.page.figure_style import (
 from stp.render.figures.reading import read
 
 HANDLE, LETTER = 0.4, 0.05
-"""Inches of a legend: of a line with the gap behind the name, and of a letter, about."""
+"""Approximate inches in a legend: of a line with the gap after its name, and of a letter."""
 
 
 def panels(
@@ -32,9 +32,9 @@ def panels(
     """A figure as wide as the text, with panels side by side.
 
     Args:
-        count: of panels, at least one.
-        height: of a row, in inches.
-        columns: at most so many beside each other; four panels are two rows of two.
+        count: number of panels, at least one.
+        height: height of a row, in inches.
+        columns: the most panels in a row; four panels are two rows of two.
         extra: inches for title, legend and note.
     """
     across = 2 if count == 4 and columns < 4 else min(count, columns)
@@ -54,14 +54,14 @@ def curve(
     style: Style,
     label: str,
 ) -> None:
-    """Draw values with markers, and a band of their intervals wherever there are some.
+    """Draw values with markers, and a band of their intervals where they have some.
 
     Args:
-        axes: where.
+        axes: the panel.
         x, y: the values, in the order of x.
         ends: lower and upper end of the interval of each value, or None.
-        style: of the model.
-        label: its name, which finds the line again.
+        style: style of the model.
+        label: name of the model.
     """
     axes.plot(
         x,
@@ -73,16 +73,16 @@ def curve(
         label=label,
         zorder=2 if style.colour == BASELINE else 3,
     )
-    known = [(at, *end) for at, end in zip(x, ends, strict=True) if end]
-    if known:
-        at, low, high = zip(*known, strict=True)
+    bands = [(at, *end) for at, end in zip(x, ends, strict=True) if end]
+    if bands:
+        at, low, high = zip(*bands, strict=True)
         axes.fill_between(
             at, low, high, color=style.colour, alpha=0.13, linewidth=0, label=f"_{label}", zorder=1
         )
 
 
 def point(style: Style) -> dict[str, Any]:
-    """How a model is drawn as one point: hollow where only its line would tell it from another."""
+    """The look of a model as a single point: hollow if its line is not solid."""
     return {
         "linestyle": "none",
         "marker": style.marker,
@@ -99,7 +99,7 @@ def legend(
     *,
     lines: bool = True,
 ) -> None:
-    """Name the models below the panels, each with its line or its point."""
+    """Draw a legend of models below the panels, with lines or points."""
     handles = []
     names = list(dict.fromkeys(models))
     for name in names:
@@ -117,12 +117,12 @@ def legend(
 
 
 def legend_height(models: Collection[str]) -> float:
-    """Inches that a legend of these models takes."""
+    """Height of a legend of these models, in inches."""
     return 0.15 * -(-len(models) // beside(models)) + 0.1
 
 
 def beside(models: Iterable[str]) -> int:
-    """How many names of a legend fit beside each other: as many as the longest lets, at most 5."""
+    """The number of names that fit in a row of a legend, 1 to 5."""
     longest = max(map(len, models), default=0)
     return max(1, min(5, int(TEXT_WIDTH / (HANDLE + LETTER * longest))))
 
@@ -135,7 +135,7 @@ def plain_ticks(axis: Axis) -> None:
 
 
 def in_words(text: str) -> Figure:
-    """A figure that says in words why there is nothing to draw."""
+    """A figure of a sentence that explains why there is nothing to draw."""
     figure = new_figure(TEXT_WIDTH, 0.8)
     figure.text(0.5, 0.55, fill(text, 100), ha="center", va="center")
     return figure
@@ -148,22 +148,22 @@ def write(
     out: Path,
     *case: str,
 ) -> None:
-    """Write what a module draws of the scores of a dimension, with whose bytes these are below it.
+    """Draw and write a figure of a dimension's scores, with the origin of the data below it.
 
     Args:
-        draw: is given the scores and the case, if there is one; returns the figure, and notes.
+        draw: function of the scores and, if there is one, the case; returns the figure and notes.
         manifest, results, out, case: see `stp.render.figures.kinds.render`.
     """
     scores = read(manifest, results)
     with paper_size():
         figure, notes = draw(scores, *case)
-        # Cases of scenarios have names of their own: the note is about all of them.
-        shown = [one for one in case if one in scores.cases]
-        finish(figure, out, [scores.about(shown or None), *notes])
+        # Cases of scenarios have other names: their note is about all cases.
+        known_cases = [name for name in case if name in scores.cases]
+        finish(figure, out, [scores.about(known_cases or None), *notes])
 
 
 def finish(figure: Figure, out: Path, notes: Iterable[str]) -> None:
-    """Write a figure, higher by what the notes below it need."""
+    """Write a figure with notes below it, for which it gets higher."""
     note = "; ".join(notes)
     figure.set_figheight(figure.get_figheight() + note_height(figure, note))
     save(figure, out, note)

@@ -1,8 +1,7 @@
-"""Where people were, went, and were predicted to go, on the map: Figures 9 to 12 of Atlas.
+"""Observed, true and predicted paths of people on the map: Figures 9 to 12 of Atlas.
 
-Which scenarios the paper shows it does not say, so they are chosen by a rule: the one with the
-smallest error, the median one, the one with the largest, and the one with the most people, by the
-mean ADE of all predictors drawn.
+The paper does not say which scenarios it shows. Here they are those of smallest, median and largest
+mean ADE over the predictors drawn, and that with the most people.
 """
 
 from pathlib import Path
@@ -29,14 +28,14 @@ FIGURE = {
     "of_scenarios": True,
 }
 
-CHOSEN = "scenarios chosen by the mean ADE of what is drawn: smallest, median, largest; most people"
+CHOSEN = "scenarios of smallest, median and largest mean ADE of those drawn; that of most people"
 SAMPLES = 20
-"""Of a prediction that are drawn at most."""
+"""The most samples of a prediction that are drawn."""
 MARGIN = 1.5
 """Metres around the people."""
 OBSERVED = TRUTH
 WIDTHS = (2.8, 1.8, 1.0)
-"""Of lines, in turn: predictors often agree, and none is to hide another."""
+"""Line widths, in turn: predictors often agree, and none must hide another."""
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -53,39 +52,42 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """
-    found, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
-    dress = crowd.dressed(found)
-    place, scenarios = given_scenarios(found[0].cells[0])
-    drawn = {
-        one.label: read_predictions(one.cells[0].demand_predictions(), scenarios) for one in found
+    courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
+    style_of = crowd.dressed(courses)
+    surroundings, scenarios = given_scenarios(courses[0].cells[0])
+    paths_of = {
+        course.label: read_predictions(course.cells[0].demand_predictions(), scenarios)
+        for course in courses
     }
-    errors = np.mean([_average(paths, scenarios) for paths in drawn.values()], axis=0)
-    picked = choose(errors, scenarios.present.sum(axis=1))
+    errors = np.mean([_average(paths, scenarios) for paths in paths_of.values()], axis=0)
+    chosen = choose(errors, scenarios.present.sum(axis=1))
     figure = new_figure(TEXT_WIDTH, 1)
-    across = min(2, len(picked))
-    down = -(-len(picked) // across)
-    places = figure.subplots(down, across, squeeze=False).ravel().tolist()
-    for unused in places[len(picked) :]:
+    across = min(2, len(chosen))
+    down = -(-len(chosen) // across)
+    panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
+    for unused in panels[len(chosen) :]:
         unused.set_axis_off()
-    for axes, row in zip(places, picked, strict=False):
-        one = scenarios.chosen(np.array([row]))
-        _panel(axes, one, {n: p[:, row] for n, p in drawn.items()}, dress, place)
-        people = int(one.present.sum())
-        axes.set_title(f"frame {int(one.start[0])}: {people} people, mean ADE {errors[row]:.2f} m")
-    figure.suptitle(found[0].evaluation)
+    for axes, row in zip(panels, chosen, strict=False):
+        course = scenarios.chosen(np.array([row]))
+        _panel(axes, course, {n: p[:, row] for n, p in paths_of.items()}, style_of, surroundings)
+        people = int(course.present.sum())
+        axes.set_title(
+            f"frame {int(course.start[0])}: {people} people, mean ADE {errors[row]:.2f} m"
+        )
+    figure.suptitle(courses[0].evaluation)
     notes = [
-        f"{len(picked)} of {len(scenarios)} scenarios of "
+        f"{len(chosen)} of {len(scenarios)} scenarios of "
         f"{len(np.unique(scenarios.episode))} episodes",
         CHOSEN,
     ]
-    if place.obstacles is not None:
+    if surroundings.obstacles is not None:
         notes.append("grey squares: obstacles")
     notes += left_out
     first = [
         Line2D([], [], color=OBSERVED, linestyle=":", marker="o", markersize=2, label="observed"),
-        Line2D([], [], color=TRUTH, marker="*", label="what happened"),
+        Line2D([], [], color=TRUTH, marker="*", label="true"),
     ]
-    figure.set_figheight(2.9 * down + 0.3 + crowd.legend(figure, dress, first))
+    figure.set_figheight(2.9 * down + 0.3 + crowd.legend(figure, style_of, first))
     return figure, notes
 
 
@@ -93,36 +95,38 @@ def choose(errors: np.ndarray, people: np.ndarray) -> list[int]:
     """The scenarios of smallest, median and largest error, and that of most people; each once.
 
     Args:
-        errors: of each scenario, (S,).
-        people: in each, (S,).
+        errors: error of each scenario, (S,).
+        people: number of people in each scenario, (S,).
     """
     order = np.argsort(errors, kind="stable")
-    wanted = [order[0], order[(len(order) - 1) // 2], order[-1], int(people.argmax())]
-    return list(dict.fromkeys(int(row) for row in wanted))
+    rows = [order[0], order[(len(order) - 1) // 2], order[-1], int(people.argmax())]
+    return list(dict.fromkeys(int(row) for row in rows))
 
 
 def _average(paths: np.ndarray, scenarios: Scenarios) -> np.ndarray:
     """ADE of each scenario, (S,)."""
-    found = displacement(paths, scenarios.future)  # (K, S, N, T)
-    return np.asarray(np.nanmean(found, axis=(0, 2, 3)))
+    errors = displacement(paths, scenarios.future)  # (K, S, N, T)
+    return np.asarray(np.nanmean(errors, axis=(0, 2, 3)))
 
 
 def _panel(
     axes: Axes,
-    one: Scenarios,
-    drawn: dict[str, np.ndarray],
-    dress: dict[str, Style],
-    place: Place,
+    scenario: Scenarios,
+    paths_of: dict[str, np.ndarray],
+    style_of: dict[str, Style],
+    surroundings: Place,
 ) -> None:
     """Draw one scenario; predictions are (K, N, T, 2)."""
-    people = int(one.present.sum())
-    observed, future = one.observed[0], one.future[0]
-    seen = np.concatenate([observed.reshape(-1, 2), future.reshape(-1, 2)])
-    low, high = np.nanmin(seen, axis=0) - MARGIN, np.nanmax(seen, axis=0) + MARGIN
-    if place.obstacles is not None:
-        at = place.obstacles.position
-        near = ((at > low) & (at < high)).all(axis=1)
-        axes.plot(*at[near].T, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0)
+    people = int(scenario.present.sum())
+    observed, future = scenario.observed[0], scenario.future[0]
+    positions = np.concatenate([observed.reshape(-1, 2), future.reshape(-1, 2)])
+    low, high = np.nanmin(positions, axis=0) - MARGIN, np.nanmax(positions, axis=0) + MARGIN
+    if surroundings.obstacles is not None:
+        obstacles = surroundings.obstacles.position
+        is_near = ((obstacles > low) & (obstacles < high)).all(axis=1)
+        axes.plot(
+            *obstacles[is_near].T, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0
+        )
     for person in range(people):
         now = observed[person, -1:]
         axes.plot(
@@ -136,8 +140,8 @@ def _panel(
         line = np.concatenate([now, future[person]])
         axes.plot(*line.T, "-", color=TRUTH, linewidth=1.6, label="_true", zorder=3)
         axes.plot(*line[-1:].T, "*", color=TRUTH, markersize=6, label="_end", zorder=3)
-        for number, (label, paths) in enumerate(drawn.items()):
-            style = dress[label]
+        for number, (label, paths) in enumerate(paths_of.items()):
+            style = style_of[label]
             for path in paths[:SAMPLES, person]:
                 axes.plot(
                     *np.concatenate([now, path]).T,

@@ -36,41 +36,41 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation.
     """
-    found, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
-    dress = crowd.dressed(found)
-    figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
-    figure.suptitle(found[0].evaluation)
-    interval = _enough(found)
-    for axes, column in zip(places, COLUMNS, strict=True):
+    courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
+    style_of = crowd.dressed(courses)
+    figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
+    figure.suptitle(courses[0].evaluation)
+    interval = _enough(courses)
+    for axes, column in zip(panels_of_columns, COLUMNS, strict=True):
         counts: dict[int, int] = {}
-        for course in found:
+        for course in courses:
             seeds = course.scenes()
             sizes = np.unique(seeds[0].people)
             bands = []
             for size in sizes:
-                at = [(one, one.people == size) for one in seeds]
-                each = [(s.of(column)[rows, -1:], s.episode[rows]) for s, rows in at]
-                bands.append(crowd.joined([crowd.band(*one, interval) for one in each]))
-                counts[int(size)] = int(at[0][1].sum())
-            crowd.draw_band(axes, sizes.tolist(), bands, dress[course.label], course.label)
+                rows_of = [(scene, scene.people == size) for scene in seeds]
+                errors_of = [(s.of(column)[rows, -1:], s.episode[rows]) for s, rows in rows_of]
+                bands.append(crowd.joined([crowd.band(*errors, interval) for errors in errors_of]))
+                counts[int(size)] = int(rows_of[0][1].sum())
+            crowd.draw_band(axes, sizes.tolist(), bands, style_of[course.label], course.label)
         axes.set_title(f"{column} ↓")
         axes.set_ylabel("m")
         axes.set_xlabel("people in the scenario; below: scenarios")
-        shown = sorted(counts)[:: -(-len(counts) // MOST_TICKS)]
-        axes.set_xticks(shown, [f"{size}\n{counts[size]}" for size in shown])
+        marked = sorted(counts)[:: -(-len(counts) // MOST_TICKS)]
+        axes.set_xticks(marked, [f"{size}\n{counts[size]}" for size in marked])
         crowd.span(axes, sorted(counts))
-    scenes = [one for course in found for one in course.scenes()]
+    scenes = [scene for course in courses for scene in course.scenes()]
     notes = [crowd.counted(scenes), crowd.about_bands([interval]), ONE]
     notes += left_out
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
+    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
     return figure, notes
 
 
-def _enough(found: list[crowd.Course]) -> bool:
-    """Does every number of people come with enough episodes for intervals?"""
+def _enough(courses: list[crowd.Course]) -> bool:
+    """Whether all numbers of people have enough episodes for intervals."""
     return all(
-        len(np.unique(one.episode[one.people == size])) >= FEWEST_CLUSTERS
-        for course in found
-        for one in course.scenes()
-        for size in np.unique(one.people)
+        len(np.unique(scene.episode[scene.people == size])) >= FEWEST_CLUSTERS
+        for course in courses
+        for scene in course.scenes()
+        for size in np.unique(scene.people)
     )

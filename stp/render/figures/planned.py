@@ -1,4 +1,4 @@
-"""Which figures a plan can make: known before anything runs."""
+"""The figures that a plan can make."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,19 +16,21 @@ from stp.render.figures.kinds import (
 )
 
 OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
-"""Figures that compare models over all cases: with too few of them there is nothing to draw."""
+"""Figures that compare models over all cases, and need several models."""
 
 
 def figures(plan: Plan) -> list[str]:
     """The PNG files of all figures of a plan, relative to the folder of results."""
-    found = []
+    files = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
-        cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
-        of = plan.config.suite.dimensions[dimension]
-        for name in of.figures:
+        cells = [
+            artefacts.cell for artefacts in plan.cells if artefacts.cell.dimension == dimension
+        ]
+        facts = plan.config.suite.dimensions[dimension]
+        for name in facts.figures:
             kind = KINDS[name]
-            if name == "gain" and of.controls not in plan.config.scale.dimensions:
+            if name == "gain" and facts.controls not in plan.config.scale.dimensions:
                 continue
             names = (
                 _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
@@ -36,10 +38,10 @@ def figures(plan: Plan) -> list[str]:
             if name == "detail":
                 names = [case for case in names if case in plan.pictured(dimension)]
             if kind.of_case:
-                found += [f"figures/{dimension}/{name}/{case}.png" for case in names]
+                files += [f"figures/{dimension}/{name}/{case}.png" for case in names]
             elif names:
-                found.append(f"figures/{dimension}/{name}.png")
-    return found
+                files.append(f"figures/{dimension}/{name}.png")
+    return files
 
 
 def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
@@ -61,18 +63,18 @@ def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
 
 
 def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
-    """A dimension that varies a setting has a figure of it; the others have what is of a case."""
+    """Tests of people with a kind of figure; `accuracy` is for dimensions that vary a setting."""
     varied = varied_setting(keys)
     # The curves of a dimension of several horizons are those of its longest ones.
     of_longest = varied == "horizon" and name == "horizon"
     if (name == "accuracy") != (varied is not None) and not of_longest:
         return []
-    having = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
-    return list(dict.fromkeys(evaluation_name(key) for key in having))
+    kept = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
+    return list(dict.fromkeys(evaluation_name(key) for key in kept))
 
 
 def _gives_densities(plan: Plan, key: CellKey) -> bool:
-    """Does the predictor of a cell say more than points?"""
+    """Whether the predictor of a cell predicts densities."""
     density = plan.config.models[key.model].density
     if isinstance(density, bool):
         return density
@@ -82,7 +84,7 @@ def _gives_densities(plan: Plan, key: CellKey) -> bool:
 
 
 def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
-    """Does a case have what a kind of figure draws?"""
+    """Whether a case has what a kind of figure draws."""
     if kind in ("leads", "lead_means"):
         return setting_of(cell.setting)["horizon"] > 1
     if kind == "spectra":
@@ -91,7 +93,7 @@ def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
 
 
 def _has_slopes(cells: Iterable[CellKey]) -> bool:
-    """Is the same thing tested at several values of a setting that scores are drawn over?"""
+    """Whether a model is tested at several values of a setting of `SLOPES`."""
     tested = [
         (name, cell.trained_on, cell.tested_on, cell.subset)
         for cell in cells

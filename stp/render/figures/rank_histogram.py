@@ -1,4 +1,4 @@
-"""Rank histograms of ensembles: how often the observation has each rank among the members."""
+"""Rank histograms of ensembles: frequencies of the observation's rank among the members."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00")
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
     scores = read(manifest, results)
-    note = "share of each rank over that of members that nothing tells from the observation"
+    note = "share of each rank, divided by that of members indistinguishable from the observation"
     with paper_size():
         finish(draw(scores, str(case)), out, [scores.about([str(case)]), note])
 
@@ -33,40 +33,44 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
 def draw(scores: Scores, case: str) -> Figure:
     """Draw a row of panels for each ensemble, a column for each variable, some lead times each.
 
-    Shares are multiplied by the number of ranks: 1 is flat. Ends that rise are a spread that is too
-    small, a slope is a bias.
+    Shares are multiplied by the number of ranks: 1 is flat. Raised ends mean too small a spread, a
+    slope means a bias.
     """
-    found = {model: of for model, of in at_leads(scores, case, CONVENTION).items() if of}
-    if not found:
+    values_by_model = {
+        model: by_place
+        for model, by_place in at_leads(scores, case, CONVENTION).items()
+        if by_place
+    }
+    if not values_by_model:
         return in_words(f"{scores.title(case)}: no ensemble has values of {CONVENTION}")
     variables = variables_of(scores, case)
-    last = max(lead for of in found.values() for _, _, lead in of)
+    last = max(lead for by_place in values_by_model.values() for _, _, lead in by_place)
     leads = [1 + number for number in spread(last, LEADS)]
-    figure = new_figure(TEXT_WIDTH, 0.9 + 0.75 * len(found))
+    figure = new_figure(TEXT_WIDTH, 0.9 + 0.75 * len(values_by_model))
     figure.suptitle(scores.title(case))
-    axes = figure.subplots(len(found), len(variables), sharex=True, squeeze=False)
-    for row, (model, of) in zip(axes, found.items(), strict=True):
-        for place, variable in zip(row, variables, strict=True):
-            place.axhline(1, color="black", linewidth=0.7)
+    axes = figure.subplots(len(values_by_model), len(variables), sharex=True, squeeze=False)
+    for row, (model, by_place) in zip(axes, values_by_model.items(), strict=True):
+        for panel, variable in zip(row, variables, strict=True):
+            panel.axhline(1, color="black", linewidth=0.7)
             for lead, colour in zip(leads, _COLOURS, strict=False):
                 shares = [
-                    one.value
-                    for at, one in sorted(of.items(), key=lambda item: item[0][1] or 0)
-                    if (at[0], at[2]) == (variable, lead) and at[1] is not None
+                    value.value
+                    for key, value in sorted(by_place.items(), key=lambda item: item[0][1] or 0)
+                    if (key[0], key[2]) == (variable, lead) and key[1] is not None
                 ]
                 if not shares:  # an ensemble may lack a variable
                     continue
                 edges = [rank / len(shares) for rank in range(len(shares) + 1)]
                 heights = [share * len(shares) for share in shares]
-                place.stairs(heights, edges, color=colour, label=f"lead time {lead}")
-            place.set_ylim(bottom=0)
+                panel.stairs(heights, edges, color=colour, label=f"lead time {lead}")
+            panel.set_ylim(bottom=0)
         row[0].set_ylabel(model, rotation=0, ha="right", va="center", labelpad=14)
-    for place, variable in zip(axes[0], variables, strict=True):
-        place.set_title(variable)
-    for place in axes[-1]:
-        place.set_xticks([0, 1], ["lowest", "highest"])
-        place.set_xlabel("rank of the observation")
-    named = (place.get_legend_handles_labels() for place in axes.flat)
+    for panel, variable in zip(axes[0], variables, strict=True):
+        panel.set_title(variable)
+    for panel in axes[-1]:
+        panel.set_xticks([0, 1], ["lowest", "highest"])
+        panel.set_xlabel("rank of the observation")
+    named = (panel.get_legend_handles_labels() for panel in axes.flat)
     handles, labels = max(named, key=lambda both: len(both[1]))
     figure.legend(handles, labels, loc="lower center", ncols=LEADS, frameon=False)
     return figure

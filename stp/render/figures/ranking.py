@@ -1,12 +1,16 @@
-"""Ranks of models: in every column of every case, and their mean."""
+"""Ranks of models in every column of every case, and their means."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy import stats
 
-from stp.render.figures.reading import Scores
+from stp.page.figure_style import paper_size
+from stp.render.figures.panels import finish
+from stp.render.figures.reading import Scores, read
 
 
 @dataclass(frozen=True)
@@ -14,12 +18,12 @@ class Ranking:
     """Ranks of models; 1 is the best, ties share their mean.
 
     Attributes:
-        models: the best mean rank first; equal ones in the order of the manifest.
+        models: titles, the best mean rank first; ties are in the order of the manifest.
         places: case and column of each rank.
-        ranks: (models, places); NaN where a model has no value.
-        means: (models,), over cases, of the mean over the columns of a case, so that a dataset with
-            many columns counts no more than another; NaN for a model without any rank.
-        left_out: columns that cannot be ranked, and why.
+        ranks: float64 (models, places); NaN where a model has no value.
+        means: float64 (models,), mean over cases of the mean over the columns of a case, so that
+            all cases have equal weight; NaN for a model without any rank.
+        left_out: columns that cannot be ranked, with reasons.
     """
 
     models: list[str]
@@ -36,7 +40,7 @@ class Ranking:
 
     @property
     def notes(self) -> list[str]:
-        """What must be said below a figure of mean ranks."""
+        """Notes below a figure of mean ranks."""
         names = ", ".join(self.lacking)
         text = f"* {names}: values are missing; the mean rank is over the others"
         return [*([text] if self.lacking else []), *self.left_out]
@@ -45,7 +49,7 @@ class Ranking:
         """Mean ranks over the columns of all cases of a block.
 
         Args:
-            block_of: the block that a case belongs to.
+            block_of: function from a case to its block.
 
         Returns:
             names of blocks, and float64 (models, blocks); NaN where a model lacks a whole block.
@@ -68,7 +72,7 @@ def rank(scores: Scores) -> Ranking:
         for column in scores.columns(case):
             direction = scores.direction(case, column)
             losses = np.full(len(models), np.nan)
-            reasons = [] if direction.known else ["no value is better than another"]
+            reasons = [] if direction.known else ["neither higher nor lower is better"]
             for line in lines:
                 entry = line.row.entries[column]
                 if entry.value is None:
@@ -81,7 +85,7 @@ def rank(scores: Scores) -> Ranking:
                 titles.append(scores.plan.names.datasets.get(tested, tested))
                 continue
             places.append((case, column))
-            # NaN keeps its place and is ranked by nobody.
+            # NaN stays NaN and does not count for the others.
             ranks.append(stats.rankdata(losses, nan_policy="omit"))
     table = np.stack(ranks, axis=1) if ranks else np.empty((len(models), 0))
     cases = list(dict.fromkeys(case for case, _ in places))
@@ -97,11 +101,30 @@ def rank(scores: Scores) -> Ranking:
     )
 
 
+def write_ranked(
+    draw: Callable[[Scores, Ranking], tuple[Figure, list[str]]],
+    manifest: Path,
+    results: Path,
+    out: Path,
+) -> None:
+    """Draw and write a figure of ranked models.
+
+    Args:
+        draw: function of scores and ranking; returns the figure and notes.
+        manifest, results, out: see `stp.render.figures.kinds.render`.
+    """
+    scores = read(manifest, results)
+    ranking = rank(scores)
+    with paper_size():
+        figure, notes = draw(scores, ranking)
+        finish(figure, out, [scores.about(), *notes, *ranking.notes])
+
+
 def _mean(ranks: np.ndarray) -> np.ndarray:
-    """Mean over the last axis of what there is; NaN where there is nothing."""
-    known = ~np.isnan(ranks)
-    counts = known.sum(axis=-1)
-    sums = np.where(known, ranks, 0.0).sum(axis=-1)
+    """Mean over the last axis without NaN; NaN where all are NaN."""
+    has_rank = ~np.isnan(ranks)
+    counts = has_rank.sum(axis=-1)
+    sums = np.where(has_rank, ranks, 0.0).sum(axis=-1)
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 

@@ -1,4 +1,4 @@
-"""A heat map of ranks: models beside each other, cases and their columns below each other."""
+"""A heat map of ranks: a column for each model, a row for each column of each case."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from matplotlib.colors import Colormap, rgb_to_hsv
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -26,17 +26,13 @@ COLUMN = 0.33
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        notes = [scores.about(), *ranking.notes]
-        finish(draw(scores, ranking), out, notes)
+    write_ranked(draw, manifest, results, out)
 
 
-def draw(scores: Scores, ranking: Ranking) -> Figure:
+def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     """Draw the ranks of a dimension, the models sorted by their mean rank."""
     if len(ranking.models) < 2 or not ranking.places:
-        return in_words("Ranks need at least two models and a column with a direction.")
+        return in_words("Ranks need at least two models and a column with a direction."), []
     models, places = ranking.models, ranking.places
     width = max(COLUMN_WIDTH, min(TEXT_WIDTH, 2.0 + COLUMN * len(models)))
     figure = new_figure(width, 1.3 + ROW * (len(places) + 1.6))
@@ -48,22 +44,22 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
             _cell(axes, column, row, ranking.ranks[column, row], len(models), colours)
     axes.set_xlim(-0.5, len(models) - 0.5)
     axes.set_ylim(len(places) - 0.5, -2.1)
-    shown_models = [f"{m} *" if m in ranking.lacking else m for m in models]
+    model_labels = [f"{m} *" if m in ranking.lacking else m for m in models]
     axes.set_xticks(
-        range(len(models)), shown_models, rotation=45, ha="left", rotation_mode="anchor"
+        range(len(models)), model_labels, rotation=45, ha="left", rotation_mode="anchor"
     )
     axes.xaxis.tick_top()
-    shown = ["mean rank", *(scores.heading(*place) for place in places)]
-    axes.set_yticks([-1.6, *range(len(places))], shown)
+    row_labels = ["mean rank", *(scores.heading(*place) for place in places)]
+    axes.set_yticks([-1.6, *range(len(places))], row_labels)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
     _name_cases(axes, scores, ranking)
-    return figure
+    return figure, []
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
-    """Draw one place: its rank in a colour that says the same, or hatched."""
+    """Draw a rank in a colour, or a hatched cell if it is missing."""
     corner = (x - 0.5, y - 0.5)
     if np.isnan(value):
         missing = Rectangle(

@@ -1,4 +1,4 @@
-"""What figures are drawn from: the collected scores of a dimension, by case and model."""
+"""The collected scores of a dimension by case and model, for figures."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, StpError, nearest
 from stp.page.figure_style import Style, styles, whose
 from stp.page.units import readable
 from stp.plan.column import Column
@@ -33,7 +33,8 @@ class Line:
     """All seeds of one model in one case.
 
     Attributes:
-        model: name for people.
+        model: title of the model.
+        cells: one for each seed.
         row: values over all lead times, by column.
     """
 
@@ -47,12 +48,12 @@ class Scores:
     """The scores of a dimension.
 
     Attributes:
+        plan: the manifest of the dimension.
         rows: all collected rows.
-        cases: what was tested -> the models, both in the order of the manifest.
-        styles: how each model is drawn.
-        baselines: models that nothing is trained for by gradient descent, unless their forecasts
-            are those of somebody's archive.
-        published: values that the paper prints.
+        cases: case -> its models, both in the order of the manifest.
+        styles: style of each model.
+        baselines: models without training by gradient descent, except those of archived forecasts.
+        published: published values.
     """
 
     plan: Manifest
@@ -63,7 +64,7 @@ class Scores:
     published: tuple[PublishedValue, ...] = ()
 
     def over_leads(self) -> Self:
-        """The same, with the panels over lead time as columns where the suite has such."""
+        """These scores with the suite's panels over lead time, if it has any, as columns."""
         return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
@@ -81,11 +82,11 @@ class Scores:
         return self.cases[case]
 
     def title(self, case: str) -> str:
-        """What was tested, for people."""
+        """The title of a case."""
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
-        """The dimension, and whose bytes and which protocol the numbers come from."""
+        """The dimension, and the origin and protocol of the data."""
         return f"{self.plan.dimension.replace('_', ' ')}: {whose(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, Column]:
@@ -97,21 +98,21 @@ class Scores:
         return Direction.of(self.plan, self.columns(case)[column].convention)
 
     def heading(self, case: str, column: str) -> str:
-        """The column's name, with a sign that points to better."""
+        """The column's name with its direction."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:
-        """The unit of a column's values; empty where there is none, or it is not known."""
-        cell, shown = self.cases[case][0].cells[0], self.columns(case)[column]
-        if shown.unit:
-            return readable(shown.unit)
-        declared = self.plan.conventions[shown.convention].unit
+        """The unit of a column's values; empty where there is none or it is unknown."""
+        cell, of_column = self.cases[case][0].cells[0], self.columns(case)[column]
+        if of_column.unit:
+            return readable(of_column.unit)
+        declared = self.plan.conventions[of_column.convention].unit
         facts = self.plan.datasets.get(cell.key.tested_on)
         return unit_of_value(
             Path(cell.data),
             declared,
-            shown.convention,
-            shown.variable,
+            of_column.convention,
+            of_column.variable,
             stated=facts.units if facts else "",
         )
 
@@ -142,16 +143,16 @@ def read(manifest: Path, results: Path) -> Scores:
     scores = overall(rows)
     lacking = gaps(plan, table, rows, scores)
     if lacking:
-        raise StpError(
-            f"{path}: scores are missing" + "".join(f"\n  {gap}" for gap in lacking),
-            expected="the scores of all cells of the manifest, for all its columns",
-            remedy=f"collect again: ask for results/tables/{table}.csv",
+        raise FileError(
+            path,
+            "scores are missing" + "".join(f"\n  {gap}" for gap in lacking),
+            remedy=f"collect again: make results/tables/{table}.csv",
         )
     published = read_published(plan.published)
-    made = make_rows(plan, table, scores, published, {})
+    table_rows = make_rows(plan, table, scores, published, {})
     cases: dict[str, list[Line]] = {}
-    for row in made:
-        if not row.cells:  # a method of the paper that there are no values of
+    for row in table_rows:
+        if not row.cells:  # a method with published values only
             continue
         case = row.cells[0].key.case_name
         cases.setdefault(case, []).append(Line(row.model, list(row.cells), row))
@@ -163,9 +164,9 @@ def read(manifest: Path, results: Path) -> Scores:
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
-    """Values at each lead time: model -> lead -> column -> value, in steps from 1.
+    """Values at each lead time: model -> lead time in steps from 1 -> column -> entry.
 
-    An entry without a value has its reason; a column may lack values of some leads, or of all.
+    An entry without a value has a reason; a column may lack values at some lead times, or at all.
     """
     lines = scores.lines(case)
     plan = replace(scores.plan, cells=tuple(scores.cells([case])))
@@ -174,40 +175,40 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
     }
     rows = scores.rows
     rows = rows.filter(pc.is_in(rows["scores_fingerprint"], pa.array(sorted(folders))))
-    found: dict[str, dict[int, dict[str, Entry]]] = {line.model: {} for line in lines}
+    entries_by_lead: dict[str, dict[int, dict[str, Entry]]] = {line.model: {} for line in lines}
     for lead in sorted(pc.unique(rows["lead"].drop_null()).to_pylist()):
-        made = make_rows(plan, plan.dimension, overall(rows, lead), [], {})
-        for line, row in zip(lines, made, strict=True):
-            found[line.model][lead] = row.entries
-    return found
+        rows_at_lead = make_rows(plan, plan.dimension, overall(rows, lead), [], {})
+        for line, row in zip(lines, rows_at_lead, strict=True):
+            entries_by_lead[line.model][lead] = row.entries
+    return entries_by_lead
 
 
 def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
-    """Values that the paper prints over lead time: model, as printed -> lead -> value.
+    """Published values over lead time: the paper's name of a model -> lead time -> value.
 
-    Those of a column are of its heading and variable, and of the test of the case; a value of one
-    lead time alone is none over lead time.
+    They have the heading and variable of the column and the test of the case. Models with a value
+    at a single lead time are left out.
     """
-    shown = scores.columns(case)[column]
+    of_column = scores.columns(case)[column]
     cell = scores.lines(case)[0].cells[0]
-    found: dict[str, dict[int, float]] = {}
-    for one in beside(scores.plan, cell, scores.published):
-        is_its = (one.metric, one.variable) == (shown.heading, shown.variable)
-        if is_its and (one.leads or "").isdigit():
-            found.setdefault(one.model, {})[int(str(one.leads))] = one.value
-    return {model: values for model, values in found.items() if len(values) > 1}
+    by_model: dict[str, dict[int, float]] = {}
+    for value in beside(scores.plan, cell, scores.published):
+        is_of_column = (value.metric, value.variable) == (of_column.heading, of_column.variable)
+        if is_of_column and (value.leads or "").isdigit():
+            by_model.setdefault(value.model, {})[int(str(value.leads))] = value.value
+    return {model: values for model, values in by_model.items() if len(values) > 1}
 
 
 def printed_name(scores: Scores, line: Line) -> str | None:
-    """What the paper calls a model, or its variant."""
+    """The paper's name of a model or of its variant."""
     return scores.plan.published_names.of_model(line.cells[0].key)
 
 
 class Value(NamedTuple):
-    """A value of a model, over its seeds.
+    """A value of a model, the mean over its seeds.
 
     Attributes:
-        value: their mean.
+        value: the mean.
         low, high: ends of the 95 % interval, means over seeds; None where there is none.
     """
 
@@ -223,31 +224,35 @@ Place = tuple[str | None, float | None, int]
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
     """Values of a convention at single lead times, by model; thresholds may be bands or ranks."""
     rows = scores.rows
-    of_it = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
-    of_it = pc.and_(of_it, pc.and_(pc.is_null(rows["level"]), pc.is_valid(rows["value"])))
+    is_valid = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
+    is_valid = pc.and_(is_valid, pc.and_(pc.is_null(rows["level"]), pc.is_valid(rows["value"])))
     by_cell: dict[str, list[dict[str, Any]]] = {}
-    for row in rows.filter(of_it).to_pylist():
+    for row in rows.filter(is_valid).to_pylist():
         by_cell.setdefault(row["scores_fingerprint"], []).append(row)
-    found: dict[str, dict[Place, Value]] = {}
+    by_model: dict[str, dict[Place, Value]] = {}
     for line in scores.lines(case):
         seeds: dict[Place, dict[str, list[float]]] = {}
         for folder in (folder for cell in line.cells for folder in cell.folders(("scores",))):
             for row in by_cell.get(folder.name, ()):
                 place = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
                 place.setdefault(row["statistic"], []).append(row["value"])
-        found[line.model] = {
-            place: Value(fmean(of["mean"]), _mean(of, "ci95_low"), _mean(of, "ci95_high"))
-            for place, of in seeds.items()
-            if "mean" in of
+        by_model[line.model] = {
+            place: Value(
+                fmean(statistics["mean"]),
+                _mean(statistics, "ci95_low"),
+                _mean(statistics, "ci95_high"),
+            )
+            for place, statistics in seeds.items()
+            if "mean" in statistics
         }
-    return found
+    return by_model
 
 
-def _mean(of: dict[str, list[float]], statistic: str) -> float | None:
-    return fmean(of[statistic]) if statistic in of else None
+def _mean(statistics: dict[str, list[float]], statistic: str) -> float | None:
+    return fmean(statistics[statistic]) if statistic in statistics else None
 
 
 def variables_of(scores: Scores, case: str) -> list[str]:
-    """The variables that columns of a case are of, in their order."""
-    named = (column.variable for column in scores.columns(case).values())
-    return [name for name in dict.fromkeys(named) if name is not None]
+    """The variables of a case's columns, in order."""
+    names = (column.variable for column in scores.columns(case).values())
+    return [name for name in dict.fromkeys(names) if name is not None]

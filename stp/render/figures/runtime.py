@@ -21,9 +21,9 @@ FIGURE = {
 }
 
 NOTE = (
-    "one scenario at a time, median and quartiles of warmed-up repetitions, beside other jobs; "
-    "hollow: the least, nearest to a quiet machine; however a predictor "
-    "was calibrated; the paper prints no numbers"
+    "one scenario at a time, median and quartiles of repetitions after a warm-up, in parallel with "
+    "other jobs; hollow: the shortest, closest to that on an idle machine; all calibrations "
+    "together; the paper prints no numbers"
 )
 
 
@@ -40,33 +40,35 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """
     rows = list(runtimes(scores.cells()))
     if not rows:
-        return in_words("Nobody measured how long these predictions took."), []
+        return in_words("The runtime of these predictions was not measured."), []
     models = list(dict.fromkeys(row.model for row in rows))
     titles = scores.plan.names.models
     labels = {model: titles.get(model, model) for model in models}
-    plain = {c.key.model for c in scores.cells() if not c.calibrated}
-    dress = crowd.styles([labels[m] for m in models], [labels[m] for m in models if m in plain])
+    uncalibrated = {c.key.model for c in scores.cells() if not c.calibrated}
+    style_of = crowd.styles(
+        [labels[m] for m in models], [labels[m] for m in models if m in uncalibrated]
+    )
     datasets = scores.plan.names.datasets
-    places: dict[tuple[str, str], list[RuntimeRow]] = {}
+    groups: dict[tuple[str, str], list[RuntimeRow]] = {}
     for row in rows:
         where = f"{datasets.get(row.tested_on, row.tested_on)}, {row.subset}"
         machine = f"{row.host}: {row.processor or 'an unknown processor'}, "
         machine += f"{row.threads} thread{'s' if row.threads > 1 else ''}"
-        places.setdefault((where, machine), []).append(row)
-    figure, panels_ = panels(len(places), 2.2, columns=2, extra=0.2)
+        groups.setdefault((where, machine), []).append(row)
+    figure, axes_of_groups = panels(len(groups), 2.2, columns=2, extra=0.2)
     notes = [NOTE]
-    for axes, ((where, machine), here) in zip(panels_, places.items(), strict=True):
-        sizes = sorted({row.people for row in here})
+    for axes, ((where, machine), of_group) in zip(axes_of_groups, groups.items(), strict=True):
+        sizes = sorted({row.people for row in of_group})
         for model in models:
-            of = by_people([row for row in here if row.model == model])
-            if of:
-                middle = [of[size][0] for size in of]
-                ends = [of[size][1:3] for size in of]
-                style = dress[labels[model]]
-                curve(axes, list(of), middle, ends, style, labels[model])
+            by_size = by_people([row for row in of_group if row.model == model])
+            if by_size:
+                middle = [by_size[size][0] for size in by_size]
+                ends = [by_size[size][1:3] for size in by_size]
+                style = style_of[labels[model]]
+                curve(axes, list(by_size), middle, ends, style, labels[model])
                 axes.plot(
-                    list(of),
-                    [of[size][3] for size in of],
+                    list(by_size),
+                    [by_size[size][3] for size in by_size],
                     linestyle="none",
                     marker=style.marker,
                     markerfacecolor="white",
@@ -78,20 +80,20 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         axes.set_ylabel("ms per scenario")
         axes.set_yscale("log")
         plain_ticks(axes.yaxis)
-        shown = sizes[:: -(-len(sizes) // MOST_TICKS)]
-        axes.set_xticks(shown, [str(size) for size in shown])
-        leads = sorted({setting_of(row.setting)["horizon"] for row in here})
+        marked = sizes[:: -(-len(sizes) // MOST_TICKS)]
+        axes.set_xticks(marked, [str(size) for size in marked])
+        leads = sorted({setting_of(row.setting)["horizon"] for row in of_group})
         steps = ", ".join(map(str, leads))
         notes.append(f"{where}: {steps} predicted steps, on {machine}")
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
+    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
     return figure, notes
 
 
 def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
-    """Median and quartiles, medians over cells, and the least; in ms, by the number of people."""
-    found: dict[int, list[RuntimeRow]] = {}
+    """Number of people -> median and quartiles (medians over cells) and the shortest, in ms."""
+    rows_of: dict[int, list[RuntimeRow]] = {}
     for row in rows:
-        found.setdefault(row.people, []).append(row)
+        rows_of.setdefault(row.people, []).append(row)
     return {
         people: (
             median(row.milliseconds for row in alike),
@@ -99,5 +101,5 @@ def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, fl
             median(row.high for row in alike),
             min(row.least for row in alike),
         )
-        for people, alike in sorted(found.items())
+        for people, alike in sorted(rows_of.items())
     }

@@ -28,13 +28,13 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw all datasets.
 
     Returns:
-        the figure, and which columns it lacks and why.
+        the figure, and notes, with reasons for missing columns.
 
     Raises:
         StpError: nothing was tested at several values of one of `SLOPES`.
     """
-    found = ((name, _by_setting(scores, name)) for name in SLOPES)
-    setting, datasets = next(((name, of) for name, of in found if of), ("", {}))
+    by_setting = ((name, _by_setting(scores, name)) for name in SLOPES)
+    setting, datasets = next(((name, cases) for name, cases in by_setting if cases), ("", {}))
     if not datasets:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} has several values of a setting",
@@ -63,13 +63,13 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     down = sum(-(-len(columns) // across) for columns in drawn.values())
     height = 1.55 * down + 0.4 + legend_height(set(models))
     figure = new_figure(TEXT_WIDTH, height)
-    places = figure.subplots(down, across, squeeze=False)
-    for unused in places.ravel():
+    panel_grid = figure.subplots(down, across, squeeze=False)
+    for unused in panel_grid.ravel():
         unused.set_axis_off()
     row = 0
     for title, columns in drawn.items():
         for number, column in enumerate(columns):
-            axes: Axes = places[row + number // across, number % across]
+            axes: Axes = panel_grid[row + number // across, number % across]
             axes.set_axis_on()
             _panel(axes, scores, datasets[title], column, setting)
             axes.set_title(f"{title}: {axes.get_title()}" if number == 0 else axes.get_title())
@@ -80,7 +80,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _about_published(scores: Scores) -> list[str]:
-    """Say which marks are published values, and why some are doubtful."""
+    """The note on marks of published values, with doubts about them."""
     published = [
         entry.published
         for lines in scores.cases.values()
@@ -94,15 +94,17 @@ def _about_published(scores: Scores) -> list[str]:
 
 
 def _by_setting(scores: Scores, name: str) -> dict[str, dict[int, str]]:
-    """Dataset, for people -> value of a setting -> case; only where there are several."""
-    found: dict[str, dict[int, str]] = {}
+    """Title of a dataset -> value of a setting -> case; only for several values."""
+    by_dataset: dict[str, dict[int, str]] = {}
     for case, lines in scores.cases.items():
         setting = setting_of(lines[0].cells[0].key.setting)
         if name in setting:
             value = setting[name]
             dataset = scores.title(case).removesuffix(f", {name} {value}")
-            found.setdefault(dataset, {})[value] = case
-    return {name: dict(sorted(cases.items())) for name, cases in found.items() if len(cases) > 1}
+            by_dataset.setdefault(dataset, {})[value] = case
+    return {
+        name: dict(sorted(cases.items())) for name, cases in by_dataset.items() if len(cases) > 1
+    }
 
 
 def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str, setting: str) -> None:

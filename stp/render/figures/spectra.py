@@ -1,4 +1,4 @@
-"""Radially averaged power spectra of truth and of each model: blur lacks power at the right."""
+"""Radially averaged power spectra of the truth and of each model: blur lacks high wavenumbers."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,12 +51,14 @@ def draw(scores: Scores, case: str) -> Figure:
         StpError: there is no such case, or a cell has no spectra.
     """
     lines = scores.lines(case)
-    found = {line.model: mean_spectra([Path(cell.scores) for cell in line.cells]) for line in lines}
+    spectra_of = {
+        line.model: mean_spectra([Path(cell.scores) for cell in line.cells]) for line in lines
+    }
     side = _shorter_side(lines[0].cells[0])
-    truth = next(iter(found.values())).observed
+    truth = next(iter(spectra_of.values())).observed
     count, last = truth.shape
     leads = [1] if last == 1 else [1, last]
-    figure = new_figure(TEXT_WIDTH, 4.3 + legend_height(["truth", *found]))
+    figure = new_figure(TEXT_WIDTH, 4.3 + legend_height(["truth", *spectra_of]))
     figure.suptitle(scores.title(case))
     upper, lower = figure.subplots(
         2, len(leads), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2)
@@ -69,19 +71,19 @@ def draw(scores: Scores, case: str) -> Figure:
         )
         for line in lines:
             style = scores.styles[line.model]
-            one = found[line.model]
-            about = {"color": style.colour, "linestyle": style.line, "label": line.model}
-            power.plot(wavenumbers, one.predicted[:, lead - 1], **about)
+            spectra = spectra_of[line.model]
+            line_style = {"color": style.colour, "linestyle": style.line, "label": line.model}
+            power.plot(wavenumbers, spectra.predicted[:, lead - 1], **line_style)
             with np.errstate(divide="ignore", invalid="ignore"):
-                share = one.predicted[:, lead - 1] / one.observed[:, lead - 1]
-            ratio.plot(wavenumbers, share, **about)
+                share = spectra.predicted[:, lead - 1] / spectra.observed[:, lead - 1]
+            ratio.plot(wavenumbers, share, **line_style)
         ratio.axhline(1, color=TRUTH, linewidth=1.2, label="truth")
         _scales(power, ratio, side)
     upper[0].set_ylabel("power")
     lower[0].set_ylabel("power / that of the truth")
     styles = {name: style._replace(marker="") for name, style in scores.styles.items()}
     truth_style = next(iter(styles.values()))._replace(colour=TRUTH, line="-")
-    legend(figure, {"truth": truth_style, **styles}, ["truth", *found])
+    legend(figure, {"truth": truth_style, **styles}, ["truth", *spectra_of])
     return figure
 
 
@@ -113,8 +115,8 @@ def mean_spectra(scores: Iterable[Path]) -> Spectra:
     """
     each = [_of_cell(folder) for folder in scores]
     return Spectra(
-        np.mean([one.predicted for one in each], axis=0),
-        np.mean([one.observed for one in each], axis=0),
+        np.mean([spectra.predicted for spectra in each], axis=0),
+        np.mean([spectra.observed for spectra in each], axis=0),
     )
 
 
@@ -124,7 +126,7 @@ def _of_cell(folder: Path) -> Spectra:
     rows = rows.filter(pc.equal(rows["convention"], SPECTRA))
     if not len(rows):
         raise StpError(
-            f"{path}: there are no spectra",
+            f"{path}: no spectra",
             expected=f"sums of {SPECTRA}",
             remedy=f"score this dataset with {SPECTRA} (config/suites)",
         )

@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.receipts import require_receipt
-from stp.page.figure_style import paper_size
 from stp.render.figures.panels import (
-    finish,
     in_words,
     legend,
     legend_height,
@@ -18,8 +16,8 @@ from stp.render.figures.panels import (
     plain_ticks,
     point,
 )
-from stp.render.figures.ranking import Ranking, rank
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.reading import Scores
 
 FIGURE = {
     "of_case": False,
@@ -28,21 +26,17 @@ FIGURE = {
 }
 
 NOTE = (
-    "durations of whole jobs, which include start, reading and writing; in rings, joined by a line:"
-    " models that no other one beats in both"
+    "durations of whole jobs, including start-up, reading and writing; in rings, joined by a line:"
+    " models that no other beats in both speed and rank"
 )
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure = draw(scores, ranking)
-        finish(figure, out, [scores.about(), NOTE, *ranking.notes])
+    write_ranked(draw, manifest, results, out)
 
 
-def draw(scores: Scores, ranking: Ranking) -> Figure:
+def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     """Draw a panel for each device: forecast frames per second against the mean rank.
 
     The speed of a model is the geometric mean over the cases that all models of the panel were run
@@ -50,12 +44,13 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     """
     devices = speeds(scores)
     if len(ranking.models) < 2 or not ranking.places or not devices:
-        return in_words("Speed against quality needs at least two ranked models with a duration.")
+        text = "Speed against quality needs at least two ranked models with a duration."
+        return in_words(text), [NOTE]
     means = dict(zip(ranking.models, ranking.means.tolist(), strict=True))
     below = legend_height(ranking.models)
-    figure, places = panels(len(devices), 2.7, columns=2, extra=0.3 + below)
-    for axes, (device, found) in zip(places, devices.items(), strict=True):
-        shared = set.intersection(*(set(cases) for cases in found.values()))
+    figure, all_panels = panels(len(devices), 2.7, columns=2, extra=0.3 + below)
+    for axes, (device, speeds_of) in zip(all_panels, devices.items(), strict=True):
+        shared = set.intersection(*(set(cases) for cases in speeds_of.values()))
         axes.set_title(f"{device} ({len(shared)} case{'s' if len(shared) != 1 else ''})")
         axes.set_xlabel("forecast frames per second")
         axes.set_ylabel("mean rank")
@@ -64,7 +59,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
                 float(np.exp(np.mean([np.log(cases[c]) for c in sorted(shared)]))),
                 means[model],
             )
-            for model, cases in found.items()
+            for model, cases in speeds_of.items()
             if shared and not np.isnan(means[model])
         }
         if not points:
@@ -75,7 +70,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
             continue
         _panel(axes, scores, points)
     legend(figure, scores.styles, ranking.models, lines=False)
-    return figure
+    return figure, [NOTE]
 
 
 def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]) -> None:
@@ -116,10 +111,10 @@ def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
     """Forecast frames per second: device -> model -> case, from the receipts of predictions.
 
-    Processors of different machines are different devices. Of several seeds the mean counts. A
-    prediction without a recorded duration is left out.
+    Processors of different machines are different devices. Values are means over seeds.
+    Predictions without a recorded duration are left out.
     """
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    by_device: dict[str, dict[str, dict[str, list[float]]]] = {}
     for case, lines in scores.cases.items():
         for line in lines:
             for cell in line.cells:
@@ -127,14 +122,14 @@ def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
                     continue  # its time includes scoring, or was spent elsewhere
                 device, speed = _speed(Path(cell.predictions))
                 if speed is not None:
-                    models = found.setdefault(device, {})
+                    models = by_device.setdefault(device, {})
                     models.setdefault(line.model, {}).setdefault(case, []).append(speed)
     return {
         device: {
             model: {case: _mean(values) for case, values in cases.items()}
             for model, cases in models.items()
         }
-        for device, models in sorted(found.items())
+        for device, models in sorted(by_device.items())
     }
 
 
@@ -144,10 +139,10 @@ def _mean(values: Sequence[float]) -> float:
 
 def _speed(predictions: Path) -> tuple[str, float | None]:
     receipt = require_receipt(predictions)
-    made, extras = receipt.provenance, receipt.extras
-    device = made.device or "unknown device"
+    provenance, extras = receipt.provenance, receipt.extras
+    device = provenance.device or "unknown device"
     if device == "cpu":
-        device = f"CPU of {made.host or 'an unknown machine'}"
-    seconds = made.seconds
+        device = f"CPU of {provenance.host or 'an unknown machine'}"
+    seconds = provenance.seconds
     frames = extras.get("samples", 0) * extras.get("lead_times", 0)
     return device, frames / seconds if seconds and frames else None

@@ -1,4 +1,4 @@
-"""How much time one lead time is, where the data say so."""
+"""The duration of one lead time, where the data tell it."""
 
 from pathlib import Path
 
@@ -20,14 +20,14 @@ def step_of(cell: StoredCell) -> float | None:
 def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
     """Seconds from one frame of a test clip to the next.
 
-    Of the coordinate ``time`` of the prepared data, where the frames of the first clip are equally
-    far apart, else of the nominal frame rate; None where there is neither (digits, calendar
-    months), or where the data are no longer in the store.
+    From the coordinate ``time`` of the prepared data if the frames of the first clip are equally
+    spaced, else from the nominal frame rate. None where there is neither (digits, calendar months),
+    or where the data are no longer in the store.
 
     Args:
-        folder: the prepared data.
-        subset: of the test clips.
-        setting: its name; a frame interval may be part of it.
+        folder: folder of the prepared data.
+        subset: subset of the test clips.
+        setting: name of the setting, which may have a frame interval.
 
     Raises:
         StpError: the data are damaged.
@@ -79,7 +79,7 @@ def ticks(first: int, last: int, most: int = 6) -> list[int]:
         inner = [lead for lead in range(first, last + 1) if lead % step == 0]
         if len(inner) <= most:
             break
-    # Next to the ends there is no room for another number.
+    # Labels next to the ends would overlap.
     room = (last - first) / most / 1.5
     inner = [lead for lead in inner if lead - first >= room and last - lead >= room]
     return list(dict.fromkeys([first, *inner, last]))

@@ -1,4 +1,4 @@
-"""The cells of a dimension by what was tested: a figure or a section for each."""
+"""The cells of a dimension by case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 
 @dataclass(frozen=True)
 class TestedCase:
-    """Everything that was tested in one way.
+    """The cells of one case.
 
     Attributes:
         name: see `stp.plan.cell_key.CellKey.case_name`.
         cells: in the order of the manifest or the store.
         names: titles of models and datasets.
-        variables: that columns of the tables for its dataset are of.
+        variables: variables of the tables' columns for its dataset.
     """
 
     name: str
@@ -27,10 +27,10 @@ class TestedCase:
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
     """Cells by case (`stp.plan.cell_key.CellKey.case_name`), both in the order of the manifest."""
-    found: dict[str, list[Cell]] = {}
+    by_case: dict[str, list[Cell]] = {}
     for cell in manifest.cells:
-        found.setdefault(cell.key.case_name, []).append(cell)
-    return found
+        by_case.setdefault(cell.key.case_name, []).append(cell)
+    return by_case
 
 
 def case_of(manifest: Manifest, name: str) -> TestedCase:
@@ -39,14 +39,14 @@ def case_of(manifest: Manifest, name: str) -> TestedCase:
     Raises:
         StpError: there is no such case.
     """
-    found = cases(manifest)
-    if name not in found:
+    by_case = cases(manifest)
+    if name not in by_case:
         raise StpError(
             f"nothing of the dimension {manifest.dimension} was tested on {name!r}",
-            expected=f"one of {', '.join(found)}",
-            remedy=nearest(name, found) or "choose one of these",
+            expected=f"one of {', '.join(by_case)}",
+            remedy=nearest(name, by_case) or "choose one of these",
         )
-    cells = found[name]
+    cells = by_case[name]
     columns = (columns_of(manifest, table, cells[0]).values() for table in manifest.tables)
-    named = [column.variable for of_table in columns for column in of_table if column.variable]
-    return TestedCase(name, cells, manifest.names, named)
+    variables = [column.variable for of_table in columns for column in of_table if column.variable]
+    return TestedCase(name, cells, manifest.names, variables)

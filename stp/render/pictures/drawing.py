@@ -1,4 +1,4 @@
-"""Drawing of clips: contact sheets, and the panels that moving pictures share with them."""
+"""Drawings of clips: contact sheets, and panels that are shared with moving pictures."""
 
 import textwrap
 from pathlib import Path
@@ -20,7 +20,7 @@ from stp.render.pictures.maps import coastline, latitude, longitude, ticks
 from stp.render.pictures.sheet import Group, Scale, Sheet
 
 CONTEXT, HORIZON = "#5a5a5a", "#d55e00"
-"""Colours of the frames that are given and of those that are to be predicted."""
+"""Colours of context frames and of frames to be predicted."""
 DPI = 100
 SHEET_WIDTH = 18.0  # inches that all columns share
 LABEL = 1.7  # inches for the names of clips
@@ -32,10 +32,10 @@ LETTER = 0.056  # inches of a letter of six points
 
 
 def scale_of(group: Group) -> Scale:
-    """Limits and colours that suit all panels of a group, unless it has its own.
+    """The scale of a group, or one for the values of all its panels.
 
-    The limits leave out the outermost percent; where values lie on both sides of zero, as
-    anomalies do, they are symmetric.
+    The limits leave out the outermost percent. They are symmetric for values on both sides of zero,
+    such as anomalies.
     """
     if group.scale is not None:
         return group.scale
@@ -62,7 +62,7 @@ def step_text(sheet: Sheet, frame: int) -> str:
 
 
 def duration(steps: int, seconds: float) -> str:
-    """Write a lead time in a unit that suits its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
+    """A lead time in the unit of its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{steps * seconds / size:+.4g} {unit}"
@@ -85,7 +85,7 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
     aspect = aspect_of(sheet)
     width = min(max(SHEET_WIDTH / len(frames), 0.7), 4.0)
     height = width / aspect
-    # Flat frames leave room for the lines of their labels.
+    # Labels may be higher than flat frames.
     pitch = max(height, LABEL_LINE * max(map(len, labels))) + GAP
     bottom = 0.45 if is_map else 0.15
     left = LABEL + (0.45 if is_map else 0)
@@ -95,38 +95,40 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
     )
     figure = new_figure(*size)
 
-    def place(x: float, y: float, w: float, h: float) -> Axes:
+    def add_axes(x: float, y: float, w: float, h: float) -> Axes:
         return figure.add_axes((x / size[0], y / size[1], w / size[0], h / size[1]))
 
     scales = {id(group): scale_of(group) for group in sheet.groups}
     for row, (group, panel) in enumerate(rows):
         y = size[1] - TOP - row * pitch - (pitch - GAP + height) / 2
         for column, frame in enumerate(frames):
-            axes = place(left + column * (width + GAP), y, width, height)
+            axes = add_axes(left + column * (width + GAP), y, width, height)
             draw(axes, sheet, panel.frames[frame], scales[id(group)])
             frame_of(axes, colour_of(sheet, frame))
             degrees(axes, sheet, on_left=column == 0, below=row == len(rows) - 1, width=width)
             if row == 0:
                 colour = colour_of(sheet, frame)
                 axes.set_title(step_text(sheet, frame), fontsize=7, color=colour, pad=3)
-        at = (0.08 / size[0], (y + height / 2) / size[1])
-        figure.text(*at, "\n".join(labels[row]), fontsize=7, va="center", parse_math=False)
+        label_position = (0.08 / size[0], (y + height / 2) / size[1])
+        figure.text(
+            *label_position, "\n".join(labels[row]), fontsize=7, va="center", parse_math=False
+        )
     if has_bar:
         done = 0
         for group in sheet.groups:
             high = len(group.panels) * pitch - GAP
             y = size[1] - TOP - done * pitch - high
-            bar = place(left + len(frames) * (width + GAP) + 0.08, y, 0.13, high)
+            bar = add_axes(left + len(frames) * (width + GAP) + 0.08, y, 0.13, high)
             colour_bar(figure, bar, group, scales[id(group)])
             done += len(group.panels)
     _headings(figure, sheet, frames, left, width, size)
     with writing(out), beside(out) as temporary:
-        # Without the name of the program the same data give the same bytes.
+        # Without the program's name, equal data give equal files.
         figure.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
 
 
 def _columns(n_frames: int, most: int = 20) -> list[int]:
-    """Which frames have a column: all, or every second, third, ... with the last one."""
+    """The frames with a column: all, or every second, third, ... including the last one."""
     step = -(-n_frames // most)
     return list(range((n_frames - 1) % step, n_frames, step))
 
@@ -139,11 +141,13 @@ def _headings(
     width: float,
     size: tuple[float, float],
 ) -> None:
-    """The title, and a line above the columns of context and horizon each."""
-    every = "" if len(frames) == sheet.frames else f"; every {frames[1] - frames[0]} frames"
-    title = textwrap.fill(sheet.title + every, max(40, int(size[0] * 9)))
-    at = (0.08 / size[0], 1 - 0.08 / size[1])
-    figure.text(*at, title, fontsize=10, va="top", weight="bold", parse_math=False)
+    """Write the title, and a heading above the columns of context and of horizon."""
+    step_text_of_frames = (
+        "" if len(frames) == sheet.frames else f"; every {frames[1] - frames[0]} frames"
+    )
+    title = textwrap.fill(sheet.title + step_text_of_frames, max(40, int(size[0] * 9)))
+    title_position = (0.08 / size[0], 1 - 0.08 / size[1])
+    figure.text(*title_position, title, fontsize=10, va="top", weight="bold", parse_math=False)
     y = 1 - (TOP - 0.36) / size[1]
     for name, colour in (("context", CONTEXT), ("horizon", HORIZON)):
         columns = [i for i, frame in enumerate(frames) if colour_of(sheet, frame) == colour]
@@ -162,28 +166,28 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> Any:
-    """Draw one frame, on a map where the grid has coordinates.
+    """Draw one frame, on a map if the grid has coordinates.
 
     Returns:
-        what was drawn; `redraw` puts another frame in its place.
+        the image, for `redraw`.
     """
     colours: dict[str, Any] = {"cmap": scale.colours, "vmin": scale.low, "vmax": scale.high}
     if sheet.lat is None or sheet.lon is None:
         return axes.imshow(image, interpolation="nearest", aspect="auto", **colours)
-    drawn = axes.pcolormesh(sheet.lon, sheet.lat, image, shading="nearest", **colours)
+    image_drawn = axes.pcolormesh(sheet.lon, sheet.lat, image, shading="nearest", **colours)
     bounds = axes.axis()
     coast = coastline(float(sheet.lon.min()) - 1.0)
     axes.plot(*coast, color="black", linewidth=0.5)
     axes.axis(bounds)
-    return drawn
+    return image_drawn
 
 
-def redraw(drawn: Any, image: np.ndarray) -> None:
-    """Show another frame in the place of the one that was drawn."""
-    if isinstance(drawn, QuadMesh):
-        drawn.set_array(image)
+def redraw(image_drawn: Any, image: np.ndarray) -> None:
+    """Replace the frame of an image."""
+    if isinstance(image_drawn, QuadMesh):
+        image_drawn.set_array(image)
     else:
-        drawn.set_data(image)
+        image_drawn.set_data(image)
 
 
 def frame_of(axes: Axes, colour: str) -> None:
@@ -193,7 +197,7 @@ def frame_of(axes: Axes, colour: str) -> None:
 
 
 def degrees(axes: Axes, sheet: Sheet, *, on_left: bool, below: bool, width: float) -> None:
-    """Put degrees on the axes of a map, and nothing on those of a picture."""
+    """Put degrees on the axes of a map; remove the ticks of a picture."""
     axes.tick_params(labelsize=6, length=2, width=0.5)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -216,30 +220,30 @@ def colour_bar(
     lying: bool = False,
     size: float = 7,
 ) -> None:
-    """Draw the colours of a group, with its name and units.
+    """Draw a colour bar of a group, with its name and units.
 
     Args:
-        figure: that of the axes.
-        axes: the place of the bar.
-        group: whose colours.
-        scale: of the group.
-        lying: whether the bar runs from left to right instead of upwards.
-        size: of the letters, in points.
+        figure: figure of the axes.
+        axes: axes of the bar.
+        group: the group.
+        scale: scale of the group.
+        lying: whether the bar is horizontal.
+        size: size of the letters, in points.
     """
     mappable = ScalarMappable(Normalize(scale.low, scale.high), scale.colours)
-    way: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
-    bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=way)
+    orientation: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
+    bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=orientation)
     bar.ax.tick_params(labelsize=size)
     bar.set_label(with_unit(group.name, group.units), fontsize=size, parse_math=False)
 
 
 def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
-    """Let numbers below a lying bar not touch: as many as fit, else those of its ends.
+    """Reduce the numbers below a horizontal bar to as many as fit, or to those of its ends.
 
     Args:
-        axes: of the bar, with numbers of six points.
-        scale: of the bar.
-        width: of the bar, in inches.
+        axes: axes of the bar, with numbers of six points.
+        scale: scale of the bar.
+        width: width of the bar, in inches.
     """
     ends = [f"{end:.3g}" if abs(end) < 1000 else f"{end:.0f}" for end in (scale.low, scale.high)]
     most = int(width / (LETTER * (max(map(len, ends)) + 2)))
@@ -255,7 +259,7 @@ def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
 
 
 def aspect_of(sheet: Sheet) -> float:
-    """Width of a frame over its height; a degree is as wide as high."""
+    """Width of a frame over its height; on maps, degrees are as wide as high."""
     if sheet.lat is not None and sheet.lon is not None and min(len(sheet.lat), len(sheet.lon)) > 1:
         return float(np.ptp(sheet.lon) / max(np.ptp(sheet.lat), 1e-9))
     height, width = sheet.groups[0].panels[0].frames.shape[1:3]
@@ -263,5 +267,5 @@ def aspect_of(sheet: Sheet) -> float:
 
 
 def _wrapped(label: str) -> list[str]:
-    """A label in short lines; names of clips have no spaces to break at."""
+    """A label in short lines; names of clips may be broken anywhere."""
     return [part for line in label.splitlines() for part in textwrap.wrap(line, 26)]

@@ -1,4 +1,4 @@
-"""Files of pictures: strips and movies of some samples of a case."""
+"""Strips and movies of samples of a case, as files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,21 +25,21 @@ def draw(
     """Draw samples of a case.
 
     Args:
-        manifest: of a dimension.
-        case: see `stp.render.pictures.cases`.
+        manifest: the cells of a dimension.
+        case: name of the case, see `stp.render.pictures.cases`.
         outs: .png for a strip, beside which an .svg is written; .gif or .mp4 for a movie. With
             several samples, the name of each is added to the names of its files.
-        samples: see `stp.render.pictures.sample_choice.choose`.
-        models: those to draw; all unless given.
-        variable: the only one to draw.
+        samples: rules or numbers, see `stp.render.pictures.sample_choice.choose`.
+        models: names of the models to draw; by default all.
+        variable: the only variable to draw.
         errors: whether movies show errors.
-        rank_by: convention that orders the models; the order of the manifest unless given.
+        rank_by: convention to order the models by; by default they are in the manifest's order.
 
     Returns:
         the files.
 
     Raises:
-        StpError: a name or a kind of file is not known, or predictions are missing or damaged.
+        StpError: a name or a kind of file is unknown, or predictions are missing or damaged.
     """
     for out in outs:
         if out.suffix not in (STRIP, *MOVIES):
@@ -48,18 +48,18 @@ def draw(
                 expected=f"{STRIP} for a strip, {' or '.join(MOVIES)} for a movie",
             )
     written = []
-    for wanted in samples:
-        shown = compare(manifest, case, wanted, models, variable)
+    for sample in samples:
+        forecasts = compare(manifest, case, sample, models, variable)
         if rank_by is not None:
-            shown = ranked(shown, manifest, case, rank_by)
-        more = f"-{shown.chosen_by}" if len(samples) > 1 else ""
-        named = [out.with_name(f"{out.stem}{more}{out.suffix}") for out in outs]
-        for out in named:
+            forecasts = ranked(forecasts, manifest, case, rank_by)
+        suffix = f"-{forecasts.chosen_by}" if len(samples) > 1 else ""
+        files = [out.with_name(f"{out.stem}{suffix}{out.suffix}") for out in outs]
+        for out in files:
             if out.suffix == STRIP:
-                strips.write(shown, out)
+                strips.write(forecasts, out)
                 written += [out.with_suffix(".svg")]
-        moving = [out for out in named if out.suffix in MOVIES]
+        moving = [out for out in files if out.suffix in MOVIES]
         if moving:
-            movies.write(shown, moving, errors)
-        written += named
+            movies.write(forecasts, moving, errors)
+        written += files
     return written

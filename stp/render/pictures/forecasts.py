@@ -1,4 +1,4 @@
-"""What the models of a case predict for one sample, beside what happened."""
+"""The forecasts of all models of a case for one sample, with the truth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ class Variable:
     """A variable that is drawn.
 
     Attributes:
-        name: empty for video.
-        units: of its values.
-        channels: its channels among those of a sample: one, or the three colours of a video.
+        name: name of the variable; empty for video.
+        units: units of the values.
+        channels: indices among the channels of a sample: one, or the three colours of a video.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Variable:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What one model predicts.
+    """The forecast of one model.
 
     Attributes:
-        label: its name.
+        label: title of the model.
         frames: float32 (lead times, C, H, W), in the dataset's units, unclipped.
     """
 
@@ -66,21 +66,20 @@ class SampleForecasts:
     """One test sample, and the predictions of all models.
 
     Attributes:
-        title: what was tested.
-        clip: the name of the sample and, where it has one, its time.
-        chosen_by: the name of the rule that chose it.
-        number: of the sample, from 0.
-        why: it was chosen.
+        title: title of the case, with the number of the sample.
+        clip: name of the clip and, if it has one, its time.
+        chosen_by: name of the rule that chose the sample.
+        number: number of the sample, from 0.
+        why: why the sample was chosen.
         context: float32 (T_in, C, H, W), in the dataset's units; the channels that are drawn.
         truth: float32 (lead times, C, H, W).
         forecasts: in the order of the manifest.
-        variables: those to draw.
+        variables: variables to draw.
         is_picture: whether values are brightness or colours in 0..1.
-        seconds: from frame to frame, or None if frames have no such thing.
-        lat: latitudes along y in degrees, or None where it is no map.
-        lon: longitudes along x, likewise.
-        absent: why there is no forecast of other models, by label.
-        notes: sentences that a reader must know: the rule, the bytes, what is missing.
+        seconds: time from frame to frame; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x in degrees; None for other than maps.
+        absent: label of a model -> why its forecast is missing.
+        notes: sentences on the choice of the sample, the data, and what is missing.
     """
 
     title: str
@@ -100,7 +99,7 @@ class SampleForecasts:
     notes: list[str]
 
     def fields(self, frames: np.ndarray, variable: Variable) -> np.ndarray:
-        """Frames of one variable as they are drawn: (T, H, W), or (T, H, W, 3) for colours."""
+        """Frames of one variable for drawing: (T, H, W), or (T, H, W, 3) for colours."""
         chosen = frames[:, list(variable.channels)]
         if len(variable.channels) == 1:
             return chosen[:, 0]
@@ -114,31 +113,31 @@ class SampleForecasts:
 
 
 class Kept:
-    """The predictions of a cell that are still there, perhaps of some samples only.
+    """The predictions of a cell that are still stored, perhaps for some samples only.
 
     Args:
-        cell: of the manifest.
+        cell: the cell.
 
     Attributes:
-        absent: why there are none; empty if there are.
-        samples: numbers of the samples that are kept, ascending.
+        absent: why there are no predictions; empty if there are.
+        samples: numbers of the stored samples, ascending.
         members: forecasts of each sample.
-        leads: lead times that were to be forecast; frames of those that are not there are NaN.
+        leads: number of lead times; frames of missing ones are NaN.
 
     Raises:
-        StpError: what is there is damaged.
+        ArtefactError: the predictions are damaged.
     """
 
     def __init__(self, cell: StoredCell) -> None:
         self.absent, self.members = "", 1
         self.samples = np.empty(0, np.int64)
-        # Long forecasts are scored while they are made; a few of them lie beside their scores.
-        places = cell.folders(("predictions", "scores"))
-        found = [place for place in places if (place / "predictions.zarr").is_dir()]
-        if not found:
+        # Long forecasts are scored while they are made; a few are stored beside their scores.
+        folders = cell.folders(("predictions", "scores"))
+        stored = [folder for folder in folders if (folder / "predictions.zarr").is_dir()]
+        if not stored:
             self.absent = NOT_KEPT
             return
-        self.folder = found[0]
+        self.folder = stored[0]
         self._frames = MappedRows(self.folder / "predictions.zarr" / "predictions")
         if len(self._frames.shape) not in (5, 6):
             raise ArtefactError(
@@ -155,30 +154,33 @@ class Kept:
                 self.folder,
                 f"{len(self._frames)} predictions, {len(self._index)} rows of the index, "
                 f"{len(self.samples)} numbers of samples",
-                expected="one each of a sample",
+                expected="one of each for a sample",
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
-        stored = range(1, self._frames.shape[-4] + 1)
-        self._there = np.asarray(attributes.get("leads", stored), np.int64) - 1
-        self.leads = int(attributes.get("lead_times", len(self._there)))
-        self._places: list[int] | None = None  # of the data's channels; -1 for those it lacks
+        all_leads = range(1, self._frames.shape[-4] + 1)
+        self._stored_leads = np.asarray(attributes.get("leads", all_leads), np.int64) - 1
+        self.leads = int(attributes.get("lead_times", len(self._stored_leads)))
+        # Index of each channel of the data among those predicted; -1 if it is missing.
+        self._channel_of: list[int] | None = None
         data = read_metadata(Path(cell.data) / "frames.zarr", "group")["attributes"]
-        there, every = attributes.get("variables"), data.get("variables")
-        if there and every and there != every:
-            self._places = [there.index(name) if name in there else -1 for name in every]
+        variables, all_variables = attributes.get("variables"), data.get("variables")
+        if variables and all_variables and variables != all_variables:
+            self._channel_of = [
+                variables.index(name) if name in variables else -1 for name in all_variables
+            ]
 
     def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
-        """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
+        """The forecast of one sample, or the first of an ensemble: (lead times, C, H, W).
 
         Args:
-            sample: its number.
-            clip: the name of its clip.
-            channels: of the data, the only ones to read; all unless given. Those that the
-                predictions lack are NaN.
+            sample: number of the sample.
+            clip: name of its clip.
+            channels: channels of the data to read; by default all. Those that the predictions lack
+                are NaN.
 
         Raises:
-            StpError: the sample is of another clip.
+            ArtefactError: the sample is of another clip.
         """
         row = int(np.flatnonzero(self.samples == sample)[0])
         if str(self._index["clip"].iloc[row]) != clip:
@@ -189,14 +191,14 @@ class Kept:
             )
         frames = self._frames.read(row, row + 1)[0]
         frames = np.asarray(frames[0] if frames.ndim == 5 else frames, np.float32)
-        if len(self._there) < self.leads:
-            every = np.full((self.leads, *frames.shape[1:]), np.nan, np.float32)
-            every[self._there] = frames
-            frames = every
-        if self._places is not None:
-            whole = frames[:, [max(place, 0) for place in self._places]]
-            whole[:, [place < 0 for place in self._places]] = np.nan
-            frames = whole
+        if len(self._stored_leads) < self.leads:
+            complete = np.full((self.leads, *frames.shape[1:]), np.nan, np.float32)
+            complete[self._stored_leads] = frames
+            frames = complete
+        if self._channel_of is not None:
+            complete = frames[:, [max(index, 0) for index in self._channel_of]]
+            complete[:, [index < 0 for index in self._channel_of]] = np.nan
+            frames = complete
         return frames if channels is None else frames[:, list(channels)]
 
 
@@ -208,24 +210,24 @@ def _index(folder: Path) -> pd.DataFrame:
 def compare(
     manifest: Manifest,
     case: str,
-    wanted: str = "median",
+    rule: str = "median",
     models: Sequence[str] = (),
     variable: str | None = None,
 ) -> SampleForecasts:
-    """Read one sample of a case and what is predicted for it; nothing else is read.
+    """Read one sample of a case and its forecasts, and nothing else.
 
     Args:
-        manifest: of a dimension.
-        case: see `stp.render.pictures.cases`.
-        wanted: which sample, see `stp.render.pictures.sample_choice.choose`.
-        models: names of those to draw; all of them unless given.
-        variable: the only one to draw. By default those that columns of tables name, otherwise
-            all of up to two, or the first one.
+        manifest: the cells of a dimension.
+        case: name of the case, see `stp.render.pictures.cases`.
+        rule: choice of the sample, see `stp.render.pictures.sample_choice.choose`.
+        models: names of models to draw; by default all.
+        variable: the only variable to draw. By default those of the tables' columns, otherwise all
+            of up to two, or the first one.
 
     Raises:
-        StpError: a name is not known, no predictions are kept, or files are damaged.
+        StpError: a name is unknown, no predictions are kept, or files are damaged.
     """
-    return Case(case_of(manifest, case), models, variable).sample(wanted)
+    return Case(case_of(manifest, case), models, variable).sample(rule)
 
 
 class Case:
@@ -234,16 +236,16 @@ class Case:
     Args:
         tested: the case.
         models, variable: see `compare`.
-        lenient: whether models whose predictions are damaged are left out, with what is wrong.
+        lenient: whether models with damaged predictions are left out, with the reason.
 
     Attributes:
-        cells: the first seed of each model, by its label.
-        there: predictions that are kept, by label.
-        absent: why others are not, by label.
-        channels: of the data, whether they are drawn or not.
+        cells: label of a model -> cell of its first seed.
+        kept: label of a model -> its stored predictions.
+        absent: label of a model -> why it has none.
+        channels: number of channels of the data.
 
     Raises:
-        StpError: a name is not known, no predictions are kept, or files are damaged.
+        StpError: a name is unknown, no predictions are kept, or files are damaged.
     """
 
     def __init__(
@@ -256,26 +258,31 @@ class Case:
     ) -> None:
         self._names, self._lenient, case = tested.names, lenient, tested.name
         self.cells = one_seed(tested)
-        known = list(dict.fromkeys(cell.key.model for cell in self.cells.values()))
+        available = list(dict.fromkeys(cell.key.model for cell in self.cells.values()))
         for name in models:
-            if name not in known:
-                raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
+            if name not in available:
+                raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, available))
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first.data))
         self.channels = self._data.shape[0]
-        drawn = _variables(tested.variables, self._data, variable)
-        # Of 69 channels of weather, three are drawn: no others are held.
-        self._channels = sorted({channel for one in drawn for channel in one.channels})
+        variables_drawn = _variables(tested.variables, self._data, variable)
+        # Weather may have 69 channels, of which three are drawn: only these are read.
+        self._channels = sorted(
+            {channel for each_variable in variables_drawn for channel in each_variable.channels}
+        )
         self._variables = [
-            replace(one, channels=tuple(self._channels.index(channel) for channel in one.channels))
-            for one in drawn
+            replace(
+                each_variable,
+                channels=tuple(self._channels.index(channel) for channel in each_variable.channels),
+            )
+            for each_variable in variables_drawn
         ]
-        self.there: dict[str, Kept] = {}
+        self.kept: dict[str, Kept] = {}
         self.absent: dict[str, str] = {}
         for label, cell in self.cells.items():
             if not models or cell.key.model in models:
                 self._open(label, cell)
-        if not self.there:
+        if not self.kept:
             damaged = next((why for why in self.absent.values() if why != NOT_KEPT), "")
             raise StpError(
                 f"{case}: no predictions are kept of {_listed(list(self.absent))}"
@@ -283,16 +290,16 @@ class Case:
                 expected="predictions.zarr, in the folders that the manifest names",
                 remedy="predict again (`stp predict`), or name other models",
             )
-        self._samples = [kept.samples for kept in self.there.values()]
+        self._samples = [kept.samples for kept in self.kept.values()]
 
     def _open(self, label: str, cell: StoredCell) -> None:
-        """Open the predictions of a model, which must be alike for all."""
+        """Open the predictions of a model; all must have equal lead times."""
         if self._lenient and cell.data != self._first.data:
-            self.absent[label] = "its test data were prepared in another way"
+            self.absent[label] = "its test data were prepared differently"
             return
         try:
             kept = Kept(cell)
-            first = next(iter(self.there.values()), kept)
+            first = next(iter(self.kept.values()), kept)
             if not kept.absent and (kept.leads, kept.interval) != (first.leads, first.interval):
                 raise ArtefactError(kept.folder, f"other lead times than {first.folder}")
         except StpError as error:
@@ -303,10 +310,10 @@ class Case:
         if kept.absent:
             self.absent[label] = kept.absent
         else:
-            self.there[label] = kept
+            self.kept[label] = kept
 
-    def sample(self, wanted: str) -> SampleForecasts:
-        """Read one sample and what is predicted for it.
+    def sample(self, rule: str) -> SampleForecasts:
+        """Read one sample and its forecasts.
 
         Raises:
             StpError: there is no such sample, or files are damaged.
@@ -316,13 +323,13 @@ class Case:
         name = self._variables[0].name
         written = [name for name in dict.fromkeys((name, name.replace("_", ""))) if name]
         data = self._data
-        first = next(iter(self.there.values()))
+        first = next(iter(self.kept.values()))
         clips = data.clips(self._first.key.subset, interval=first.interval)
         names = clips.index["clip"].astype(str).tolist()
-        # A sample that is asked for is drawn if any model has it, others if most models do.
-        numbered = wanted.isdecimal()
+        # A numbered sample is drawn if any model has it; the rules choose among common samples.
+        numbered = rule.isdecimal()
         drawable = np.unique(np.concatenate(self._samples)) if numbered else _common(self._samples)
-        chosen = choose_sample(scores, wanted, drawable, written, names)
+        chosen = choose_sample(scores, rule, drawable, written, names)
         number = chosen.sample
         if number >= len(clips):
             raise ArtefactError(
@@ -332,7 +339,7 @@ class Case:
             )
         clip = str(clips.index["clip"].iloc[number])
         forecasts, absent = [], dict(self.absent)
-        for label, kept in self.there.items():
+        for label, kept in self.kept.items():
             if number not in kept.samples:
                 absent[label] = NOT_OF_IT
                 continue
@@ -344,13 +351,13 @@ class Case:
                 absent[label] = str(error)
         if not forecasts:
             raise StpError("; ".join(absent.values()), remedy="predict the cells again")
-        row = np.array([number])
-        frames = clips.read(row, length=data.context + first.leads)[0][:, self._channels]
+        rows = np.array([number])
+        frames = clips.read(rows, length=data.context + first.leads)[0][:, self._channels]
         lat, lon = grid_of(data)
-        bytes_ = whose(self.cells.values())
+        origin = whose(self.cells.values())
         return SampleForecasts(
             title=f"{title_of(self._names, self._first.key)}: sample {number} of {len(clips):,}",
-            clip=labels_of(data, clips, row)[0].replace("\n", ", from "),
+            clip=labels_of(data, clips, rows)[0].replace("\n", ", from "),
             chosen_by=chosen.name,
             number=number,
             why=chosen.why,
@@ -366,107 +373,110 @@ class Case:
             notes=[
                 f"Drawn: sample {number}, counted from 0: {chosen.why}.",
                 *self._missing(absent),
-                f"{bytes_[0].upper()}{bytes_[1:]}.",
+                f"{origin[0].upper()}{origin[1:]}.",
             ],
         )
 
     def _missing(self, absent: dict[str, str]) -> list[str]:
-        """Say what is not drawn, and what is drawn in part."""
-        shown = {**self.there, **absent}
-        left_out = [label for label in self.cells if label not in shown]
+        """Notes on what is not drawn, or only in part."""
+        open_or_absent = {**self.kept, **absent}
+        left_out = [label for label in self.cells if label not in open_or_absent]
         seeds = {
             cell.key.seed
             for label, cell in self.cells.items()
-            if label in shown and cell.key.seed is not None
+            if label in open_or_absent and cell.key.seed is not None
         }
-        found = []
+        notes = []
         if absent:
-            lost = [label for label in self.cells if label in absent]
-            other = [label for label in lost if absent[label] == NOT_OF_IT]
-            lost = [label for label in lost if label not in other]
-            if lost:
-                found.append(f"Not drawn, as their predictions are not kept: {_listed(lost)}.")
-            if other:
-                found.append(
-                    f"Not drawn, as no prediction of this sample is kept of them: {_listed(other)}."
+            missing = [label for label in self.cells if label in absent]
+            of_other_samples = [label for label in missing if absent[label] == NOT_OF_IT]
+            missing = [label for label in missing if label not in of_other_samples]
+            if missing:
+                notes.append(f"Not drawn, as their predictions are not kept: {_listed(missing)}.")
+            if of_other_samples:
+                notes.append(
+                    "Not drawn, as their predictions of this sample are not kept: "
+                    f"{_listed(of_other_samples)}."
                 )
         if left_out:
-            found.append(f"Left out: {_listed(left_out)}.")
-        for label, kept in self.there.items():
+            notes.append(f"Left out: {_listed(left_out)}.")
+        for label, kept in self.kept.items():
             if kept.members > 1 and label not in absent:
-                found.append(f"{label}: the first of {kept.members} members.")
+                notes.append(f"{label}: the first of {kept.members} members.")
         if seeded := sorted(seeds):
-            found.append(f"Trained with seed {', '.join(map(str, seeded))}.")
-        return found
+            notes.append(f"Trained with seed {', '.join(map(str, seeded))}.")
+        return notes
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """The first seed of each model, for the longest horizon, by the name of the model."""
+    """Label of each model -> the cell of its first seed and longest horizon."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}
-    found: dict[str, StoredCell] = {}
+    first_seed: dict[str, StoredCell] = {}
     for cell in tested.cells:
         key = cell.key
         label = names.get(key.model, key.model)
         if sum(model == key.model for model, _ in variants) > 1:
             label += f", {key.variant}"
         if setting_of(key.setting)["horizon"] == longest:
-            found.setdefault(label, cell)
-    return found
+            first_seed.setdefault(label, cell)
+    return first_seed
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """Labels of `one_seed` in a sentence, where variants stand in brackets."""
+    """Labels of `one_seed` in a sentence, with variants in brackets."""
     parts = (label.partition(", ") for label in labels)
     return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples that all models keep, ascending; where there are none, those of as many as can be."""
-    every, counts = np.unique(np.concatenate(numbers), return_counts=True)
-    if not len(every):
-        return every
-    first = every[counts == counts.max()][0]
-    found = every
-    for more in numbers:
-        if first in more:
-            found = np.intersect1d(found, more)
-    return found
+    """Samples that all models, or else as many as possible, keep; ascending."""
+    all_samples, counts = np.unique(np.concatenate(numbers), return_counts=True)
+    if not len(all_samples):
+        return all_samples
+    first = all_samples[counts == counts.max()][0]
+    common = all_samples
+    for of_model in numbers:
+        if first in of_model:
+            common = np.intersect1d(common, of_model)
+    return common
 
 
-def _variables(of_tables: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
-    """Those that are asked for; else those of the tables; else the first ones."""
+def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -> list[Variable]:
+    """The variable of this name; if None, those of the tables, or else the first ones."""
     if shows_pictures(data):
-        if wanted is not None:
+        if variable is not None:
             raise StpError(f"{data.folder}: video has no variables", remedy="leave out --variable")
         return [Variable("", "1", tuple(range(data.shape[0])))]
     names, units = variables_of(data), units_of(data)
     # Tables write z500, data z_500.
-    plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
-    in_tables = dict.fromkeys(name for name in of_tables if name in plain)
-    if wanted in plain:
-        chosen = [plain.index(wanted)]
-    elif wanted is None and in_tables:
-        chosen = [plain.index(name) for name in in_tables]
+    plain_names = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
+    in_tables = dict.fromkeys(name for name in of_tables if name in plain_names)
+    if variable in plain_names:
+        chosen = [plain_names.index(variable)]
+    elif variable is None and in_tables:
+        chosen = [plain_names.index(name) for name in in_tables]
     else:
-        chosen = choose(names, wanted, None)
+        chosen = choose(names, variable, None)
     return [
-        Variable(plain[i] if plain[i] in in_tables else names[i], readable(units[i]), (i,))
+        Variable(
+            plain_names[i] if plain_names[i] in in_tables else names[i], readable(units[i]), (i,)
+        )
         for i in chosen
     ]
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:
-    """Seconds from frame to frame: of the data, or from its times where they are regular."""
+    """Seconds from frame to frame: of the data, or from their times if these are regular."""
     seconds = seconds_of(data, clips, np.array([sample]))
     store = data.folder / "frames.zarr"
     if seconds is not None or not (store / "time").is_dir():
         return seconds
     start, stride = (int(clips.index[key].iloc[sample]) for key in ("start", "stride"))
-    at = start + stride * np.arange(length)
-    times = read_decoded(store / "time")[at]
+    positions = start + stride * np.arange(length)
+    times = read_decoded(store / "time")[positions]
     if not np.issubdtype(times.dtype, np.datetime64):
-        return None  # a calendar of its own, such as one without leap years
+        return None  # another calendar, such as one without leap years
     steps = np.unique(np.diff(times) / np.timedelta64(1, "s"))
     return float(steps[0]) if len(steps) == 1 and np.isfinite(steps[0]) else None

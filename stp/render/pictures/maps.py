@@ -22,18 +22,18 @@ def _lines() -> list[np.ndarray]:
 
 
 def coastline(west: float) -> tuple[np.ndarray, np.ndarray]:
-    """The coasts of the world on a map that starts at some longitude.
+    """The world's coastlines on a map from some longitude on.
 
     Args:
         west: longitude of the left edge, in degrees.
 
     Returns:
-        longitudes (west..west + 360) and latitudes, with NaN where the pen is lifted.
+        longitudes (west..west + 360) and latitudes, with NaN between lines.
     """
     lons, lats = [], []
     for line in _lines():
         lon = west + (line[:, 0] - west) % 360
-        # A step over the edge of the map is no line across it.
+        # A step over the edge of the map must not be drawn across it.
         cuts = np.flatnonzero(np.abs(np.diff(lon)) > 180) + 1
         lons += [np.append(part, np.nan) for part in np.split(lon, cuts)]
         lats += [np.append(part, np.nan) for part in np.split(line[:, 1], cuts)]
@@ -52,9 +52,9 @@ def latitude(degrees: float) -> str:
 
 
 def ticks(low: float, high: float, most: int) -> np.ndarray:
-    """Round degrees between two bounds, at most so many."""
+    """At most `most` round degrees between two bounds."""
     for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 180):
-        found = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-        if len(found) <= most:
-            return np.round(found, 6)
+        degrees = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+        if len(degrees) <= most:
+            return np.round(degrees, 6)
     return np.array([])

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from stp.core.disk import beside, writing
 from stp.render.pictures import drawing
 from stp.render.pictures.sheet import Sheet
 
 FRAMES_PER_SECOND = 5
-"""Of the moving picture; what the data have is written into its frames."""
+"""Rate of the moving picture; frames show the time of the data."""
 SIZE = 3.0  # inches of the longer side of a panel
 TOP = 0.75
 
@@ -23,10 +24,10 @@ def write(sheet: Sheet, out: Path) -> None:
 
 
 def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> None:
-    """Write pictures, uint8 (height, width, 3), as a .gif that begins again, or as an .mp4.
+    """Write pictures as a looping .gif, or as an .mp4.
 
     Args:
-        frames: one after the other.
+        frames: pictures, uint8 (height, width, 3), in order.
         out: the file.
         rate: pictures per second.
     """
@@ -43,9 +44,9 @@ def pictures(
     """Draw all frames, uint8 (height, width, 3), height and width even.
 
     Args:
-        sheet: what to draw.
-        side: inches of the longer side of a panel.
-        apart: inches from one row to the next; wide by default.
+        sheet: the clips.
+        side: longer side of a panel, inches.
+        apart: gap between rows, inches; wide by default.
     """
     shape = sheet.groups[0].panels[0].frames.shape
     aspect = drawing.aspect_of(sheet)
@@ -56,9 +57,9 @@ def pictures(
     below = height + (gap + 0.25 if apart is None else apart)
     across = gap + n_clips * (width + gap) + (drawing.BAR if has_bar else 0)
     note = textwrap.wrap(sheet.note, int(across * 19))
-    size = _even(across, TOP + len(sheet.groups) * below + (0.12 * len(note) + 0.12 if note else 0))
+    size = even(across, TOP + len(sheet.groups) * below + (0.12 * len(note) + 0.12 if note else 0))
     figure = drawing.new_figure(*size)
-    drawn = []
+    panels_drawn = []
     for row, group in enumerate(sheet.groups):
         scale = drawing.scale_of(group)
         y = size[1] - TOP - row * below - height - 0.2
@@ -72,39 +73,41 @@ def pictures(
             image = drawing.draw(axes, sheet, panel.frames[0], scale)
             drawing.degrees(axes, sheet, on_left=True, below=True, width=width)
             axes.set_title(panel.label.replace("\n", ", "), fontsize=7, pad=3, parse_math=False)
-            drawn.append((axes, image, panel))
+            panels_drawn.append((axes, image, panel))
         if not group.is_picture:
             x = gap + n_clips * (width + gap) - gap + 0.1
             bar = figure.add_axes((x / size[0], y / size[1], 0.13 / size[0], height / size[1]))
             drawing.colour_bar(figure, bar, group, scale)
-    at = 1 - 0.08 / size[1]
-    figure.text(0.08 / size[0], at, sheet.title, fontsize=8, va="top", weight="bold")
+    y_text = 1 - 0.08 / size[1]
+    figure.text(0.08 / size[0], y_text, sheet.title, fontsize=8, va="top", weight="bold")
     if note:
         text = "\n".join(note)
-        at = 0.08 / size[1]
-        figure.text(0.08 / size[0], at, text, fontsize=6, color="#555555", parse_math=False)
+        y_text = 0.08 / size[1]
+        figure.text(0.08 / size[0], y_text, text, fontsize=6, color="#555555", parse_math=False)
     time = figure.text(0.08 / size[0], 1 - 0.34 / size[1], "", fontsize=9, va="top")
-    canvas = figure.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
     for frame in range(shape[0]):
         colour = drawing.colour_of(sheet, frame)
         part = "context" if colour == drawing.CONTEXT else "horizon"
         time.set_text(f"{part} {drawing.step_text(sheet, frame)}".replace("\n", ", "))
         time.set_color(colour)
-        for axes, image, panel in drawn:
+        for axes, image, panel in panels_drawn:
             drawing.redraw(image, panel.frames[frame])
             drawing.frame_of(axes, colour)
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        yield pixels(figure)
 
 
-def _even(width: float, height: float) -> tuple[float, float]:
-    """Inches that make an even number of pixels, as video needs."""
+def even(width: float, height: float, dpi: float = drawing.DPI) -> tuple[float, float]:
+    """The nearest size in inches with an even number of pixels, which video needs."""
+    width, height = (2 * round(side * dpi / 2) / dpi for side in (width, height))
+    return width, height
 
-    def even(side: float) -> float:
-        return 2 * round(side * drawing.DPI / 2) / drawing.DPI
 
-    return even(width), even(height)
+def pixels(figure: Figure) -> np.ndarray:
+    """A figure as a picture, uint8 (height, width, 3)."""
+    canvas = figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def _gif(frames: list[np.ndarray], path: Path, rate: int) -> None:

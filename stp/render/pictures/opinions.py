@@ -1,4 +1,4 @@
-"""Pictures of prepared opinions: a row for each of a few videos, with what people think of it."""
+"""Pictures of prepared opinions: a row for each of a few videos, with its mean opinion score."""
 
 from pathlib import Path
 
@@ -16,10 +16,10 @@ def draw_prepared(folder: Path, out: Path, *, name: str, clips: int, **_: object
     """Draw a few videos, evenly spread from the worst opinion to the best.
 
     Args:
-        folder: of the prepared data.
+        folder: folder of the prepared data.
         out: a PNG file; an SVG file is written next to it.
-        name: of the dataset.
-        clips: how many videos.
+        name: name of the dataset.
+        clips: number of videos.
 
     Raises:
         StpError: the data are damaged.
@@ -28,21 +28,21 @@ def draw_prepared(folder: Path, out: Path, *, name: str, clips: int, **_: object
     order = np.argsort(database.mos)
     chosen = order[np.linspace(0, len(order) - 1, min(clips, len(order))).round().astype(int)]
     frames = {
-        place: video.predicted
-        for place, video in enumerate(database.videos())
-        if place in set(chosen.tolist())
+        number: video.predicted
+        for number, video in enumerate(database.videos())
+        if number in set(chosen.tolist())
     }
     with paper_size():
         figure = new_figure(TEXT_WIDTH, 1.1 * len(chosen) + 0.4)
         axes = figure.subplots(len(chosen), SHOWN, squeeze=False)
-        for row, place in zip(axes, chosen, strict=True):
-            video = frames[int(place)]
+        for row, number in zip(axes, chosen, strict=True):
+            video = frames[int(number)]
             steps = np.linspace(0, len(video) - 1, SHOWN).round().astype(int)
             for axis, step in zip(row, steps, strict=True):
                 axis.imshow(video[step])
                 axis.set_axis_off()
                 axis.set_title(f"frame {step + 1}", fontsize=5)
-            title = f"{database.names[place]}: {database.mos[place]:.1f}"
+            title = f"{database.names[number]}: {database.mos[number]:.1f}"
             row[0].set_title(title, fontsize=5, parse_math=False)
         figure.suptitle(f"{name}: opinions from 0 to 100", fontsize=8, parse_math=False)
         save(figure, out, "The title of a row is its mean opinion score.")

@@ -1,16 +1,12 @@
-"""Drawings of people who walk: a scenario with its predictions, its animation, a whole dataset.
-
-No stage imports this, so that nothing that is computed depends on how it is drawn.
-"""
+"""Drawings of walking people: a scenario with its predictions, and its animation."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -30,10 +26,8 @@ from stp.page.figure_style import (
     styles,
 )
 from stp.render.pictures import movie_files as movie
-from stp.render.pictures.scene import Extent, Mixture, Predicted, Scene, extent_of
+from stp.render.pictures.scene import Extent, Mixture, Predicted, Scene
 from stp.tracks.obstacles import Obstacles
-from stp.tracks.prepared import Place, read
-from stp.tracks.tracks import Tracks
 
 PICTURES, MOVIES = (".png", ".svg", ".pdf"), (".gif", ".mp4")
 FORMATS = (*PICTURES, *MOVIES)
@@ -42,18 +36,12 @@ OBSERVED = "#6b6b6b"
 WALL = "#b9b2a6"
 GOAL = "#a05a00"
 PERSON = 0.25
-"""Metres: the radius of a person in Atlas."""
+"""Radius of a person in Atlas, metres."""
 DPI, DPI_OF_PRINT = 110, 200
-UNDATED: dict[str, dict[str, Any]] = {
-    "png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}
-}  # fmt: skip
-WALKED = 20.0
-"""Seconds of the animation of a dataset."""
-MOST_TRACKS = 3000
 MOST_SHAPES = 1000
-"""Cells of a map in .svg and .pdf; more are a picture within the drawing."""
+"""The most cells of a map that .svg and .pdf hold as shapes; more are rasterized."""
 STEPS_PER_SECOND = 4
-"""Of an animation; the time in the scenario is written into it."""
+"""Rate of animations, which show the time in the scenario."""
 
 
 def style_of(labels: Sequence[str]) -> dict[str, Style]:
@@ -61,9 +49,9 @@ def style_of(labels: Sequence[str]) -> dict[str, Style]:
     return styles(labels)
 
 
-def width_of(label: str, shown: Mapping[str, Style]) -> float:
-    """Points of a line: thinner lines lie on wider ones, so that equal paths are seen to be."""
-    return max(1.0, 3.0 - 0.4 * list(shown).index(label)) if len(shown) > 1 else 1.6
+def width_of(label: str, model_styles: Mapping[str, Style]) -> float:
+    """Width of a line in points: thinner lines lie on wider ones, so that equal paths show."""
+    return max(1.0, 3.0 - 0.4 * list(model_styles).index(label)) if len(model_styles) > 1 else 1.6
 
 
 # One scenario
@@ -73,76 +61,81 @@ def draw(
     axes: Axes,
     scene: Scene,
     *,
-    shown: Mapping[str, Style] | None = None,
+    model_styles: Mapping[str, Style] | None = None,
     upto: int | None = None,
     extent: Extent | None = None,
 ) -> None:
-    """Draw a scenario: map, observed and true paths, and what models predict.
+    """Draw a scenario: map, observed and true paths, and predictions.
 
     Args:
-        axes: to draw on; emptied before.
-        scene: what to draw.
-        shown: styles of the models that are drawn, by label; all of them unless given.
+        axes: the panel, which is cleared first.
+        scene: the scenario.
+        model_styles: label -> style of the models to draw; by default all.
         upto: the last step that is drawn strongly, from 1 - O to T, where 0 is the last observed
-            position; all unless given.
-        extent: left, right, bottom and top, metres; that of the scene unless given.
+            position; by default T.
+        extent: left, right, bottom and top, metres; by default that of the scene.
     """
     steps = scene.future.shape[1]
     last = steps if upto is None else upto
     axes.clear()
-    look = style_of([one.label for one in scene.predicted]) if shown is None else shown
-    area = scene.extent if extent is None else extent
-    draw_place(axes, scene.obstacles, scene.goals, area)
-    seen = scene.observed.shape[1]
-    known = scene.observed[:, : seen + min(last, 0)]
-    ahead = np.concatenate([scene.observed[:, -1:], scene.future[:, : max(last, 0)]], axis=1)
+    styles_drawn = (
+        style_of([predicted.label for predicted in scene.predicted])
+        if model_styles is None
+        else model_styles
+    )
+    limits = scene.extent if extent is None else extent
+    draw_place(axes, scene.obstacles, scene.goals, limits)
+    observed = scene.observed.shape[1]
+    past = scene.observed[:, : observed + min(last, 0)]
+    future = np.concatenate([scene.observed[:, -1:], scene.future[:, : max(last, 0)]], axis=1)
     if upto is not None and upto < steps:
         _faint_truth(axes, scene)
     for path in scene.neighbours:
         axes.plot(*path.T, color=OBSERVED, lw=0.8, ls=":", zorder=2.5, label="_neighbour")
-    for path in known:
+    for path in past:
         axes.plot(*path.T, color=OBSERVED, lw=1.4, marker="o", ms=2, zorder=3, label="_observed")
-    for path in ahead if last > 0 else ():
+    for path in future if last > 0 else ():
         axes.plot(*path.T, color=TRUTH, lw=1.6, zorder=5.5, label="_true", solid_capstyle="round")
-    for one in scene.predicted:
-        if one.label in look and last > 0:
-            width = width_of(one.label, look)
-            _draw_predicted(axes, scene, one, look[one.label], last, width)
-    now = known[:, -1] if last <= 0 else scene.observed[:, -1]
+    for predicted in scene.predicted:
+        if predicted.label in styles_drawn and last > 0:
+            width = width_of(predicted.label, styles_drawn)
+            _draw_predicted(axes, scene, predicted, styles_drawn[predicted.label], last, width)
+    now = past[:, -1] if last <= 0 else scene.observed[:, -1]
     axes.add_collection(
         EllipseCollection(
             2 * PERSON, 2 * PERSON, 0, units="xy", offsets=now, transOffset=axes.transData,
             facecolor="white", edgecolor=TRUTH, lw=0.9, zorder=6,
         )
     )  # fmt: skip
-    for number, place in zip(scene.person, now, strict=True):
+    for name, position in zip(scene.person, now, strict=True):
         axes.annotate(
-            str(number), place + np.array([0, PERSON]), xytext=(0, 1.5), textcoords="offset points",
-            ha="center", va="bottom", fontsize=6, zorder=7, color=TRUTH, annotation_clip=True,
+            name, position + np.array([0, PERSON]), xytext=(0, 1.5),
+            textcoords="offset points", ha="center", va="bottom", fontsize=6, zorder=7,
+            color=TRUTH, annotation_clip=True,
         )  # fmt: skip
     if 0 < last < steps:
-        axes.plot(*ahead[:, -1].T, ls="", marker="o", ms=4, color=TRUTH, zorder=6)
+        axes.plot(*future[:, -1].T, ls="", marker="o", ms=4, color=TRUTH, zorder=6)
 
 
 def draw_place(
     axes: Axes, obstacles: Obstacles | None, goals: np.ndarray | None, extent: Extent
 ) -> None:
-    """Draw a map in metres, as wide as high; no more than what lies within the extent."""
+    """Draw a map in metres with equal aspect, clipped to the extent."""
     left, right, bottom, top = extent
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
     axes.set_aspect("equal", adjustable="box")
     axes.set_xlabel("x [m]")
     axes.set_ylabel("y [m]")
-    axes.tick_params(labelsize=7)  # ticks may be made later, under other settings
+    axes.tick_params(labelsize=7)  # ticks may be drawn later, under other settings
     if obstacles is not None:
-        near, size = cells_within(obstacles, extent)
+        centres, size = cells_within(obstacles, extent)
         axes.add_collection(
             EllipseCollection(
-                size, size, np.zeros(len(near)), units="xy", offsets=near,
+                size, size, np.zeros(len(centres)), units="xy", offsets=centres,
                 transOffset=axes.transData, facecolor=WALL, edgecolor="none", zorder=1,
                 label="_obstacles",
-                rasterized=len(near) > MOST_SHAPES,
+                rasterized=len(centres) > MOST_SHAPES,
             )
         )  # fmt: skip
     if goals is not None:
@@ -152,7 +145,7 @@ def draw_place(
 
 
 def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and diameters of what lies within the extent; cells of a map touch each other."""
+    """Centres and diameters of the obstacles within the extent; cells of a map touch each other."""
     position = obstacles.position
     diameter = 2 * obstacles.radius
     if obstacles.kind == "grid" and len(position) > 1:
@@ -161,44 +154,44 @@ def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.n
     left, right, bottom, top = extent
     x, y = position.T
     reach = diameter / 2
-    near = (x > left - reach) & (x < right + reach) & (y > bottom - reach) & (y < top + reach)
-    return position[near], diameter[near]
+    is_within = (x > left - reach) & (x < right + reach) & (y > bottom - reach) & (y < top + reach)
+    return position[is_within], diameter[is_within]
 
 
 def _faint_truth(axes: Axes, scene: Scene) -> None:
-    """All that people will have walked, so that a picture of an animation can be understood."""
-    whole = np.concatenate([scene.observed, scene.future], axis=1)
-    axes.add_collection(LineCollection(list(whole), colors="#d9d9d9", linewidths=1.0, zorder=2))
+    """Draw whole paths faintly, so that single pictures of an animation are understandable."""
+    paths = np.concatenate([scene.observed, scene.future], axis=1)
+    axes.add_collection(LineCollection(list(paths), colors="#d9d9d9", linewidths=1.0, zorder=2))
 
 
 def _draw_predicted(
-    axes: Axes, scene: Scene, one: Predicted, style: Style, last: int, width: float
+    axes: Axes, scene: Scene, predicted: Predicted, style: Style, last: int, width: float
 ) -> None:
     start = scene.observed[:, -1:]
-    if one.mixture is not None:
-        _draw_mixture(axes, one.mixture, style, last)
-    if len(one.samples) > 1:
+    if predicted.mixture is not None:
+        _draw_mixture(axes, predicted.mixture, style, last)
+    if len(predicted.samples) > 1:
         thin = [
             np.concatenate([start[n], path[:last]])
-            for sample in one.samples
+            for sample in predicted.samples
             for n, path in enumerate(sample)
         ]
         axes.add_collection(
             LineCollection(
                 thin, colors=style.colour, linewidths=0.5, alpha=0.45, zorder=3.5,
-                label=f"_samples of {one.label}",
+                label=f"_samples of {predicted.label}",
             )
         )  # fmt: skip
-    for begin, path in zip(start, one.path, strict=True):
+    for begin, path in zip(start, predicted.path, strict=True):
         line = np.concatenate([begin, path[:last]])
         axes.plot(
             *line.T, color=style.colour, ls=style.line, lw=width, zorder=5, marker=style.marker,
-            ms=2.5 + width, markevery=[len(line) - 1], label=f"_{one.label}",
+            ms=2.5 + width, markevery=[len(line) - 1], label=f"_{predicted.label}",
         )  # fmt: skip
 
 
 def _draw_mixture(axes: Axes, mixture: Mixture, style: Style, last: int) -> None:
-    """Ellipses of two standard deviations at the last step; the more probable the darker."""
+    """Draw ellipses of two standard deviations at the last step; darker is more probable."""
     for person in range(len(mixture.means)):
         for weight, mean, covariance in zip(
             mixture.weights[person, last - 1],
@@ -222,8 +215,8 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
     Args:
         mean: (2,), metres.
         covariance: (2, 2), square metres.
-        style: of its model.
-        weight: its share of a mixture, 0..1.
+        style: style of the model.
+        weight: share of the Gaussian in a mixture, 0..1.
     """
     width, height, angle = ellipse_of(covariance)
     return Ellipse(
@@ -234,21 +227,21 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
 
 
 def legend_of(
-    scene: Scene, shown: Mapping[str, Style], *, with_errors: bool = True
+    scene: Scene, model_styles: Mapping[str, Style], *, with_errors: bool = True
 ) -> list[Line2D]:
-    """What stands for what, with the mean error (ADE) of each model where there is one scenario."""
+    """Handles of a legend, with the mean error (ADE) of each model if asked for."""
     lines = [Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed")]
     if scene.is_future_known:
         lines.append(Line2D([], [], color=TRUTH, lw=1.8, label="true"))
     with_errors = with_errors and scene.is_future_known
-    for one in scene.predicted:
-        if one.label in shown:
-            style = shown[one.label]
-            error = f", ADE {one.errors(scene.future).mean():.2f} m" if with_errors else ""
+    for predicted in scene.predicted:
+        if predicted.label in model_styles:
+            style = model_styles[predicted.label]
+            error = f", ADE {predicted.errors(scene.future).mean():.2f} m" if with_errors else ""
             lines.append(
                 Line2D(
                     [], [], color=style.colour, ls=style.line, marker=style.marker, ms=4,
-                    lw=width_of(one.label, shown), label=f"{one.label}{error}",
+                    lw=width_of(predicted.label, model_styles), label=f"{predicted.label}{error}",
                 )
             )  # fmt: skip
     if len(scene.neighbours):
@@ -261,45 +254,61 @@ def legend_of(
 
 
 def widened(extent: Extent, aspect: float) -> Extent:
-    """An extent of a given width over height that holds another one, in the middle."""
+    """The smallest extent of an aspect ratio that holds another extent in its centre."""
     left, right, bottom, top = extent
     width, height = right - left, top - bottom
     more = max(height * aspect - width, 0) / 2, max(width / aspect - height, 0) / 2
     return left - more[0], right + more[0], bottom - more[1], top + more[1]
 
 
+def aspect_of(extent: Extent, widest: float) -> float:
+    """Width over height of a map, from 0.6 to a limit."""
+    left, right, bottom, top = extent
+    return min(widest, max(0.6, (right - left) / (top - bottom)))
+
+
+def _groups(scene: Scene, layout: Layout) -> list[dict[str, Style]]:
+    """The styles of the models of each panel."""
+    styles_of_models = style_of([predicted.label for predicted in scene.predicted])
+    if layout == "overlay":
+        return [styles_of_models]
+    return [{label: style} for label, style in styles_of_models.items()]
+
+
 def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
     """A figure of one scenario.
 
     Args:
-        scene: what to draw.
-        layout: ``overlay``: all models over one another; ``side``: a panel for each.
+        scene: the scenario.
+        layout: ``overlay``: all models in one panel; ``side``: a panel for each.
 
     Raises:
-        StpError: models side by side, but there are none.
+        StpError: the layout is ``side`` and there are no predictions.
     """
-    look = style_of([one.label for one in scene.predicted])
-    if layout == "side" and not look:
-        raise StpError("models side by side, but nothing is predicted", remedy="overlay them")
-    groups = [look] if layout == "overlay" else [{name: style} for name, style in look.items()]
-    left, right, bottom, top = scene.extent
-    aspect = min(2.2, max(0.6, (right - left) / (top - bottom)))
+    groups = _groups(scene, layout)
+    if not groups:
+        raise StpError("no predictions to draw side by side", remedy="overlay them")
+    aspect = aspect_of(scene.extent, 2.2)
     columns = min(len(groups), 3)
     rows = -(-len(groups) // columns)
     with paper_size():
         width = 5.2 if len(groups) == 1 else TEXT_WIDTH
-        handles = legend_of(scene, look if layout == "overlay" else {})
-        below = 0.15 * -(-len(handles) // 2)
-        above = 0.25 if layout == "overlay" else 0.5
-        each = width / columns - 0.5  # without the axis of y
-        figure = new_figure(width, rows * (each / aspect + 0.4 + above) + below + 0.1)
+        handles = legend_of(scene, groups[0] if layout == "overlay" else {})
+        legend_height = 0.15 * -(-len(handles) // 2)
+        title_height = 0.25 if layout == "overlay" else 0.5
+        panel_width = width / columns - 0.5  # without the axis of y
+        figure = new_figure(
+            width, rows * (panel_width / aspect + 0.4 + title_height) + legend_height + 0.1
+        )
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, group in zip(panels, groups, strict=False):
-            draw(axes, scene, shown=group, extent=widened(scene.extent, aspect))
+            draw(axes, scene, model_styles=group, extent=widened(scene.extent, aspect))
             if layout == "side":
-                (one,) = (one for one in scene.predicted if one.label in group)
-                error = one.errors(scene.future).mean()
-                axes.set_title(f"{one.label}\nADE {error:.2f} m", fontsize=7)
+                (predicted,) = (
+                    predicted for predicted in scene.predicted if predicted.label in group
+                )
+                error = predicted.errors(scene.future).mean()
+                axes.set_title(f"{predicted.label}\nADE {error:.2f} m", fontsize=7)
         for axes in panels[len(groups) :]:
             axes.set_axis_off()
         figure.legend(handles=handles, loc="lower center", ncols=2, frameon=False, borderpad=1)
@@ -309,7 +318,7 @@ def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
 
 
 def put_note(figure: Figure, notes: Sequence[str]) -> None:
-    """Put sentences below a figure, which grows by what they take; legends stand above them."""
+    """Put sentences below a figure, which grows to hold them; legends stand above them."""
     note = " ".join(notes)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + (note_height(figure, note) if note else 0))
@@ -317,17 +326,19 @@ def put_note(figure: Figure, notes: Sequence[str]) -> None:
 
 
 def save(figure: Figure, outs: Sequence[Path]) -> None:
-    """Write a figure as .png, .svg or .pdf; the bytes depend on what is drawn alone.
+    """Write a figure as .png, .svg or .pdf; equal figures are equal files.
 
     Args:
-        figure: what to write.
+        figure: the figure.
         outs: the files; the first one is put in place last.
     """
     with paper_size():
         for out in reversed(outs):
             kind = out.suffix[1:]
             with writing(out), beside(out) as temporary:
-                figure.savefig(temporary, format=kind, dpi=DPI_OF_PRINT, metadata=UNDATED[kind])
+                figure.savefig(
+                    temporary, format=kind, dpi=DPI_OF_PRINT, metadata=figure_style.UNDATED[kind]
+                )
 
 
 # In motion
@@ -337,54 +348,47 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
     """Pictures of a scenario, one for each position from the first observed to the last true one.
 
     Args:
-        scene: what moves.
+        scene: the scenario.
         layout: see `figure_of`.
 
     Returns:
-        uint8 (height, width, 3), O + T of them; height and width are even, as video needs.
+        O + T pictures, uint8 (height, width, 3); height and width are even, as video needs.
     """
     figure = figure_of(scene, layout)
     panels = figure.axes
-    look = style_of([one.label for one in scene.predicted])
-    groups = [look] if layout == "overlay" else [{name: style} for name, style in look.items()]
+    groups = _groups(scene, layout)
     with paper_size():
-        _fixed(figure)
+        fix_layout(figure)
         extents = [(*axes.get_xlim(), *axes.get_ylim()) for axes in panels]
         titles = [axes.get_title() for axes in panels]
         for step in range(1 - scene.observed.shape[1], scene.future.shape[1] + 1):
             for axes, group, extent, title in zip(panels, groups, extents, titles, strict=False):
-                draw(axes, scene, shown=group, upto=step, extent=extent)
+                draw(axes, scene, model_styles=group, upto=step, extent=extent)
                 axes.set_title(title, fontsize=7)
             word = "observed" if step <= 0 else "predicted"
             figure.suptitle(
                 f"{scene.title}\n{word} {step * scene.dt:+.1f} s", fontsize=8, parse_math=False
             )
-            yield _pixels(figure)
+            yield movie.pixels(figure)
 
 
-def _fixed(figure: Figure) -> None:
-    """Lay a figure out once, so that nothing in it jumps; its sides become even pixels."""
+def fix_layout(figure: Figure) -> None:
+    """Lay a figure out once, so that nothing in it moves; its sides become even pixels."""
     figure.set_dpi(DPI)
-    figure.set_size_inches(*(2 * round(s * DPI / 2) / DPI for s in figure.get_size_inches()))
-    # two lines, so that there is room for the time
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(*movie.even(width, height, DPI))
+    # Two lines leave room for the time.
     figure.suptitle(f"{figure.get_suptitle()}\n", fontsize=8, parse_math=False)
-    for _ in range(2):  # maps as wide as high settle in the second one
+    for _ in range(2):  # maps of equal aspect need the second one
         figure.canvas.draw()
     figure.set_layout_engine("none")
-
-
-def _pixels(figure: Figure) -> np.ndarray:
-    canvas = figure.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
     """Write a scenario as a picture or, as .gif or .mp4, as an animation.
 
     Raises:
-        StpError: of another kind.
+        StpError: the file is of another kind.
     """
     check_suffix(out)
     if out.suffix in MOVIES:
@@ -394,153 +398,13 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
 
 
 def check_suffix(out: Path) -> None:
-    """Refuse a kind of file that cannot be written.
+    """Refuse a file that is not of one of `FORMATS`.
 
     Raises:
-        StpError: it is not one of `FORMATS`.
+        StpError: it is not.
     """
     if out.suffix not in FORMATS:
         raise StpError(
             f"{out}: unknown kind of picture {out.suffix!r}",
             expected=" or ".join(FORMATS),
         )
-
-
-# A dataset
-
-
-def draw_prepared(folder: Path, out: Path, **_: object) -> None:
-    """Draw prepared data; see `write_place`.
-
-    Raises:
-        StpError: the file is of another kind, or the data are damaged.
-    """
-    write_place(read(folder), out)
-
-
-def write_place(place: Place, out: Path) -> None:
-    """Write an overview of a dataset: all its tracks over its map; or its busiest moments.
-
-    Args:
-        place: the dataset.
-        out: .png, .svg or .pdf for all tracks; .gif or .mp4 for the `WALKED` seconds in which most
-            people are there.
-
-    Raises:
-        StpError: of another kind.
-    """
-    check_suffix(out)
-    if out.suffix in MOVIES:
-        movie.save(list(walk(place)), out, STEPS_PER_SECOND)
-    else:
-        save(overview(place), [out])
-
-
-def _whose(place: Place) -> str:
-    about = place.about
-    return f"{str(about['source']).capitalize()} data, release {about['release']}."
-
-
-def overview(place: Place) -> Figure:
-    """A figure of all tracks over the map, coloured by speed, and below it people over time."""
-    tracks = place.tracks
-    paths = _paths(tracks)
-    shown = paths[:: -(-len(paths) // MOST_TRACKS)]
-    extent = extent_of(tracks.position)
-    left, right, bottom, top = extent
-    aspect = min(2.4, max(0.6, (right - left) / (top - bottom)))
-    with paper_size():
-        figure = new_figure(TEXT_WIDTH, min(7.0, 5.6 / aspect) + 1.6)
-        upper, lower = figure.subplots(2, 1, height_ratios=[min(7.0, 5.6 / aspect), 0.9])
-        draw_place(upper, place.obstacles, place.goals, extent)
-        speeds = np.array([_speed(path, tracks) for _, path in shown])
-        lines = LineCollection([path for _, path in shown], cmap="viridis", lw=0.7, alpha=0.7)
-        lines.set_array(speeds)
-        lines.set_clim(0, max(0.5, float(np.percentile(speeds, 98))))
-        lines.set_zorder(2)
-        lines.set_label("_tracks")
-        upper.add_collection(lines)
-        figure.colorbar(lines, ax=upper, label="mean speed [m/s]", shrink=0.8, pad=0.01)
-        _people_over_time(lower, place)
-        more = f" ({len(shown)} drawn)" if len(shown) < len(paths) else ""
-        figure.suptitle(
-            f"{place.about['dataset']}: {len(paths)} people{more}, {len(tracks)} detections "
-            f"every {tracks.dt:g} s",
-            fontsize=9,
-            parse_math=False,
-        )
-        put_note(figure, [_whose(place)])
-    return figure
-
-
-def _paths(tracks: Tracks) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Frames and positions of each person, ascending in time."""
-    found = []
-    for rows in tracks.people().values():
-        order = rows[np.argsort(tracks.frame[rows], kind="stable")]
-        found.append((tracks.frame[order], tracks.position[order]))
-    return found
-
-
-def _speed(path: np.ndarray, tracks: Tracks) -> float:
-    """Mean speed along a path, metres per second; gaps count as one step."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    return float(steps.mean() / tracks.dt) if len(steps) else 0.0
-
-
-def _people_over_time(axes: Axes, place: Place) -> None:
-    tracks = place.tracks
-    frames, people = np.unique(tracks.frame, return_counts=True)
-    seconds = (frames - frames[0]) / tracks.step * tracks.dt
-    minutes = seconds / 60
-    axes.fill_between(minutes, people, step="post", color=OBSERVED, alpha=0.5, lw=0)
-    share = place.about["calibration"]
-    cut = np.sort(tracks.frame)[min(len(tracks) - 1, int(len(tracks) * share))]
-    at = (cut - frames[0]) / tracks.step * tracks.dt / 60
-    axes.axvline(at, color=TRUTH, lw=1, ls="--")
-    for text, side in (("calibration ", "right"), (" test", "left")):
-        axes.annotate(text, (at, people.max()), fontsize=6, va="top", ha=side)
-    axes.set_xlim(0, minutes[-1] if minutes[-1] > 0 else 1)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("time [min]")
-    axes.set_ylabel("people")
-
-
-def walk(place: Place) -> Iterator[np.ndarray]:
-    """Pictures of the `WALKED` seconds in which most people are there, one for each step.
-
-    Returns:
-        uint8 (height, width, 3), even.
-    """
-    tracks = place.tracks
-    frames = np.unique(tracks.frame)
-    length = max(1, round(WALKED / tracks.dt)) * tracks.step
-    behind = np.searchsorted(np.sort(tracks.frame), [frames, frames + length])
-    first = float(frames[int(np.argmax(behind[1] - behind[0]))])
-    moments = np.arange(first, min(first + length, frames[-1] + 1), tracks.step)
-    extent = extent_of(tracks.position)
-    left, right, bottom, top = extent
-    aspect = min(2.4, max(0.6, (right - left) / (top - bottom)))
-    paths = [(at, path) for at, path in _paths(tracks) if at[-1] >= first and at[0] <= moments[-1]]
-    with paper_size():
-        figure = new_figure(5.6, 5.2 / aspect + 0.7)
-        axes = figure.subplots()
-        draw_place(axes, place.obstacles, place.goals, extent)
-        figure.suptitle(place.about["dataset"], fontsize=8)
-        put_note(figure, [_whose(place)])
-        _fixed(figure)
-        for moment in moments:
-            drawn: list[Any] = []
-            for at, path in paths:
-                past = path[(at <= moment) & (at > moment - length / 4)]
-                if len(past) and at[0] <= moment <= at[-1]:
-                    drawn += axes.plot(*past.T, color="#0072b2", lw=1.2, zorder=3)
-                    drawn += axes.plot(*past[-1], marker="o", ms=5, color=TRUTH, zorder=4)
-            seconds = (moment - frames[0]) / tracks.step * tracks.dt
-            figure.suptitle(
-                f"{place.about['dataset']}\n{seconds:.1f} s, {len(drawn) // 2} people", fontsize=8,
-                parse_math=False,
-            )  # fmt: skip
-            yield _pixels(figure)
-            for artist in drawn:
-                artist.remove()

@@ -1,4 +1,4 @@
-"""A look at prepared data: which clips, variables and frames a picture has, with their labels."""
+"""Pictures of prepared data: the choice of clips, variables and frames, with their labels."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -33,20 +33,20 @@ def show(
     """Draw a few clips of a prepared dataset.
 
     Args:
-        plan: of a scale.
-        name: the dataset.
+        plan: plan of a scale.
+        name: name of the dataset.
         out: .png for a contact sheet, .gif or .mp4 for moving pictures. Of people: all tracks over
-            the map (also .svg and .pdf), or the moments in which most people are there.
-        split: train, val, test, or another split of its index.
-        clips: how many, spread evenly over the split.
-        variable: the only one to draw; by default all of up to two, or the first one.
-        level: of the variable, where it has several.
+            the map (also .svg and .pdf), or the busiest moments.
+        split: train, val, test, or another split of the index.
+        clips: number of clips, spread evenly over the split.
+        variable: the only variable to draw; by default all of up to two, or the first one.
+        level: level of the variable, if it has several.
 
     Returns:
         the file.
 
     Raises:
-        StpError: the dataset is not prepared, or a name is not known.
+        StpError: the dataset is not prepared, or a name is unknown.
     """
     check_known(name, plan.config.datasets, "dataset", "stp show")
     pictures = import_module(plan.recipes.samples(name).prepared_pictures)
@@ -102,7 +102,7 @@ def sheet_of(
     """Read the clips of a picture.
 
     Raises:
-        StpError: there is no such split or variable, or the split has no clips.
+        StpError: the split or variable is unknown, or the split has no clips.
     """
     clips = prepared.clips(split)
     if not len(clips):
@@ -118,7 +118,7 @@ def sheet_of(
         colours = np.clip(np.moveaxis(values, 2, -1), 0, 1)
         frames = colours if colours.shape[-1] == 3 else colours[..., 0]
         groups = [Group("", "1", True, _panels(labels, frames))]
-        more = ""
+        drawn_text = ""
     else:
         names, units = variables_of(prepared), units_of(prepared)
         chosen = choose(names, variable, level)
@@ -131,11 +131,13 @@ def sheet_of(
             )
             for i in chosen
         ]
-        more = f", {len(chosen)} of {len(names)} variables" if len(chosen) < len(names) else ""
+        drawn_text = (
+            f", {len(chosen)} of {len(names)} variables" if len(chosen) < len(names) else ""
+        )
     lat, lon = grid_of(prepared)
     return Sheet(
         f"{name}, {attrs.get('source', 'unknown source')} data, {split} split: {len(rows)} of "
-        f"{len(clips):,} clips{more}",
+        f"{len(clips):,} clips{drawn_text}",
         groups,
         np.arange(values.shape[1]) - prepared.context + 1,
         seconds_of(prepared, clips, rows),
@@ -151,34 +153,34 @@ def variables_of(prepared: Prepared) -> list[str]:
 
 
 def choose(names: Sequence[str], variable: str | None, level: str | None) -> list[int]:
-    """Which variables to draw.
+    """Indices of the variables to draw.
 
     Args:
-        names: of all, such as ``t2m`` or ``z_500``.
-        variable: the whole name, or that without its level.
-        level: such as 500.
+        names: names of all variables, such as ``t2m`` or ``z_500``.
+        variable: name with or without its level; None for all of up to two, or the first one.
+        level: level, such as 500.
 
     Raises:
-        StpError: there is none of this name, or there are several.
+        StpError: no variable has this name, or several have.
     """
     if variable is None:
         if level is not None:
             raise StpError("--level needs --variable", remedy="name a variable as well")
         return list(range(len(names))) if len(names) <= 2 else [0]
-    wanted = variable if level is None else f"{variable}{level}"
-    found = [i for i, n in enumerate(names) if n == wanted]
-    if not found:
-        found = [i for i, n in enumerate(names) if level and _plain(n) == _plain(wanted)]
-    if not found:
+    full_name = variable if level is None else f"{variable}{level}"
+    matches = [i for i, n in enumerate(names) if n == full_name]
+    if not matches:
+        matches = [i for i, n in enumerate(names) if level and _plain(n) == _plain(full_name)]
+    if not matches:
         levels = [n for n in names if _plain(n).rstrip("0123456789") == _plain(variable)]
         if levels and level is None:
             raise StpError(f"{variable} has several levels", expected=", ".join(levels))
-        raise StpError(f"there is no variable {wanted!r}", remedy=nearest(wanted, names))
-    return found
+        raise StpError(f"there is no variable {full_name!r}", remedy=nearest(full_name, names))
+    return matches
 
 
 def _plain(name: str) -> str:
-    """A name without what separates its level: ``z_500``, ``z@500`` and ``z500`` are one."""
+    """A name without separators: ``z_500``, ``z@500`` and ``z500`` are equal."""
     return "".join(c for c in name.lower() if c.isalnum())
 
 
@@ -189,13 +191,15 @@ def shows_pictures(prepared: Prepared) -> bool:
 
 
 def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
-    return [Panel(label, one) for label, one in zip(labels, frames, strict=True)]
+    return [
+        Panel(label, frames_of_clip) for label, frames_of_clip in zip(labels, frames, strict=True)
+    ]
 
 
 def units_of(prepared: Prepared) -> list[str]:
-    """Units of each channel: as the data say of their variables, or one text for all."""
-    if named := prepared.attrs.get("variable_units"):
-        return [str(text) for text in named]
+    """Units of each channel: those of the variables, or one text for all."""
+    if units := prepared.attrs.get("variable_units"):
+        return [str(text) for text in units]
     store = prepared.folder / "frames.zarr"
     if has_array(store, "channel_units"):
         return [str(text) for text in read_array(store / "channel_units")]
@@ -203,7 +207,7 @@ def units_of(prepared: Prepared) -> list[str]:
 
 
 def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
-    """Names of clips and, on a line below, the time from which each is to be predicted."""
+    """Names of clips and, on a line below, the time of the last frame of the context."""
     if clips.virtual:
         return [f"drawn clip {row}" for row in rows]
     chosen = clips.index.iloc[rows]
@@ -212,14 +216,14 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
     store_folder = prepared.folder / "frames.zarr"
     if is_random or not (store_folder / "time").is_dir():
         return names
-    at = chosen["start"] + (prepared.context - 1) * chosen["stride"]
-    times = read_decoded(store_folder / "time")[at.to_numpy()]
+    last_context = chosen["start"] + (prepared.context - 1) * chosen["stride"]
+    times = read_decoded(store_folder / "time")[last_context.to_numpy()]
     stamps = [str(moment)[:16].replace("T", " ") for moment in times]
     return [f"{name}\n{stamp}" for name, stamp in zip(names, stamps, strict=True)]
 
 
 def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
-    """Seconds from frame to frame, where all clips have the same."""
+    """Seconds from frame to frame; None where clips differ or the data do not tell."""
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:
         return None
@@ -228,7 +232,7 @@ def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | No
 
 
 def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Latitudes and longitudes of the pixels, where each row and column has one."""
+    """Latitudes of the rows and longitudes of the columns; None for other grids."""
     store_folder = prepared.folder / "frames.zarr"
     if not all((store_folder / name).is_dir() for name in ("lat", "lon")):
         return None, None

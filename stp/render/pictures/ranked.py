@@ -1,4 +1,4 @@
-"""The models of a picture in the order of a metric, with its values behind their names."""
+"""The models of a picture ordered by a metric, with its values in their labels."""
 
 from dataclasses import replace
 
@@ -10,18 +10,18 @@ from stp.render.pictures.cases import case_of
 from stp.render.pictures.forecasts import SampleForecasts, one_seed
 
 
-def ranked(shown: SampleForecasts, manifest: Manifest, case: str, by: str) -> SampleForecasts:
+def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> SampleForecasts:
     """Order the models of a sample, the best first; those without a value come last.
 
     Args:
-        shown: the sample.
-        manifest: that it is of.
-        case: likewise.
-        by: convention; a value is that of all test samples.
+        sample: the sample.
+        manifest: the manifest of the sample.
+        case: the case of the sample.
+        by: convention, whose values over all test samples count.
 
     Raises:
-        StpError: the dimension has no such convention, none of its values is better than another,
-            or scores are missing or damaged.
+        StpError: the dimension lacks the convention, the convention has no direction, or scores
+            are missing or damaged.
     """
     if by not in manifest.conventions:
         raise StpError(
@@ -38,10 +38,16 @@ def ranked(shown: SampleForecasts, manifest: Manifest, case: str, by: str) -> Sa
             remedy="choose another convention",
         )
     cells = one_seed(case_of(manifest, case))
-    found = [(overall(cells[one.label], by)[0], one) for one in shown.forecasts]
-    known = [(value, one) for value, one in found if value is not None]
-    known.sort(key=lambda pair: direction.loss(pair[0]))
-    ordered = [replace(one, label=f"{one.label} ({value:.3g})") for value, one in known]
-    ordered += [replace(one, label=f"{one.label} (–)") for value, one in found if value is None]
+    values = [(overall(cells[forecast.label], by)[0], forecast) for forecast in sample.forecasts]
+    valued = [(value, forecast) for value, forecast in values if value is not None]
+    valued.sort(key=lambda pair: direction.loss(pair[0]))
+    ordered = [
+        replace(forecast, label=f"{forecast.label} ({value:.3g})") for value, forecast in valued
+    ]
+    ordered += [
+        replace(forecast, label=f"{forecast.label} (–)")
+        for value, forecast in values
+        if value is None
+    ]
     note = f"Models are ranked by {by}, the best first."
-    return replace(shown, forecasts=ordered, notes=[*shown.notes, note])
+    return replace(sample, forecasts=ordered, notes=[*sample.notes, note])

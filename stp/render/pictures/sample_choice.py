@@ -1,4 +1,4 @@
-"""Which test samples are drawn: a fixed rule, so that nobody can pick the pretty ones."""
+"""The choice of test samples to draw by fixed rules, which rule out cherry-picking."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,16 +11,16 @@ from stp.score.tables import read_samples
 
 RULES = ("median", "hardest", "easiest")
 CRITERIA = ("mse.pixel_mean", "wrmse.per_frame", "rmse.per_frame", "mae.pixel_mean")
-"""Errors that samples are ordered by: the first one that was scored."""
+"""Errors to order samples by; the first that was scored counts."""
 
 
 class Chosen(NamedTuple):
-    """A sample, and why it is this one.
+    """A chosen sample.
 
     Attributes:
         name: the rule, or ``sample-<number>``; part of file names.
-        sample: its number among the test samples, from 0.
-        why: for the reader of the picture.
+        sample: number among the test samples, from 0.
+        why: the reason for the choice, for the caption of the picture.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
 
 def choose(
     folders: Sequence[Path],
-    wanted: str,
+    rule: str,
     kept: np.ndarray,
     variables: Sequence[str] = (),
     clips: Sequence[str] | None = None,
@@ -38,27 +38,26 @@ def choose(
     """Choose a sample.
 
     Samples are ordered by their error, the mean over lead times and over the models that have all
-    of them; of equal ones the first comes first. ``median`` is the middle one, the lower of two.
+    samples; ties are in the order of the samples. ``median`` is the middle one, the lower of two.
 
     Args:
         folders: score artefacts of all models.
-        wanted: one of ``RULES``, or the number of a sample.
+        rule: one of ``RULES``, or the number of a sample.
         kept: numbers of the samples that can be drawn, ascending, at least one.
-        variables: names of the one whose error counts, where errors are of single variables.
-        clips: names of all samples, of which models may lack some; all models have all unless
-            given.
+        variables: spellings of the variable whose error counts, if errors are of single variables.
+        clips: names of all samples, of which models may lack some; by default models lack none.
 
     Raises:
-        StpError: there is no such rule or sample, or no sample with an error.
+        StpError: the rule or sample is unknown, or no sample has an error.
     """
-    if wanted not in RULES:
-        return _numbered(wanted, kept)
-    criterion, of_models, there = errors_of(folders, variables, clips)
+    if rule not in RULES:
+        return _numbered(rule, kept)
+    criterion, of_models, has_sample = errors_of(folders, variables, clips)
     if criterion is None:
-        # Not every set of metrics of one's own has an error of single samples.
+        # A user's metrics need not have an error of single samples.
         middle = int(kept[(len(kept) - 1) // 2])
         return Chosen("middle", middle, "the middle one: no errors of single samples were scored")
-    counted = there[:, kept].all(axis=1)
+    counted = has_sample[:, kept].all(axis=1)
     errors = of_models[counted if counted.any() else slice(None)].mean(axis=0)
     candidates = kept[np.isfinite(errors[kept])]
     if not len(candidates):
@@ -68,80 +67,80 @@ def choose(
         )
     order = candidates[np.argsort(errors[candidates], kind="stable")]
     ends = {"easiest": order[0], "hardest": candidates[np.argmax(errors[candidates])]}
-    sample = int(ends.get(wanted, order[(len(order) - 1) // 2]))
-    among = f"{len(candidates):,}" + (
+    sample = int(ends.get(rule, order[(len(order) - 1) // 2]))
+    candidates_text = f"{len(candidates):,}" + (
         "" if len(candidates) == len(errors) else f" whose predictions are kept, of {len(errors):,}"
     )
     models = int(counted.sum())
-    of = "the model" if models == 1 else f"{models} models"
     word = {"median": "median error", "hardest": "largest error", "easiest": "smallest error"}
-    return Chosen(
-        wanted,
-        sample,
-        f"the sample of {word[wanted]} among {among} ({criterion}, mean over lead times and {of})"
+    measure = (
+        f"{criterion}, mean over lead times and {models} models"
         if models > 1
-        else f"the sample of {word[wanted]} among {among} ({criterion} of {of}, mean over lead "
-        "times)",
+        else f"{criterion} of the model, mean over lead times"
     )
+    return Chosen(rule, sample, f"the sample of {word[rule]} among {candidates_text} ({measure})")
 
 
-def _numbered(wanted: str, kept: np.ndarray) -> Chosen:
-    if not wanted.isdecimal():
+def _numbered(rule: str, kept: np.ndarray) -> Chosen:
+    if not rule.isdecimal():
         raise StpError(
-            f"no rule {wanted!r} to choose a sample by",
+            f"no rule {rule!r} to choose a sample by",
             expected=f"{', '.join(RULES)}, or the number of a sample",
         )
-    if int(wanted) not in kept:
+    if int(rule) not in kept:
         raise StpError(
-            f"there are no predictions of sample {wanted}",
+            f"there are no predictions of sample {rule}",
             expected=f"one of the {len(kept):,} samples from {kept[0]} to {kept[-1]} that are kept",
         )
-    return Chosen(f"sample-{int(wanted)}", int(wanted), "chosen by hand")
+    return Chosen(f"sample-{int(rule)}", int(rule), "chosen by hand")
 
 
 def errors_of(
-    folders: Sequence[Path], variables: Sequence[str], every: Sequence[str] | None = None
+    folders: Sequence[Path], variables: Sequence[str], all_clips: Sequence[str] | None = None
 ) -> tuple[str | None, np.ndarray, np.ndarray]:
-    """The error that each model has of each sample.
+    """The error of each model on each sample.
 
     Args:
         folders, variables: see `choose`.
-        every: names of the clips of all samples; that of each model unless given.
+        all_clips: names of the clips of all samples; that of each model unless given.
 
     Returns:
-        the convention, with its variable if it is of one (None if no error was scored); float64
-        (models, samples): the mean over lead times, NaN where a model lacks the sample; and bool
-        (models, samples): whether it has the sample.
+        the convention, with its variable if it has one (None if no error was scored); float64
+        (models, samples): means over lead times, NaN where a model lacks the sample; and bool
+        (models, samples): whether a model has the sample.
 
     Raises:
         StpError: a file is missing or damaged, or models were tested on different samples and
-            nothing says which there are.
+            the names of all samples are not given.
     """
     for criterion in CRITERIA:
         for variable in (None, *variables):
-            found = [read_samples(folder, criterion, variable) for folder in folders]
-            tables = [table for table in found if table is not None]
+            samples_of = [read_samples(folder, criterion, variable) for folder in folders]
+            tables = [table for table in samples_of if table is not None]
             if len(tables) < len(folders):
                 continue
             for folder, (clips, _) in zip(folders, tables, strict=True):
-                if clips != tables[0][0] and (every is None or not set(clips) <= set(every)):
+                if clips != tables[0][0] and (
+                    all_clips is None or not set(clips) <= set(all_clips)
+                ):
                     raise StpError(
                         f"{folder}: other samples than in {folders[0]}",
                         expected="models that were tested on the same clips",
                         remedy="run the table command again",
                     )
-            errors, there = [], []
+            errors, has_sample = [], []
             for clips, values in tables:
-                of_clip = {
-                    clip: float(np.mean(_leads(of))) for clip, of in zip(clips, values, strict=True)
+                error_of = {
+                    clip: float(np.mean(_leads(lead_errors)))
+                    for clip, lead_errors in zip(clips, values, strict=True)
                 }
-                errors.append([of_clip.get(clip, np.nan) for clip in every or clips])
-                there.append([clip in of_clip for clip in every or clips])
+                errors.append([error_of.get(clip, np.nan) for clip in all_clips or clips])
+                has_sample.append([clip in error_of for clip in all_clips or clips])
             name = criterion if variable is None else f"{criterion} of {variable}"
-            return name, np.array(errors), np.array(there)
+            return name, np.array(errors), np.array(has_sample)
     return None, np.empty((0, 0)), np.empty((0, 0), bool)
 
 
 def _leads(values: list[float] | None) -> list[float]:
-    """The values that there are; NaN where there is none."""
+    """The values that are not None, or else NaN."""
     return [value for value in values or () if value is not None] or [np.nan]

@@ -1,4 +1,4 @@
-"""One scenario as it is looked at: where people went, and where models thought they would go."""
+"""One scenario for drawing: observed, true and predicted paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,12 @@ import numpy as np
 from stp.tracks.errors import displacement
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
+from stp.tracks.tracks import labels
 
 AROUND = 1.0
-"""Metres that are shown around everything that moves."""
+"""Margin around all paths, metres."""
 SMALLEST = 5.0
-"""Metres that a map has at least, so that people who stand still are not drawn as giants."""
+"""The least side of a map in metres, so that people who stand still do not look like giants."""
 
 Extent = tuple[float, float, float, float]
 """Left, right, bottom and top, metres."""
@@ -23,7 +24,7 @@ class Mixture:
     """Positions as mixtures of M Gaussians.
 
     Attributes:
-        weights: (N, T, M), a share each.
+        weights: (N, T, M), shares.
         means: (N, T, M, 2), metres.
         covariances: (N, T, M, 2, 2), square metres.
     """
@@ -35,12 +36,12 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What one model predicts.
+    """The prediction of one model.
 
     Attributes:
-        label: what people call it.
+        label: title of the model.
         samples: float64 (K, N, T, 2), metres.
-        mixture: besides samples, or None.
+        mixture: predicted mixture, or None.
     """
 
     label: str
@@ -59,23 +60,23 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scenario with its place, and what models predict.
+    """A scenario with its map and predictions.
 
     Attributes:
-        title: what it is.
-        person: numbers of people, (N,).
-        observed: (N, O, 2), metres: what predictors are given.
-        future: (N, T, 2), metres: what happened; NaN where nobody knows yet.
+        title: title of the scenario.
+        person: identifiers of people in the raw data, N.
+        observed: observed positions, (N, O, 2), metres.
+        future: true positions, (N, T, 2), metres; NaN where they are unknown.
         dt: seconds between two positions.
-        predicted: by model.
-        obstacles: of the place, or None.
-        goals: (G, 2), metres, or None.
-        notes: sentences that a reader must know, such as whose bytes they are.
-        neighbours: (M, O, 2), metres: who is observed as well, but not followed.
+        predicted: predictions of models.
+        obstacles: obstacles of the map, or None.
+        goals: goals of the map, (G, 2), metres, or None.
+        notes: sentences for the reader, such as the origin of the data.
+        neighbours: positions of people who are observed but not predicted, (M, O, 2), metres.
     """
 
     title: str
-    person: np.ndarray
+    person: list[str]
     observed: np.ndarray
     future: np.ndarray
     dt: float
@@ -87,18 +88,18 @@ class Scene:
 
     @property
     def is_future_known(self) -> bool:
-        """Whether somebody saw what happened."""
+        """Whether the true positions are known."""
         return bool(np.isfinite(self.future).all())
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top of what moves, with some room around it, metres."""
-        moving = [self.observed, self.future, *(one.samples for one in self.predicted)]
+        """Left, right, bottom and top of all paths with a margin, metres."""
+        moving = [self.observed, self.future, *(predicted.samples for predicted in self.predicted)]
         return extent_of(np.concatenate([points.reshape(-1, 2) for points in moving]))
 
 
 def extent_of(points: np.ndarray) -> Extent:
-    """Left, right, bottom and top of points (..., 2) with some room around, metres."""
+    """Left, right, bottom and top of points (..., 2) with a margin, metres."""
     low, high = np.nanmin(points, axis=0) - AROUND, np.nanmax(points, axis=0) + AROUND
     short = np.maximum(SMALLEST - (high - low), 0) / 2
     (left, bottom), (right, top) = low - short, high + short
@@ -114,30 +115,30 @@ def scene_of(
     goals: np.ndarray | None = None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """Look at one of several scenarios.
+    """Make the scene of one of several scenarios.
 
     Args:
-        scenarios: all of them.
-        number: of the one, from 0.
-        title: what it is.
-        predicted: by label what a model predicts for all: (S, N, T, 2), or (K, S, N, T, 2) for K
-            samples, metres.
-        obstacles, goals: of the place.
-        notes: sentences that a reader must know.
+        scenarios: all scenarios.
+        number: number of the scenario, from 0.
+        title: title of the scene.
+        predicted: label of a model -> predictions for all scenarios, (S, N, T, 2), or
+            (K, S, N, T, 2) for K samples, metres.
+        obstacles, goals: those of the map.
+        notes: sentences for the reader.
     """
-    there = scenarios.followed[number]
-    others = scenarios.present[number] & ~there
-    shown = []
+    followed = scenarios.followed[number]
+    others = scenarios.present[number] & ~followed
+    predictions = []
     for label, paths in predicted:
         samples = paths if paths.ndim == 5 else paths[None]
-        shown.append(Predicted(label, samples[:, number][:, there]))
+        predictions.append(Predicted(label, samples[:, number][:, followed]))
     return Scene(
         title,
-        scenarios.person[number][there],
-        scenarios.observed[number][there],
-        scenarios.future[number][there],
+        labels(scenarios.person[number][followed], scenarios.names),
+        scenarios.observed[number][followed],
+        scenarios.future[number][followed],
         scenarios.dt,
-        shown,
+        predictions,
         obstacles,
         goals,
         notes,

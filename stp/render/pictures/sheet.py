@@ -1,4 +1,4 @@
-"""What a drawing of prepared data is made from."""
+"""The contents of a drawing of clips."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -7,13 +7,13 @@ import numpy as np
 
 
 class Scale(NamedTuple):
-    """How values become colours.
+    """A colour scale.
 
     Attributes:
-        low: the value of the first colour.
-        high: that of the last one.
+        low: value of the first colour.
+        high: value of the last colour.
         colours: name of a colour map.
-        beyond: where there may be values outside.
+        beyond: on which sides there may be values outside.
     """
 
     low: float
@@ -24,10 +24,10 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One clip, or one variable of it; without frames it leaves its place empty.
+    """One variable of one clip; a panel without frames is empty.
 
     Attributes:
-        label: name of the clip, and its time where it has one.
+        label: name of the clip, with its time if it has one.
         frames: (T, H, W) in the dataset's units, or (T, H, W, 3) for colours in 0..1.
     """
 
@@ -40,11 +40,11 @@ class Group:
     """Panels that share a scale.
 
     Attributes:
-        name: of the variable; empty for video.
-        units: of its values.
+        name: name of the variable; empty for video.
+        units: units of the values.
         is_picture: whether values are brightness, 0..1.
         panels: one for each clip.
-        scale: of its colours; None for one that suits its panels.
+        scale: colour scale; None to fit the values of the panels.
     """
 
     name: str
@@ -56,16 +56,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Everything that a drawing needs.
+    """All contents of a drawing.
 
     Attributes:
-        title: dataset, source, split.
+        title: dataset, source and split.
         groups: rows of the drawing.
-        steps: of each frame, counted from the last one of the context (0); (T,).
-        seconds: between two frames, or None if frames have no such thing.
-        lat: latitudes along y in degrees, or None where it is no map.
-        lon: longitudes along x in degrees, likewise.
-        note: small print below it.
+        steps: step of each frame, counted from the last one of the context (0); (T,).
+        seconds: time between two frames; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x in degrees; None for other than maps.
+        note: small print below the drawing.
     """
 
     title: str

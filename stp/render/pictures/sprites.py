@@ -18,8 +18,8 @@ class Sheet(NamedTuple):
 
     Attributes:
         uri: the picture as a data URI.
-        frames: how many there are.
-        columns: how many lie side by side.
+        frames: number of frames.
+        columns: frames side by side.
     """
 
     uri: str
@@ -28,14 +28,14 @@ class Sheet(NamedTuple):
 
 
 def pitch(side: int) -> int:
-    """Pixels from one frame to the next: frames are widened to whole blocks."""
+    """Pixels from one frame to the next: frames are padded to whole blocks."""
     return -(-side // BLOCK) * BLOCK
 
 
 def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
     """Lay out and encode the frames of a clip.
 
-    Equal frames give equal bytes: nothing but the pixels goes into the file.
+    Equal frames give equal files, which hold nothing but the pixels.
 
     Args:
         frames: uint8 (T, H, W, 3).
@@ -54,7 +54,7 @@ def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
 
 
 def webp(frames: np.ndarray, quality: int | None) -> str:
-    """Lay out and encode frames as WebP, half as large as JPEG of the same look.
+    """Lay out and encode frames as WebP, half as large as JPEG of the same quality.
 
     Args:
         frames: uint8 (T, H, W, 3).
@@ -72,17 +72,17 @@ def webp(frames: np.ndarray, quality: int | None) -> str:
 
 
 def columns_of(count: int) -> int:
-    """How many of so many frames lie side by side."""
+    """The number of frames side by side in a sheet of `count` frames."""
     return int(np.ceil(np.sqrt(count)))
 
 
 def laid_out(frames: np.ndarray) -> tuple[Image.Image, int]:
-    """All frames, uint8 (T, H, W, 3), in one picture, and how many lie side by side."""
+    """All frames, uint8 (T, H, W, 3), in one picture, and the number side by side."""
     count, height, width = frames.shape[:3]
     high, wide = pitch(height), pitch(width)
     columns = columns_of(count)
     rows = -(-count // columns)
-    # The edge goes on, so that it does not ring.
+    # Padding repeats the edge, which avoids ringing.
     padded = np.pad(frames, ((0, 0), (0, high - height), (0, wide - width), (0, 0)), mode="edge")
     canvas = np.zeros((rows * columns, high, wide, 3), np.uint8)
     canvas[:count] = padded

@@ -1,4 +1,4 @@
-"""Strips: truth, predictions and errors of one sample, on a page of a paper."""
+"""Strips: truth, predictions and errors of one sample, for a page of a paper."""
 
 import textwrap
 from dataclasses import dataclass
@@ -34,13 +34,12 @@ BAR = 0.62  # for colour bars
 
 
 class Plan(NamedTuple):
-    """How a page is divided.
+    """The division of a page.
 
     Attributes:
-        blocks: side by side for each variable; they share its models.
+        blocks: blocks side by side for each variable, which share its models.
         columns: frames in each block.
-        width: of a panel, in inches.
-        height: of a panel.
+        width, height: size of a panel, in inches.
         per_block: models in each block.
     """
 
@@ -53,14 +52,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """Pictures beside each other.
+    """A row of pictures.
 
     Attributes:
-        name: of the model; empty for context and truth.
+        name: title of the model; empty for context and truth.
         kind: context, truth, prediction or error.
         frames: one for each column, (H, W) or (H, W, 3).
-        scale: of their colours.
-        steps: of each column, counted from the last frame of the context.
+        scale: scale of the colours.
+        steps: step of each column, counted from the last frame of the context.
     """
 
     name: str
@@ -70,17 +69,17 @@ class Row:
     steps: list[int]
 
 
-def scales(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
-    """How values and errors of a variable become colours.
+def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
+    """The colour scales of values and of errors of a variable.
 
-    The limits of values are those of context and truth, so that no model can move them. Errors run
-    from 0 to what 99 % of them stay below, and no further than the truth itself ranges: a model
-    that has diverged does not make all others look perfect.
+    The limits of values are those of context and truth, so that no model can change them. Errors
+    range from 0 to their 99th percentile, but not beyond the range of the truth: a diverged model
+    does not make all others look perfect.
     """
-    frames = np.concatenate([shown.context, shown.truth])
-    truth = [Panel("", shown.fields(frames, variable))]
-    values = drawing.scale_of(Group(variable.name, "", shown.is_picture, truth))
-    errors = np.concatenate([shown.errors(f, variable).ravel() for f in shown.forecasts])
+    frames = np.concatenate([sample.context, sample.truth])
+    truth = [Panel("", sample.fields(frames, variable))]
+    values = drawing.scale_of(Group(variable.name, "", sample.is_picture, truth))
+    errors = np.concatenate([sample.errors(f, variable).ravel() for f in sample.forecasts])
     errors = errors[np.isfinite(errors)]
     high = float(np.percentile(errors, 99)) if len(errors) else 0.0
     high = min(high, values.high - values.low)
@@ -88,7 +87,7 @@ def scales(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many numbers of 0..count-1, evenly, with the first and the last one.
+    """At most `most` evenly spread indices of 0..count-1, with the first and the last.
 
     A single one is the last.
     """
@@ -100,17 +99,17 @@ def spread(count: int, most: int) -> list[int]:
 def plan(
     models: int, variables: int, leads: int, aspect: float, *, over: float, is_map: bool
 ) -> Plan:
-    """Divide a page so that its pictures are as large as they can be.
+    """Divide a page so that its pictures are as large as possible.
 
     Args:
-        models: rows of predictions and errors.
-        variables: each has its own blocks.
-        leads: lead times of the predictions.
+        models: number of models, with two rows each.
+        variables: number of variables, with blocks of their own.
+        leads: number of lead times.
         aspect: width of a frame over its height.
-        over: inches of a page that are neither pictures nor notes, as times, names and colour bars.
+        over: inches of a page besides pictures and notes: times, names and colour bars.
         is_map: whether there are degrees on the left of the page.
     """
-    best: tuple[tuple[bool, bool, bool, float], Plan] | None = None
+    best_plan: tuple[tuple[bool, bool, bool, float], Plan] | None = None
     for blocks in range(1, max(1, min(models, MOST_BLOCKS // variables)) + 1):
         per_block = -(-models // blocks)
         for columns in range(min(leads, 2), min(leads, MOST_FRAMES) + 1):
@@ -121,17 +120,17 @@ def plan(
             width = min(across, LARGEST, max(up * aspect, SMALLEST))
             if width <= 0:
                 continue
-            found = Plan(blocks, columns, width, width / aspect, per_block)
-            height = _height(per_block, found.height, over)
+            division = Plan(blocks, columns, width, width / aspect, per_block)
+            height = _height(per_block, division.height, over)
             fits = height <= PAGE + 1e-6
-            # The area of all pictures; where no page has room for them, the shortest page, but not
-            # of pictures that nobody can make out.
-            merit = columns * width * found.height if fits else -height
+            # The area of all pictures; if no page has room for them, the shortest page, but not
+            # with pictures that are too small to be recognised.
+            merit = columns * width * division.height if fits else -height
             rank = (width >= SMALLEST, fits, columns >= min(leads, FEW_FRAMES), merit)
-            if best is None or rank > best[0]:
-                best = (rank, found)
-    assert best is not None, "a page has room for something"
-    return best[1]
+            if best_plan is None or rank > best_plan[0]:
+                best_plan = (rank, division)
+    assert best_plan is not None, "a page has room for something"
+    return best_plan[1]
 
 
 def _height(per_block: int, panel: float, over: float) -> float:
@@ -144,62 +143,62 @@ def _over(timed: bool) -> float:
     return 0.26 if timed else 0.15
 
 
-def write(shown: SampleForecasts, out: Path) -> None:
-    """Draw a sample as PNG and, beside it, SVG; the bytes depend on the predictions alone."""
+def write(sample: SampleForecasts, out: Path) -> None:
+    """Draw a sample as PNG and, beside it, SVG; equal predictions give equal files."""
     with paper_size():
-        figure = draw(shown)
+        figure = draw(sample)
         save(figure, out, "")
 
 
-def draw(shown: SampleForecasts) -> Figure:
+def draw(sample: SampleForecasts) -> Figure:
     """Draw a sample: blocks of rows, a column for each of some frames.
 
     Every panel has the label ``<variable>|<model>|<kind>|<step>``.
     """
-    sheet = _sheet(shown)
+    sheet = _sheet(sample)
     aspect = drawing.aspect_of(sheet)
-    timed = shown.seconds is not None
-    is_map = shown.lat is not None
-    title = textwrap.wrap(f"{shown.title}, {shown.clip}", int((TEXT_WIDTH - 0.15) * TITLE))
-    named = HEADING if shown.variables[0].name else 0.0
+    timed = sample.seconds is not None
+    is_map = sample.lat is not None
+    title = textwrap.wrap(f"{sample.title}, {sample.clip}", int((TEXT_WIDTH - 0.15) * TITLE))
+    name_height = HEADING if sample.variables[0].name else 0.0
     top = HEADER + 0.13 * (len(title) - 1)
-    over = top + named + 2 * _over(timed) + BAR
+    other_height = top + name_height + 2 * _over(timed) + BAR
     division = plan(
-        len(shown.forecasts),
-        len(shown.variables),
-        len(shown.truth),
+        len(sample.forecasts),
+        len(sample.variables),
+        len(sample.truth),
         aspect,
-        over=over,
+        over=other_height,
         is_map=is_map,
     )
     block = NAMES + division.columns * (division.width + GAP) + BETWEEN
-    blocks = division.blocks * len(shown.variables)
+    blocks = division.blocks * len(sample.variables)
     left = 0.05 + (DEGREES if is_map else 0)
     width = max(left + blocks * block, 0.75 * TEXT_WIDTH, 0.15 + max(map(len, title)) / TITLE)
-    notes = textwrap.wrap(" ".join([*shown.notes, _about_colours(shown)]), int(width * 21))
-    body = _height(division.per_block, division.height, over)
+    notes = textwrap.wrap(" ".join([*sample.notes, _about_colours(sample)]), int(width * 21))
+    body = _height(division.per_block, division.height, other_height)
     height = body + 0.1 * len(notes) + 0.08
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
     page = _Page(figure, sheet, division, timed, width, height)
     page.text(0.05, 0.05, "\n".join(title), size=8, weight="bold")
-    for number, variable in enumerate(shown.variables):
-        values, errors = scales(shown, variable)
+    for number, variable in enumerate(sample.variables):
+        values, errors = scales(sample, variable)
         x = left + number * division.blocks * block
         if variable.name:
             heading = with_unit(variable.name, variable.units)
             page.text(x + NAMES, top + 0.04, heading, size=7.5, weight="bold")
         for part in range(division.blocks):
             first = part * division.per_block
-            models = shown.forecasts[first : first + division.per_block]
+            models = sample.forecasts[first : first + division.per_block]
             if models:
-                rows = _rows(shown, variable, models, division.columns, values, errors)
-                page.block(x + part * block, top + named, variable.name, rows)
+                rows = _rows(sample, variable, models, division.columns, values, errors)
+                page.block(x + part * block, top + name_height, variable.name, rows)
         page.bars(
             x + NAMES,
             body - BAR,
             division.blocks * block - NAMES - BETWEEN,
-            Group(variable.name, variable.units, shown.is_picture, []),
+            Group(variable.name, variable.units, sample.is_picture, []),
             values,
             errors,
         )
@@ -207,11 +206,11 @@ def draw(shown: SampleForecasts) -> Figure:
     return figure
 
 
-def _about_colours(shown: SampleForecasts) -> str:
+def _about_colours(sample: SampleForecasts) -> str:
     errors = "Errors are |prediction − truth|"
-    if shown.is_picture:
+    if sample.is_picture:
         errors += " of unclipped values"
-        colours = len(shown.variables[0].channels) > 1
+        colours = len(sample.variables[0].channels) > 1
         errors += ", the mean over red, green and blue" if colours else ""
         return f"{errors}; predictions are drawn within 0..1."
     return (
@@ -220,19 +219,19 @@ def _about_colours(shown: SampleForecasts) -> str:
     )
 
 
-def _sheet(shown: SampleForecasts) -> Sheet:
-    """What the drawing of single panels needs to know."""
-    frames = np.concatenate([shown.context, shown.truth])
+def _sheet(sample: SampleForecasts) -> Sheet:
+    """The sheet for the drawing of single panels."""
+    frames = np.concatenate([sample.context, sample.truth])
     groups = [
-        Group(v.name, v.units, shown.is_picture, [Panel("", shown.fields(frames, v))])
-        for v in shown.variables
+        Group(v.name, v.units, sample.is_picture, [Panel("", sample.fields(frames, v))])
+        for v in sample.variables
     ]
-    steps = np.arange(len(frames)) - len(shown.context) + 1
-    return Sheet(shown.title, groups, steps, shown.seconds, shown.lat, shown.lon)
+    steps = np.arange(len(frames)) - len(sample.context) + 1
+    return Sheet(sample.title, groups, steps, sample.seconds, sample.lat, sample.lon)
 
 
 def _rows(
-    shown: SampleForecasts,
+    sample: SampleForecasts,
     variable: Variable,
     models: list[Forecast],
     columns: int,
@@ -240,10 +239,10 @@ def _rows(
     errors: Scale,
 ) -> list[Row]:
     """The rows of a block: context, truth, then predictions and errors."""
-    before = spread(len(shown.context), columns)
-    ahead = spread(len(shown.truth), columns)
+    before = spread(len(sample.context), columns)
+    ahead = spread(len(sample.truth), columns)
     steps = [i + 1 for i in ahead]
-    context, truth = (shown.fields(f, variable) for f in (shown.context, shown.truth))
+    context, truth = (sample.fields(f, variable) for f in (sample.context, sample.truth))
     rows = [
         Row(
             "",
@@ -255,15 +254,15 @@ def _rows(
         Row("", "truth", [truth[i] for i in ahead], values, steps),
     ]
     for model in models:
-        predicted = shown.fields(model.frames, variable)
-        error = shown.errors(model, variable)
+        predicted = sample.fields(model.frames, variable)
+        error = sample.errors(model, variable)
         rows.append(Row(model.label, "prediction", [predicted[i] for i in ahead], values, steps))
         rows.append(Row(model.label, "error", [error[i] for i in ahead], errors, steps))
     return rows
 
 
 class _Page:
-    """Puts things at inches from the left and from the top."""
+    """A page whose positions are in inches from the left and from the top."""
 
     def __init__(
         self, figure: Figure, sheet: Sheet, division: Plan, timed: bool, width: float, height: float
@@ -277,23 +276,23 @@ class _Page:
         return self.figure.add_axes(box)
 
     def text(self, x: float, y: float, text: str, size: float, **more: object) -> None:
-        at = (x / self.width, 1 - y / self.height)
-        given = {"va": "top", **more}
-        self.figure.text(*at, text, fontsize=size, parse_math=False, **given)  # type: ignore[arg-type]
+        position = (x / self.width, 1 - y / self.height)
+        options = {"va": "top", **more}
+        self.figure.text(*position, text, fontsize=size, parse_math=False, **options)  # type: ignore[arg-type]
 
     def block(self, x: float, y: float, variable: str, rows: list[Row]) -> None:
-        """Draw rows below each other, their names on the left."""
+        """Draw rows below each other, with their names on the left."""
         width, height = self.division.width, self.division.height
         for number, row in enumerate(rows):
             if row.kind in ("context", "truth"):
                 self._steps(x, y, row)
                 y += _over(self.timed)
             for column, frame in enumerate(row.frames):
-                at = x + NAMES + column * (width + GAP)
-                axes = self.axes(at, y, width, height)
+                left = x + NAMES + column * (width + GAP)
+                axes = self.axes(left, y, width, height)
                 axes.set_label(f"{variable}|{row.name}|{row.kind}|{row.steps[column]}")
-                drawn = drawing.draw(axes, self.sheet, frame, row.scale)
-                if isinstance(drawn, QuadMesh):  # as vectors a map would take megabytes
+                image = drawing.draw(axes, self.sheet, frame, row.scale)
+                if isinstance(image, QuadMesh):  # as vectors a map would take megabytes
                     for artist in (*axes.collections, *axes.lines):
                         artist.set_rasterized(True)
                     for coast in axes.lines:
@@ -313,7 +312,7 @@ class _Page:
             y += self._name(x, y, row)
 
     def _name(self, x: float, y: float, row: Row) -> float:
-        """Write what a row is; returns how far below the next one begins."""
+        """Write the name of a row; return the distance to the next row."""
         height = self.division.height
         shift = DEGREES if x < 0.5 and self.sheet.lat is not None else 0.0
         inner = {"ha": "right", "va": "center", "rotation": 90, "color": "#555555"}
@@ -344,31 +343,31 @@ class _Page:
         size = 6 * min(1.0, (width + GAP) / (longest * LETTER))
         below = y + _over(self.timed) - 0.02
         for column, text in enumerate(texts):
-            at = x + NAMES + column * (width + GAP) + width / 2
+            centre = x + NAMES + column * (width + GAP) + width / 2
             self.text(
-                at, below, text, size, ha="center", va="bottom", color=colour, linespacing=1.0
+                centre, below, text, size, ha="center", va="bottom", color=colour, linespacing=1.0
             )
 
     def bars(
         self, x: float, y: float, width: float, group: Group, values: Scale, errors: Scale
     ) -> None:
-        """Draw the colours of values, unless these are brightness, and of errors."""
+        """Draw colour bars of values, unless these are brightness, and of errors."""
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
         # Units are in the heading of the variable too.
         has_room = len(with_unit(group.name, group.units)) * 0.05 < half + 0.15
-        places = [x] if group.is_picture else [x, x + half + 0.25]
+        lefts = [x] if group.is_picture else [x, x + half + 0.25]
         scales_of_bars = [errors] if group.is_picture else [values, errors]
         if not group.is_picture:
-            bar = self.axes(places[0], y, half, 0.07)
+            bar = self.axes(lefts[0], y, half, 0.07)
             drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
             if not has_room:
                 bar.set_xlabel(group.name)
-        bar = self.axes(places[-1], y, half, 0.07)
+        bar = self.axes(lefts[-1], y, half, 0.07)
         units = "brightness, 0..1" if group.is_picture else group.units
         error = Group("error", units, False, [])
         drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
         if not has_room:
             bar.set_xlabel("error")
-        for axes, scale in zip(self.figure.axes[-len(places) :], scales_of_bars, strict=True):
+        for axes, scale in zip(self.figure.axes[-len(lefts) :], scales_of_bars, strict=True):
             drawing.fit_ticks(axes, scale, half)

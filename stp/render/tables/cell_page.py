@@ -1,4 +1,4 @@
-"""What is known of a cell or of an artefact, as a page for a terminal."""
+"""All details of a cell or of an artefact, as a page for a terminal."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -26,24 +26,24 @@ from stp.plan.data_origin import bytes_text
 from stp.render.direction import Direction
 
 
-def of_cell(database: Path, known: CellDetails) -> Grid:
-    """A cell: its bytes, its scores, what is missing, what it cost, and where it comes from."""
-    cell = known.cell
+def of_cell(database: Path, details: CellDetails) -> Grid:
+    """The page of a cell: data, scores, missing values, costs and provenance."""
+    cell = details.cell
     return Grid(
         name="cell",
-        title=known.name,
+        title=details.name,
         intro=[_what(cell), whose(cell)],
         warnings=list(_warnings(cell)),
         sections=[
-            _scores(known.scores, cell),
-            made_of(database, known.artefacts),
+            _scores(details.scores, cell),
+            made_of(database, details.artefacts),
             *_not_stored(cell),
         ],
         legend=[
-            "Intervals: 95 %, over clusters of clips. Rank: of the model among "
-            "those that were evaluated alike, seeds together; bold is the best.",
-            "Seconds of data and of a trained model serve several cells.",
-            f"To make it again{_of_commit(known.artefacts)}: `{known.command}`",
+            "Intervals: 95 %, over clusters of clips. Rank: among models evaluated on the same "
+            "data, test and split, seeds together; the best is bold.",
+            "Data and trained models, and their durations, are shared by several cells.",
+            f"To make it again{_of_commit(details.artefacts)}: `{details.command}`",
             'Values by lead time, by clip: `stp query "FROM by_lead WHERE scores_fingerprint = '
             f"'{cell.scores_fingerprint}'\" --database {quote(str(database))}`",
         ],
@@ -51,16 +51,18 @@ def of_cell(database: Path, known: CellDetails) -> Grid:
 
 
 def _of_commit(steps: Sequence[Step]) -> str:
-    """Which code gives artefacts these names."""
+    """The commits whose code gives artefacts these fingerprints."""
     commits = dict.fromkeys(step.commit for step in steps if step.commit)
     return f", with the code of {' and '.join(commits)}" if commits else ""
 
 
 def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Grid:
-    """An artefact that several cells share.
+    """The page of an artefact that several cells share.
 
     Args:
-        steps: its own row of the lineage.
+        database: the results store.
+        artefact: the artefact, with its cells.
+        steps: the artefact's row of the lineage.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)
@@ -90,9 +92,9 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     )
 
 
-def of_missing(found: Missing) -> Grid:
-    """A cell that is planned and has no scores: where it stopped, and why."""
-    row = found.row
+def of_missing(missing: Missing) -> Grid:
+    """The page of a planned cell without scores: where it stopped, and why."""
+    row = missing.row
     detail = f" ({row.detail})" if row.detail else ""
     lines: list[list[str | Item]] = [
         [
@@ -104,7 +106,7 @@ def of_missing(found: Missing) -> Grid:
             attempt.host or "",
             _peak([attempt]),
         ]
-        for attempt in found.attempts
+        for attempt in missing.attempts
     ]
     columns = ["attempt", "how", "detail", "started (UTC)", "took", "host", "peak MB"]
     return Grid(
@@ -136,9 +138,9 @@ def of_missing(found: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Whose bytes and which protocol, in a sentence."""
+    """Origin of the data and protocol, in a sentence."""
     release = f" (release {row.release})" if row.release else ""
-    return f"{row.source.capitalize()} bytes{release}, {row.protocol} protocol, scale " + (
+    return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
     )
 
@@ -154,13 +156,13 @@ def _what(cell: CellRow) -> str:
 
 
 def _warnings(cell: CellRow) -> Iterable[str]:
-    whose = bytes_text(cell.source, cell.bytes_known_by)
+    data = bytes_text(cell.source, cell.bytes_known_by)
     if cell.comparable and not cell.official_paper_protocol:
-        yield f"{cell.source.capitalize()} bytes: {PAPERS_FILES}."
+        yield f"{cell.source.capitalize()} data: {PAPERS_FILES}."
     elif not cell.comparable and cell.source != "own":
-        yield (f"NOT COMPARABLE with published values: {whose}, {cell.protocol} protocol.")
+        yield (f"NOT COMPARABLE with published values: {data}, {cell.protocol} protocol.")
     elif cell.bytes_known_by == COUNTS:
-        yield f"BY COUNTS: {whose} and sizes, not by checksums."
+        yield f"BY COUNTS: {data} and sizes, not by checksums."
     if cell.lacking:
         yield f"{cell.lacking}."
     if cell.accepted:
@@ -174,19 +176,18 @@ def _warnings(cell: CellRow) -> Iterable[str]:
 
 
 def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
-    # Only what varies is said in every row.
     parts = [_part(row) for row in scores]
     with_part = any(parts)
     lines: list[list[str | Item]] = []
     for row, part in zip(scores, parts, strict=True):
         is_best = row.rank == 1 and (row.ranked or 0) > 1
-        shown = "–" if row.value is None else digits(row.value)
+        text = "–" if row.value is None else digits(row.value)
         arrow = Direction(row.higher_is_better, row.best_at).sign
         lines.append(
             [
                 f"{row.convention} {arrow}".rstrip(),
                 *([part] if with_part else []),
-                Item(shown, rank=1 if is_best else 0),
+                Item(text, rank=1 if is_best else 0),
                 interval(row.ci95_low, row.ci95_high),
                 _count(row.n),
                 _count(row.clusters),
@@ -215,7 +216,7 @@ def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval as it is printed."""
+    """An interval as text; empty if an end is missing."""
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
 
 
@@ -227,14 +228,14 @@ def _part(row: ScoreRow) -> str:
 
 
 def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
-    """What is missing, and why: values, then intervals."""
+    """Why values are missing, then why intervals are."""
     for words, lacking in (
         ("No value", [row for row in scores if row.value is None]),
         ("No interval", [r for r in scores if r.value is not None and r.ci95_low is None]),
     ):
         reasons: dict[str, list[str]] = {}
         for row in lacking:
-            reasons.setdefault(row.reason or "nobody says why", []).append(row.convention)
+            reasons.setdefault(row.reason or "no reason given", []).append(row.convention)
         for reason, conventions in reasons.items():
             yield f"{words} of {', '.join(dict.fromkeys(conventions))}: {reason}"
 
@@ -269,7 +270,7 @@ def made_of(
                     f"raw files: {files}, {size} bytes, locked in {step.raw_lock}; such as {first}"
                 )
             else:
-                notes.append(f"raw files: locked in {step.raw_lock}, which is not at hand")
+                notes.append(f"raw files: locked in {step.raw_lock}, which is missing here")
         for attempt in step.attempts:
             if attempt.how != "done":
                 ended = f"{attempt.how} {attempt.detail or ''}".rstrip()
@@ -299,15 +300,15 @@ def made_of(
 
 def _not_stored(cell: CellRow) -> Iterable[Section]:
     if cell.predictions_folder is None:
-        kept = "none of them" if not cell.kept else f"{cell.kept} of them"
+        stored = "none of them" if not cell.kept else f"{cell.kept} of them"
         yield Section(
             "Predictions",
             ["", ""],
             [],
             [False, False],
             notes=[
-                f"Forecasts are scored while they are made, and {kept} lie beside the scores, in "
-                f"{cell.scores_folder}."
+                f"Forecasts are scored while they are made; {stored} are stored beside the scores, "
+                f"in {cell.scores_folder}."
             ],
         )
 

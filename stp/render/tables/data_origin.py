@@ -1,12 +1,14 @@
-"""Whose bytes the cells of a results store are of, in words."""
+"""The origin of the data in a results store, in words."""
 
 from typing import NamedTuple
 
 import duckdb
 
+from stp.page.data_origin import origin
 
-class BytesUsed(NamedTuple):
-    """Whose bytes and which protocol some cells are of."""
+
+class DataUsed(NamedTuple):
+    """Origin of the data and protocol of some cells."""
 
     source: str
     protocol: str
@@ -15,17 +17,17 @@ class BytesUsed(NamedTuple):
     @property
     def text(self) -> str:
         """The same in words."""
-        return f"{self.source} bytes, {self.protocol} protocol"
+        return origin(self.source, self.protocol)
 
     @property
-    def is_strange(self) -> bool:
-        """Whether a paper is about other bytes or another protocol; one's own data are in none."""
+    def differs_from_paper(self) -> bool:
+        """Whether the paper has other data or another protocol; no paper is about own data."""
         return not self.comparable and self.source != "own"
 
 
-def bytes_used(connection: duckdb.DuckDBPyConnection) -> list[BytesUsed]:
-    """All that cells of an open store are of."""
-    found = connection.execute(
+def data_used(connection: duckdb.DuckDBPyConnection) -> list[DataUsed]:
+    """Origins and protocols of all cells of an open store."""
+    rows = connection.execute(
         "SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL"
     )
-    return [BytesUsed(*row) for row in found.fetchall()]
+    return [DataUsed(*row) for row in rows.fetchall()]

@@ -1,9 +1,10 @@
-"""What the tables of a study of distortions share."""
+"""Shared parts of the tables of a distortion study."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from stp.page.digits import number
 from stp.page.figure_style import whose
 from stp.page.files import write_all
 from stp.page.formats import texts
@@ -12,12 +13,12 @@ from stp.page.safe_text import csv_text
 from stp.plan.manifest import Cell, Manifest, columns_of
 
 WHERE = ("source", "scale", "protocol", "dataset")
-"""Columns that say what a row rests on."""
+"""Columns on the origin of a row."""
 
 
 def cells_of(plan: Manifest) -> dict[str, Cell]:
-    """A cell of each dataset; all of them have the same real clips."""
-    return {one.key.tested_on: one for one in plan.cells}
+    """Dataset -> one of its cells; all of them have the same real clips."""
+    return {cell.key.tested_on: cell for cell in plan.cells}
 
 
 def where(plan: Manifest, cell: Cell) -> list[str]:
@@ -31,26 +32,28 @@ def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
     return list(dict.fromkeys(column.convention for column in columns))
 
 
-def number(value: float | None) -> str:
-    """As CSV files have it; empty for none."""
-    return "" if value is None else f"{value:.10g}"
-
-
 def warnings(conventions: Sequence[str]) -> list[str]:
-    """A warning where networks with random weights take part."""
+    """A warning about conventions of networks with random weights."""
     random = sorted(name for name in conventions if ".random_" in name)
     if not random:
         return []
     return [
-        "WARNING: networks with random weights have learnt nothing: "
-        f"{', '.join(random)} say nothing about the quality of videos, nor about the metric that "
-        "they stand for."
+        "WARNING: networks with random weights have learnt nothing. "
+        f"{', '.join(random)} say nothing about the quality of videos or about the metric in "
+        "whose place they are used."
     ]
 
 
 def of_whom(plan: Manifest) -> str:
-    """A sentence that says whose bytes numbers are of."""
+    """A sentence on the origin of the data behind the numbers."""
     return f"Numbers are of {whose(plan.cells)}."
+
+
+def legend(plan: Manifest, conventions: Iterable[str]) -> list[str]:
+    """A line for each convention."""
+    return [
+        f"`{name}`: {plan.conventions[name].description}" for name in dict.fromkeys(conventions)
+    ]
 
 
 def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[Any]], grid: Grid) -> None:

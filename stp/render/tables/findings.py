@@ -1,10 +1,10 @@
 """The paper's findings with their verdicts: each is a query over results.duckdb.
 
-A file of config/suites/<suite>/findings begins with comments, YAML behind ``-- ``: title, the
-paper's sentences, the criterion in words and numbers, how vague words are read. Its query is the
-evidence: a row for each comparison that the criterion needs, on our data and on the published
-numbers. The verdict follows from it in the same way for every finding
-(`stp.render.tables.verdict`)."""
+A file of config/suites/<suite>/findings begins with YAML in comments (``-- ``): the title, the
+paper's sentences, the criterion in words and numbers, and how vague words are read. Its query gives
+the evidence: a row for each comparison that the criterion needs, on our data and on the published
+numbers. `stp.render.tables.verdict` derives the verdict in the same way for every finding.
+"""
 
 import textwrap
 from collections.abc import Iterable
@@ -16,38 +16,39 @@ import duckdb
 
 from stp.collect.connection import opened
 from stp.collect.suite_views import head_of
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
+from stp.page.digits import csv_value
 from stp.page.files import write_all
-from stp.page.formats import html, latex, markdown
+from stp.page.formats import latex, texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.render.tables.verdict import judged
 
 NAME = "findings"
-"""The findings that are judged unless others are named: a folder in config/, and its table."""
+"""Default name of the folder of the queries and of the table."""
 OURS, PUBLISHED = "ours", "published"
 SIDES = {OURS: "data at hand", PUBLISHED: "published numbers"}
 NEVER = "NOT COMPARABLE WITH THE PAPER"
-"""What the queries say of other bytes or another protocol."""
+"""The words of the queries for other data or another protocol."""
 
 NOTHING = "nothing to compare"
-"""Verdict on a side that has no place of the paper's tables, as on datasets of other papers."""
+"""Verdict on a side without any entry of the paper's tables."""
 
 _KEYS = ("title", "paper", "criterion", "reading")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A finding of the paper as it was saved.
+    """A finding of the paper as its file states it.
 
     Attributes:
-        number: in the paper.
-        title: in a few words.
-        paper: what the paper says.
-        criterion: when it holds.
-        reading: how vague words are read, and what comparison is fair.
-        sql: the query for its evidence and its verdict.
-        path: of its file.
+        number: number in the paper.
+        title: the finding in a few words.
+        paper: the paper's sentences.
+        criterion: when the finding holds.
+        reading: how vague words are read, and which comparisons are fair.
+        sql: query for the evidence and the verdict.
+        path: file of the finding.
     """
 
     number: int
@@ -65,23 +66,22 @@ class Comparison:
 
     Attributes:
         side: `OURS` or `PUBLISHED`.
-        verdict: of the finding on this side.
-        about: what that verdict is about.
-        part: of the criterion.
-        part_verdict: on this part.
-        yes, no: comparisons of this part that came out so, and otherwise.
-        wanted: how many of them have to come out so.
-        comparisons: of this part.
-        model: whose value is compared; None for the best of all.
-        tested: what was tested.
+        verdict: verdict on the finding on this side.
+        about: data and protocol of this side.
+        part: part of the criterion.
+        part_verdict: verdict on the part.
+        yes, no: comparisons of the part that agree and disagree with the finding.
+        wanted: how many comparisons of the part have to agree.
+        comparisons: number of comparisons of the part.
+        model: the model of the value; None for the best of all.
+        tested: the test.
         metric: column heading of the paper.
-        value: of the model.
-        against: what it is compared with.
-        other: the value of that.
-        in_common: number of test clips that both forecasts have, and both values are of; None where
-            the finding does not say so.
-        outcome: whether it came out so; None where nothing can be said.
-        remark: why nothing can be said.
+        value: value of the model.
+        against: what the value is compared with.
+        other: value of `against`.
+        in_common: number of test clips of both values; None where the finding does not state it.
+        outcome: whether the comparison agrees with the finding; None where it is undecided.
+        remark: why it is undecided.
     """
 
     side: str
@@ -105,11 +105,11 @@ class Comparison:
 
 
 COLUMNS = tuple(field.name for field in fields(Comparison))
-"""What the query of every finding returns: a row for each comparison."""
+"""Columns of the query of every finding, which returns a row for each comparison."""
 
 
 class Part(NamedTuple):
-    """A part of a criterion on one side: `wanted` of `comparisons` have to come out so."""
+    """A part of a criterion on one side: `wanted` of `comparisons` have to agree."""
 
     name: str
     verdict: str
@@ -124,11 +124,11 @@ class Finding:
     """A finding with its verdicts.
 
     Attributes:
-        question: what was asked.
+        question: the finding as its file states it.
         evidence: every comparison.
-        verdicts: by side: holds, does not hold, not enough data, or not comparable.
-        about: by side, what the verdict is about.
-        parts: by side.
+        verdicts: side -> holds, does not hold, not enough data, or not comparable.
+        about: side -> data and protocol.
+        parts: side -> parts of the criterion.
     """
 
     question: Question
@@ -139,35 +139,36 @@ class Finding:
 
 
 def read_questions(folder: Path) -> dict[int, Question]:
-    """Read the saved findings by number.
+    """Read the findings of a suite by number.
 
     Args:
-        folder: of the findings of a suite.
+        folder: folder of the queries.
 
     Raises:
-        StpError: a file is not named ``<number>_<name>.sql``, or its comments are no such YAML.
+        FileError: a file is not named ``<number>_<name>.sql``, or its comments lack a key.
     """
-    found = {}
+    questions = {}
     for path in sorted(folder.glob("*.sql")):
         sql = path.read_text(encoding="utf-8")
         number = path.name.partition("_")[0]
-        about = head_of(sql)
-        if not number.isdigit() or not isinstance(about, dict) or set(about) != set(_KEYS):
-            raise StpError(
-                f"{path}: not a saved finding",
+        head = head_of(sql)
+        if not number.isdigit() or not isinstance(head, dict) or set(head) != set(_KEYS):
+            raise FileError(
+                path,
+                "not a finding",
                 expected=f"a name such as 08_name.sql, and first comments with {', '.join(_KEYS)}",
                 remedy="restore the file from the repository",
             )
-        said = {key: " ".join(str(about[key]).split()) for key in _KEYS}
-        found[int(number)] = Question(int(number), **said, sql=judged(sql), path=path)
-    return found
+        texts_of = {key: " ".join(str(head[key]).split()) for key in _KEYS}
+        questions[int(number)] = Question(int(number), **texts_of, sql=judged(sql), path=path)
+    return questions
 
 
 def pick(questions: dict[int, Question], number: int) -> Question:
-    """Take one of them.
+    """The finding of a number.
 
     Raises:
-        StpError: there is none of this number.
+        StpError: there is none.
     """
     if number not in questions:
         raise StpError(
@@ -179,13 +180,13 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
-    """Ask a results store.
+    """Judge findings on a results store.
 
     Raises:
         StpError: there is no store, it is an older one, or a query is wrong.
     """
-    wanted = "a results store of the suite whose findings these are"
-    with opened(database, wanted) as connection:
+    expected = "a results store of the suite whose findings these are"
+    with opened(database, expected) as connection:
         return [_finding(connection, question) for question in questions]
 
 
@@ -193,20 +194,21 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
     try:
         answer = connection.execute(question.sql)
     except duckdb.BinderException as error:
-        raise StpError(
-            f"{question.path}: not the evidence of a finding: {error}",
+        raise FileError(
+            question.path,
+            f"not the evidence of a finding: {error}",
             expected="a query for the columns that stp/render/tables/verdict.py names",
             remedy="restore the file from the repository",
         ) from None
     rows = [Comparison(*row) for row in answer.fetchall()]
     parts: dict[str, list[Part]] = {}
     for side in SIDES:
-        its = [
+        parts_of_side = [
             Part(row.part, row.part_verdict, row.yes, row.no, row.wanted, row.comparisons)
             for row in rows
             if row.side == side
         ]
-        parts[side] = list(dict.fromkeys(its))
+        parts[side] = list(dict.fromkeys(parts_of_side))
     return Finding(
         question=question,
         evidence=rows,
@@ -217,7 +219,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
 
 
 def said(finding: Finding, side: str) -> str:
-    """A verdict, and how many of its parts could not be compared."""
+    """A verdict, and the number of its parts that are not comparable."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
     if unfair and verdict != "not comparable":
@@ -233,14 +235,14 @@ def evidence(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
 def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows of the parts of the criterion, both sides."""
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
-    return columns, [(side, *part) for side, its in finding.parts.items() for part in its]
+    return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
 def for_people(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of every comparison, without what `parts` says."""
-    shown = ["side", *COLUMNS[COLUMNS.index("model") :]]
-    rows = [tuple(getattr(row, name) for name in shown) for row in finding.evidence]
-    return shown, rows
+    """Columns and rows of every comparison, without the columns of its part."""
+    names = ["side", *COLUMNS[COLUMNS.index("model") :]]
+    rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]
+    return names, rows
 
 
 def heading(finding: Finding) -> str:
@@ -259,26 +261,25 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """What is missing, in words: where, and why."""
-    places: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
+    """Which values are missing, and why: a line for each reason."""
+    why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
         if row.side == side and row.outcome is None:
-            # Most remarks that name a place are about this place.
+            # Most remarks that name a test name this one.
             why = (row.remark or "no value").removeprefix(f"{row.tested}: ")
-            metrics, models = places.setdefault((why, row.tested), ({}, {}))
+            metrics, models = why_of_place.setdefault((why, row.tested), ({}, {}))
             metrics[row.metric] = None
             models[row.model or "best model"] = None
     reasons: dict[str, list[str]] = {}
-    for (why, place), (metrics, models) in places.items():
-        whose = ", ".join(models) if len(models) < ALL else "all models"
-        reasons.setdefault(why, []).append(f"{place} ({', '.join(metrics)}; {whose})")
+    for (why, test), (metrics, models) in why_of_place.items():
+        models_text = ", ".join(models) if len(models) < ALL else "all models"
+        reasons.setdefault(why, []).append(f"{test} ({', '.join(metrics)}; {models_text})")
     return [f"{why}: {', '.join(where)}" for why, where in reasons.items()]
 
 
 def shown(finding: Finding, side: str) -> list[str]:
-    """The comparisons that people want to see, a line for each part: those that came out the other
-    way, or all of a few."""
-    found: dict[str, list[str]] = {}
+    """The notable comparisons, a line for each part: those that disagree, or all of a few."""
+    lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
         few = row.comparisons <= FEW
         if row.side == side and (row.outcome is False or (few and row.outcome)):
@@ -286,17 +287,17 @@ def shown(finding: Finding, side: str) -> list[str]:
             other = f"{row.against}: {_number(row.other)}"
             other = "the best" if row.against == row.model else other
             clips = "" if row.in_common is None else f", n = {row.in_common:,}"
-            found.setdefault(heading, []).append(
+            lines_of_part.setdefault(heading, []).append(
                 f"{row.model} on {row.tested}, {row.metric}: {_number(row.value)} ({other}{clips})"
             )
-    return [f"{heading} {'; '.join(lines)}" for heading, lines in found.items()]
+    return [f"{heading} {'; '.join(lines)}" for heading, lines in lines_of_part.items()]
 
 
 FEW = 6
-"""Comparisons of a part that are all shown."""
+"""The most comparisons of a part that are all shown."""
 
 ALL = 12
-"""Models of the paper."""
+"""Number of models in the paper."""
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
@@ -306,17 +307,11 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
         StpError: see `judge`; nothing is written.
     """
     findings = judge(database, read_questions(folder).values())
-    whole = grid(findings, out.stem)
+    pages_grid = grid(findings, out.stem)
     # A float of LaTeX has to fit a page: verdicts alone.
-    brief = replace(whole, sections=whole.sections[:1])
-    write_all(
-        {
-            out: _csv(findings),
-            out.with_suffix(".md"): markdown.text(whole),
-            out.with_suffix(".tex"): latex.text(brief),
-            out.with_suffix(".html"): html.text(whole),
-        }
-    )
+    brief = replace(pages_grid, sections=pages_grid.sections[:1])
+    pages = {**texts(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
+    write_all({out: _csv(findings), **pages})
 
 
 def _csv(findings: list[Finding]) -> str:
@@ -324,14 +319,8 @@ def _csv(findings: list[Finding]) -> str:
     for finding in findings:
         question = finding.question
         for row in finding.evidence:
-            lines.append([question.number, question.title, *map(_exact, astuple(row))])
+            lines.append([question.number, question.title, *map(csv_value, astuple(row))])
     return csv_text(lines)
-
-
-def _exact(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else f"{value:.10g}" if isinstance(value, float) else value
 
 
 def _number(value: float | None) -> str:
@@ -340,30 +329,30 @@ def _number(value: float | None) -> str:
 
 def grid(findings: list[Finding], name: str) -> Grid:
     """The findings for people: all verdicts, then each finding with its parts."""
-    strange = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
+    other_data = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
     return Grid(
         name=name,
         title="The paper's findings, judged",
         intro=[
-            f"Each finding of the paper is a saved query (`config/{_folder(findings)}`) with a "
-            "criterion in words and numbers. It is judged on the data at hand, and on the numbers "
-            "that the paper prints: do its own tables support its sentence? Every comparison is in "
-            f"`{name}.csv`.",
-            "A finding holds if all parts of its criterion do, and does not hold if one of them "
+            f"Each finding of the paper is a query (`config/{_folder(findings)}`) with a criterion "
+            "in words and numbers. It is judged on the data at hand and on the published numbers, "
+            "which shows whether the paper's own tables support its sentence. Every comparison is "
+            f"in `{name}.csv`.",
+            "A finding holds if all parts of its criterion hold, and does not hold if one of them "
             "does not. A part is undecided only while missing values could still decide it.",
         ],
         warnings=[
             f"The data at hand are not the paper's ({text.removeprefix(f'{NEVER}: ')}): a verdict "
             "on them says nothing about the paper's sentence."
-            for text in strange
+            for text in other_data
         ],
         sections=[_overview(findings), *(_section(finding) for finding in findings)],
         legend=[
-            "holds, does not hold: by the criterion; behind it, how many comparisons came out as "
-            "the finding says, of how many, and how many have to.",
-            "not enough data: values are missing that could decide it; they are named.",
-            "not comparable: what exists is of other windows, or FVD of unequal numbers of clips "
-            "without features to draw equal numbers from.",
+            "holds, does not hold: by the criterion; `agree`: how many comparisons agree with the "
+            "finding; `needed`: how many have to.",
+            "not enough data: values that could decide it are missing; they are named.",
+            "not comparable: the existing values are of other windows, or are FVD of unequal "
+            "numbers of clips without features to draw equal numbers from.",
         ],
         made_from=f"Made from `results.duckdb` by `stp table {name}`.",
     )
@@ -386,7 +375,7 @@ def _overview(findings: list[Finding]) -> Section:
     ]
     return Section(
         title="Verdicts",
-        columns=["finding", "data at hand", "which are", "published numbers"],
+        columns=["finding", "data at hand", "origin", "published numbers"],
         rows=rows,
         numeric=[False] * 4,
     )
@@ -397,8 +386,8 @@ def _section(finding: Finding) -> Section:
     # The paper may print nothing for a part of a criterion, or nothing of ours belong to one.
     parts = [{part.name: part for part in finding.parts[side]} for side in SIDES]
     rows: list[list[str | Item]] = []
-    for name in dict.fromkeys(name for its in parts for name in its):
-        both = [its.get(name) for its in parts]
+    for name in dict.fromkeys(name for of_side in parts for name in of_side):
+        both = [of_side.get(name) for of_side in parts]
         row: list[str | Item] = [name]
         for part in both:
             row += [part.verdict, _counts(part)] if part else [NOTHING, "–"]
@@ -409,7 +398,7 @@ def _section(finding: Finding) -> Section:
         notes += [f"{words.capitalize()}, open: {line}." for line in undecided(finding, side)]
     return Section(
         title=f"{question.number}. {question.title}",
-        columns=["part", SIDES[OURS], "so", SIDES[PUBLISHED], "so", "needed"],
+        columns=["part", SIDES[OURS], "agree", SIDES[PUBLISHED], "agree", "needed"],
         rows=rows,
         numeric=[False, False, True, False, True, True],
         intro=[

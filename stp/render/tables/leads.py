@@ -1,4 +1,4 @@
-"""Values at each lead time, as rows of a table: how a long forecast gets worse."""
+"""Values at each lead time, as rows of a table."""
 
 from dataclasses import dataclass, replace
 
@@ -33,38 +33,41 @@ class Leads:
 def read_leads(
     manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
-    """Make the rows of each lead time; of a suite that names panels over it, these are the columns.
+    """Make the rows of each lead time; a suite's `curves` replace its columns.
 
     Args:
+        manifest: the cells of the table.
+        table: name of the table.
         scores: all collected rows.
         absent: cells without scores, see `stp.render.tables.rows.make_rows`.
-        rows: those over all lead times.
+        rows: rows over all lead times.
     """
     # Reads prepared data, which other tables do not need.
     from stp.render.figures.time_step import step_of
 
     manifest = over_leads(manifest)
-    shown = {
+    conventions = {
         column.convention
         for cell in manifest.cells
         for column in columns_of(manifest, table, cell).values()
     }
-    kept = scores.filter(pc.is_in(scores["convention"], pa.array(sorted(shown), pa.string())))
-    found = {}
-    for lead in sorted(pc.unique(kept["lead"].drop_null()).to_pylist()):
-        at_lead = overall(kept, lead)
-        found[lead] = _existing(make_rows(manifest, table, at_lead, [], absent))
+    names = pa.array(sorted(conventions), pa.string())
+    scores = scores.filter(pc.is_in(scores["convention"], names))
+    rows_at = {}
+    for lead in sorted(pc.unique(scores["lead"].drop_null()).to_pylist()):
+        at_lead = overall(scores, lead)
+        rows_at[lead] = _existing(make_rows(manifest, table, at_lead, [], absent))
     steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
     for row in rows:
         if row.cells and steps[row.dataset] is None:
             steps[row.dataset] = step_of(row.cells[0])
-    ranked = {lead: standings(manifest, those, tested=False) for lead, those in found.items()}
-    return Leads(found, ranked, steps)
+    ranked = {lead: standings(manifest, of_lead, tested=False) for lead, of_lead in rows_at.items()}
+    return Leads(rows_at, ranked, steps)
 
 
 def _existing(rows: list[Row]) -> list[Row]:
-    """Leave out columns that no row of a dataset has at a lead time: distances between sets have
-    one value for all, and forecasts of another dataset may be longer."""
+    """Leave out columns that no row of a dataset has at a lead time: distances between sets have no
+    values by lead time, and forecasts of another dataset may be longer."""
     scored = {
         (row.dataset, column)
         for row in rows
@@ -82,5 +85,5 @@ def chosen_leads(available: list[int]) -> list[int]:
     if not available:
         return []
     last = available[-1]
-    wanted = [available[0], *(max(1, round(last * part / 4)) for part in (1, 2, 3)), last]
-    return sorted({lead for lead in wanted if lead in available})
+    candidates = [available[0], *(max(1, round(last * part / 4)) for part in (1, 2, 3)), last]
+    return sorted({lead for lead in candidates if lead in available})

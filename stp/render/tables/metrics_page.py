@@ -48,13 +48,13 @@ is known: `stp list weights` says where they are published, and you add your fil
 Checkpoints of TensorFlow are declared by their `.data-00000-of-00001`, with `.index` beside it;
 TensorFlow is not needed.
 
-FVD depends on the number of clips, so compare values at equal N only. `stp fvd` compares two
+FVD depends on the number of clips, so compare values at equal N only. `stp videos fvd` compares two
 folders of videos, paired or not, from this project or any other. A video is a film, an array or a
 folder of pictures with 8 bits per channel, in the order of the numbers in their names:
 
 ```sh
-stp fvd real/ generated/ --frames 16
-stp fvd real/ generated/ --layer pooled --extrapolate
+stp videos fvd real/ generated/ --frames 16
+stp videos fvd real/ generated/ --layer pooled --extrapolate
 ```
 
 Even two halves of the real clips have a distance. It is printed beside the distance between
@@ -65,12 +65,12 @@ as many clips as features: 1,000 for logits.
 
 ## Two folders, without a plan
 
-`stp evaluate` scores predicted videos against the true ones. It takes two folders with clips of
-the same names, or two arrays of clips:
+`stp videos evaluate` scores predicted videos against the true ones. It takes two folders with
+clips of the same names, or two arrays of clips:
 
 ```sh
-stp evaluate predicted/ true/
-stp evaluate predicted.npy true.npy --context 2 --metric ssim.range1 --metric lpips.alex
+stp videos evaluate predicted/ true/
+stp videos evaluate predicted.npy true.npy --context 2 --metric ssim.range1 --metric lpips.alex
 ```
 
 ```python
@@ -123,8 +123,8 @@ def _metrics(config: Config) -> Iterator[str]:
             yield f"{SUCCESS[metric.success]}\n"
         yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
         for choice, convention in metric.conventions.items():
-            told, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
-            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {told} |"
+            about, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
+            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {about} |"
         yield ""
 
 
@@ -132,7 +132,7 @@ def _columns(config: Config) -> Iterator[str]:
     yield "## What is scored where\n"
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
-        names = [name for name, its in config.suite.datasets.items() if its == row]
+        names = [name for name, group in config.suite.datasets.items() if group == row]
         shown = ", ".join(f"{column.name}: `{column.shown}`" for column in columns)
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"

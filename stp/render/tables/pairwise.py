@@ -1,13 +1,12 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
 The tests are those of the tables and of table ``comparisons``: paired, and corrected for all pairs
-of the models that are ranked together (`stp.collect.pairwise_tests`). A difference that could
-hardly have been found, because there are few clips, is told by the smallest one that would be found
-in four of five such tests.
+of the models that are ranked together (`stp.collect.pairwise_tests`). The smallest difference that
+four of five such tests would find shows whether there were enough clips.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,83 +25,60 @@ from stp.render.tables.best_rows import contests, leagues
 from stp.render.tables.rows import Row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """One column of one case, for two models.
 
     Attributes:
+        direction: which values of the column are better.
+        tested: the case.
         a, b: values, means over seeds.
-        difference: b - a, where it is tested that of the clips that both have.
-        low, high: its 95 % interval.
-        p, corrected: of the difference, alone and corrected for all pairs of the models that are
-            ranked together.
-        p_sign, won, skewed: as in table ``comparisons``; ``won`` by b.
-        detectable: the smallest difference that four of five such tests would find.
-        clusters: that the test rests on.
-        n: clips in these.
+        b_minus_a: their difference; where it is tested, that of the clips that both have.
+        ci95_low, ci95_high: its 95 % interval.
+        p: of the difference alone.
+        p_corrected: the same, corrected for all pairs of the models that are ranked together.
+        p_sign, skewed: as in table ``comparisons``.
+        won: share of the clusters in which b is better.
         better: the model that is significantly better, or empty.
+        detectable: the smallest difference that four of five such tests would find.
+        clusters: clusters of clips behind the test.
+        n: clips in these clusters.
+        source: origin of the data of the test.
         reason: why there is no test.
     """
 
-    dimension: str
-    case: str
-    column: str
-    convention: str
     direction: Direction
+    dimension: str
+    tested: str
+    column: str
     a: float
     b: float
-    source: str
-    difference: float
-    low: float | None = None
-    high: float | None = None
+    b_minus_a: float
+    ci95_low: float | None = None
+    ci95_high: float | None = None
     p: float | None = None
-    corrected: float | None = None
+    p_corrected: float | None = None
     p_sign: float | None = None
     won: float | None = None
     skewed: bool | None = None
+    better: str = ""
     detectable: float | None = None
     clusters: int | None = None
     n: int | None = None
-    better: str = ""
+    source: str
     reason: str = ""
 
 
-COLUMNS = (
-    "dimension",
-    "tested",
-    "column",
-    "a",
-    "b",
-    "b_minus_a",
-    "ci95_low",
-    "ci95_high",
-    "p",
-    "p_corrected",
-    "p_sign",
-    "won",
-    "skewed",
-    "better",
-    "detectable",
-    "clusters",
-    "n",
-    "source",
-    "reason",
-)
-
+COLUMNS = tuple(field.name for field in fields(Pair))[1:]
+"""All but the direction."""
 
 TYPES = {
-    "ci95_low": pa.float64(),
-    "ci95_high": pa.float64(),
-    "p": pa.float64(),
-    "p_corrected": pa.float64(),
-    "p_sign": pa.float64(),
-    "won": pa.float64(),
+    **dict.fromkeys(("ci95_low", "ci95_high", "p", "p_corrected", "p_sign"), pa.float64()),
+    **dict.fromkeys(("won", "detectable"), pa.float64()),
+    **dict.fromkeys(("clusters", "n"), pa.int64()),
     "skewed": pa.bool_(),
-    "detectable": pa.float64(),
-    "clusters": pa.int64(),
-    "n": pa.int64(),
 }
-"""Of columns that may have no value at all."""
+"""Types of columns that may have no value at all."""
 
 
 def compare(
@@ -136,13 +112,13 @@ def compare(
         cases = {case for scores in every for case in scores.cases}
         datasets = {str(line.cells[0].key.tested_on) for line in lines}
         _check_known("case", (on,), cases | datasets)
-    found: list[_Both] = []
+    values: list[_Both] = []
     for scores in every:
-        found += _both(scores, a, b, on)
+        values += _both(scores, a, b, on)
     if column is not None:
-        _check_known("column", (column,), {both.column for both in found})
-        found = [both for both in found if both.column == column]
-    if not found:
+        _check_known("column", (column,), {both.column for both in values})
+        values = [both for both in values if both.column == column]
+    if not values:
         raise NothingFoundError(
             f"{a} and {b} have no values of the same column and case",
             expected="two models that were evaluated alike, the best of equally many forecasts",
@@ -150,7 +126,7 @@ def compare(
         )
     pairs = []
     for scores in every:
-        here = [both for both in found if both.scores is scores]
+        here = [both for both in values if both.scores is scores]
         tests = _tests(scores, here)
         pairs += [_pair(both, tests.get(both[2:]), a, b) for both in here]
     return pairs
@@ -158,30 +134,7 @@ def compare(
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
     """The answer as rows with `COLUMNS`."""
-    return [
-        (
-            pair.dimension,
-            pair.case,
-            pair.column,
-            pair.a,
-            pair.b,
-            pair.difference,
-            pair.low,
-            pair.high,
-            pair.p,
-            pair.corrected,
-            pair.p_sign,
-            pair.won,
-            pair.skewed,
-            pair.better,
-            pair.detectable,
-            pair.clusters,
-            pair.n,
-            pair.source,
-            pair.reason,
-        )
-        for pair in pairs
-    ]
+    return [tuple(getattr(pair, name) for name in COLUMNS) for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
@@ -203,9 +156,9 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         intro=wins,
         warnings=[]
         if sources == ["official"]
-        else [f"Bytes: {', '.join(sources)}; NOT COMPARABLE with published values."]
+        else [f"Data: {', '.join(sources)}; NOT COMPARABLE with published values."]
         if sources != ["own"]
-        else ["Bytes: own."],
+        else ["Data: own."],
         sections=sections,
         legend=[
             f"difference: {b} - {a}, of the n clips that both have, with its 95 % interval over "
@@ -225,19 +178,19 @@ def _section(
 ) -> Section:
     tested = any(pair.p is not None for pair in pairs)
     columns = ["tested", "column", a, b, "difference", *(_TESTED if tested else [])]
-    columns += ["bytes"] if with_source else []
+    columns += ["data"] if with_source else []
     lines: list[list[str | Item]] = []
     for pair in pairs:
         line: list[str | Item] = [
-            pair.case,
+            pair.tested,
             heading(pair.column, pair.direction),
             Item(digits(pair.a), rank=int(pair.better == a)),
             Item(digits(pair.b), rank=int(pair.better == b)),
-            f"{pair.difference:+.4g}",
+            f"{pair.b_minus_a:+.4g}",
         ]
         line += _test_of(pair) if tested else []
         lines.append([*line, *([pair.source] if with_source else [])])
-    texts = ("tested", "column", "better", "bytes")
+    texts = ("tested", "column", "better", "data")
     return Section(
         title=dimension,
         columns=columns,
@@ -251,12 +204,12 @@ _TESTED = ("95 % interval", "p", "clusters won", "better", "detectable", "cluste
 
 
 def _test_of(pair: Pair) -> list[str]:
-    if pair.detectable is None or pair.corrected is None:
+    if pair.detectable is None or pair.p_corrected is None:
         return ["", "", "", "not tested", "", "", ""]
-    ends = (pair.low, pair.high)
+    ends = (pair.ci95_low, pair.ci95_high)
     return [
         "none" if None in ends else "[{:+.4g}, {:+.4g}]".format(*ends),
-        f"{pair.corrected:.3g}",
+        f"{pair.p_corrected:.3g}",
         ("" if pair.won is None else f"{100 * pair.won:.0f} %") + ("*" if pair.skewed else ""),
         pair.better or "alike",
         f"{pair.detectable:.3g}",
@@ -270,7 +223,7 @@ def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
     reasons: dict[str, dict[str, list[str]]] = {}
     for pair in pairs:
         if pair.reason:
-            reasons.setdefault(pair.reason, {}).setdefault(pair.case, []).append(pair.column)
+            reasons.setdefault(pair.reason, {}).setdefault(pair.tested, []).append(pair.column)
     for why, cases in reasons.items():
         named = [f"{case} ({', '.join(columns)})" for case, columns in cases.items()]
         yield f"Not tested: {', '.join(named)}: {why}"
@@ -280,13 +233,13 @@ def _model(line: Line) -> str:
     return str(line.cells[0].key.model)
 
 
-def _check_known(what: str, asked: Iterable[str], known: set[str]) -> None:
-    for name in asked:
-        if name not in known:
+def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
+    for name in names:
+        if name not in available:
             raise NothingFoundError(
-                f"no {what} {name!r} was evaluated",
-                expected=f"one of {', '.join(sorted(known))}",
-                remedy=nearest(name, known),
+                f"no {kind} {name!r} was evaluated",
+                expected=f"one of {', '.join(sorted(available))}",
+                remedy=nearest(name, available),
             )
 
 
@@ -315,7 +268,7 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
         start, behind = behind, behind + len(lines)
         if on is not None and on not in (case, lines[0].cells[0].key.tested_on):
             continue
-        for (one, first), (other, second) in permutations(enumerate(lines, start), 2):
+        for (i, first), (j, second) in permutations(enumerate(lines, start), 2):
             # The best of more forecasts is better by itself.
             best_of = [line.cells[0].best_of for line in (first, second)]
             if [_model(first), _model(second)] != [a, b] or best_of[0] != best_of[1]:
@@ -323,13 +276,13 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
             for column, entry in first.row.entries.items():
                 rival = second.row.entries.get(column)
                 if rival and entry.value is not None and rival.value is not None:
-                    yield _Both(scores, case, column, one, other)
+                    yield _Both(scores, case, column, i, j)
 
 
-def _tests(scores: Scores, wanted: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
+def _tests(scores: Scores, values: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
     """The tests of two values of a column; none of those that are not ranked together."""
-    rows, found = _rows(scores), {}
-    pairs = {(both.column, both.one, both.other) for both in wanted}
+    rows, tests_of = _rows(scores), {}
+    pairs = {(both.column, both.one, both.other) for both in values}
     chosen = []
     for league in leagues(scores.plan, rows):
         numbers, column = {i for i, _ in league}, league[0][1]
@@ -340,9 +293,9 @@ def _tests(scores: Scores, wanted: Sequence[_Both]) -> dict[tuple[str, int, int]
             (one, column), (other, _) = league[test.one], league[test.other]
             better = None if test.better is None else league[test.better][0]
             test = test._replace(one=one, other=other, better=better)
-            found[column, one, other] = test
-            found[column, other, one] = _turned(test)
-    return found
+            tests_of[column, one, other] = test
+            tests_of[column, other, one] = _turned(test)
+    return tests_of
 
 
 def _turned(test: Tested) -> Tested:
@@ -362,29 +315,28 @@ def _turned(test: Tested) -> Tested:
 def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
     rows = _rows(both.scores)
     first, second = rows[both.one], rows[both.other]
-    one, other = first.entries[both.column], second.entries[both.column]
-    assert one.value is not None and other.value is not None
+    entry, other_entry = first.entries[both.column], second.entries[both.column]
+    assert entry.value is not None and other_entry.value is not None
     pair = Pair(
         dimension=both.scores.plan.dimension,
-        case=both.case,
+        tested=both.case,
         column=both.column,
-        convention=one.convention,
         direction=both.scores.direction(both.case, both.column),
-        a=one.value,
-        b=other.value,
+        a=entry.value,
+        b=other_entry.value,
         source=first.source,
-        difference=other.value - one.value,
+        b_minus_a=other_entry.value - entry.value,
     )
     if test is None or test.p is None:
         why = test.reason if test else None
         return replace(pair, reason=why or "these values are not ranked together")
     return replace(
         pair,
-        difference=pair.difference if test.difference is None else test.difference,
-        low=test.low,
-        high=test.high,
+        b_minus_a=pair.b_minus_a if test.difference is None else test.difference,
+        ci95_low=test.low,
+        ci95_high=test.high,
         p=test.p,
-        corrected=test.corrected,
+        p_corrected=test.corrected,
         p_sign=test.p_sign,
         won=test.won,
         skewed=test.skewed,

@@ -1,6 +1,6 @@
-"""Write a table of a paper: as CSV, as Markdown, LaTeX and HTML for people, and as tidy CSV.
+"""A table of a dimension: CSV and tidy CSV, and Markdown, LaTeX and HTML for people.
 
-A final table exists only when all its cells do; what exists of an unfinished one is written to
+A final table exists only when all of its cells do. The finished part of another table is written to
 another folder, with the reasons for its gaps.
 """
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from stp.collect.published import read_published
 from stp.collect.scores import COLLECTED, collected_rows
 from stp.collect.views import EVERY_SCORE
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.page import formats
 from stp.page.digits import number
 from stp.page.files import write_all
@@ -53,62 +53,62 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
 
 
 def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: Path) -> list[str]:
-    """Write what exists of every table of the manifest, straight from the score artefacts.
+    """Write the finished part of every table of the manifest from the score artefacts.
 
     Args:
         manifest: the cells of the tables.
-        failures: what went wrong, by the path of what could not be made: that of any artefact of
-            the cell relative to the store, with or without its fingerprint, or that of the cell:
-            ``<dimension>/...`` as below ``scores/``.
+        failures: failures by path: that of an artefact of the cell relative to the store, with or
+            without its fingerprint, or that of the cell: ``<dimension>/...`` as below ``scores/``.
         out_dir: folder of partial tables, never that of final ones.
 
     Returns:
         The cells without scores, as paths below ``scores/`` without fingerprint.
     """
     plan = load_manifest(manifest)
-    found = []
+    collected = []
     absent: dict[CellKey, str] = {}
     missing = []
     for cell in plan.cells:
         try:
-            found.append(collected_rows(plan, cell))
+            collected.append(collected_rows(plan, cell))
         except StpError as problem:
             absent[cell.key] = _why_missing(plan, cell, failures, problem)
             missing.append(_cell_path(plan, cell))
-    rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
+    rows = pa.concat_tables(collected) if collected else COLLECTED.empty_table()
     for table in plan.tables:
         _write(plan, table, rows, absent, out_dir / f"{table}.csv")
     return missing
 
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
-    """Read the rows that tables of one dimension show from the results store.
+    """Read the rows of one dimension's tables from the results store.
 
     Args:
-        path: of the store.
+        path: file of the store.
         plan: the manifest of the dimension.
 
     Raises:
-        StpError: the store is missing or damaged.
+        FileError: the store is missing or damaged.
     """
-    expected = "a results store with a table of scores"
-    remedy = f"delete {path} and run again"
     if not path.is_file():
-        raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
+        raise FileError(path, "missing", remedy="run the table command")
     columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
     by_lead = plan.suite.dimensions[plan.dimension].by_lead
     try:
         with duckdb.connect(str(path), read_only=True) as store:
-            found = store.sql(
+            rows = store.sql(
                 f"SELECT {columns} FROM ({EVERY_SCORE}) WHERE dimension = ?"
                 + ("" if by_lead else " AND lead IS NULL"),
                 params=[plan.dimension],
             ).to_arrow_table()
     except duckdb.Error as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
+        raise FileError(
+            path,
+            f"cannot be read ({error})",
+            expected="a results store with a table of scores",
+            remedy=f"delete {path} and run again",
         ) from None
-    return found.cast(COLLECTED)
+    return rows.cast(COLLECTED)
 
 
 def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
@@ -131,7 +131,7 @@ def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) 
 def _why_missing(
     plan: Manifest, cell: Cell, failures: Mapping[str, "Failure"], problem: StpError
 ) -> str:
-    """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
+    """Why a cell has no scores: a recorded failure, damage, or just missing."""
     store = Path(plan.store)
     names = {_cell_path(plan, cell)}
     for folder in cell.folders(("data", "models", "predictions", "scores")):
@@ -140,7 +140,7 @@ def _why_missing(
             names |= {relative.as_posix(), relative.parent.as_posix()}
     for path, failure in failures.items():
         if path.strip("/") in names:
-            # The first line says what went wrong; the log has the rest.
+            # The log has the lines after the first.
             error = failure.error.partition("\n")[0]
             return f"failed: {error}" + (f" (log: {failure.log})" if failure.log else "")
     if (Path(cell.scores) / "artefact.json").is_file():
@@ -156,7 +156,7 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 class PaperTable(NamedTuple):
-    """A table: its rows, how their values stand, and those of long forecasts by lead time."""
+    """A table: rows, standings of their values, and values by lead time of long forecasts."""
 
     rows: list[Row]
     standings: Standings
@@ -175,29 +175,29 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
     """
     published = read_published(plan.published)
     rows = make_rows(plan, table, overall(scores), published, absent)
-    found = standings(plan, rows)
+    ranked = standings(plan, rows)
     by_lead = plan.suite.dimensions[plan.dimension].by_lead
     leads = read_leads(plan, table, scores, absent, rows) if by_lead else None
-    return PaperTable(rows, found, leads)
+    return PaperTable(rows, ranked, leads)
 
 
 def _write(
     plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
 ) -> None:
     """Write all files of a table; the CSV, which stands for all, is put in place last."""
-    rows, found, leads = make(plan, table, scores, absent)
-    sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)
-    texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, found)}
+    rows, ranked, leads = make(plan, table, scores, absent)
+    pages = grid(plan, table, rows, ranked, partial=bool(absent), leads=leads)
+    texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, ranked)}
     if leads:
         texts[out.with_name(f"{out.stem}_leads.csv")] = leads_csv(leads)
-    write_all(texts | formats.texts(sheet, out.parent, out.stem))
+    write_all(texts | formats.texts(pages, out.parent, out.stem))
 
 
 def _table_csv(rows: list[Row]) -> str:
     """Write one line per row; columns are those of all datasets, in order of appearance.
 
-    Tables of people also have the number of people and episodes, and of each column what varies:
-    the standard deviation over scenarios, the interval over episodes.
+    Tables of people also have the numbers of people and episodes and, for each column, the standard
+    deviation over scenarios and the interval over episodes.
     """
     columns = list(dict.fromkeys(column for row in rows for column in row.entries))
     of_people = any(row.counted for row in rows)

@@ -1,4 +1,4 @@
-"""What tables of people say besides: how scenarios are cut, how many there are, what is printed."""
+"""Additions to tables of people: lengths and numbers of scenarios, methods without values."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from stp.plan.setting import setting_of
 
 
 class Counted(NamedTuple):
-    """How much a row rests on.
+    """Numbers behind a row.
 
     Attributes:
-        scenarios: of the test, which overlap with each other.
-        people: places in them: who is in two scenarios counts twice.
-        episodes: of scenarios that overlap; only these are independent of each other.
+        scenarios: scenarios of the test, which overlap with each other.
+        people: people in the scenarios; a person in two scenarios counts twice.
+        episodes: groups of overlapping scenarios; only these are independent of each other.
     """
 
     scenarios: int
@@ -36,7 +36,7 @@ def counted(cell: Cell) -> Counted:
 
 
 def lengths(manifest: Manifest, cell: Cell) -> str:
-    """Say how many positions are observed and predicted: ``observe 6, predict 10 (4 s)``."""
+    """Numbers of observed and predicted positions: ``observe 6, predict 10 (4 s)``."""
     setting, tested = setting_of(cell.key.setting), cell.key.tested_on
     observe, predict = setting.get("observe", manifest.datasets[tested].context), setting["horizon"]
     return f"observe {observe}, predict {predict} ({predict * manifest.steps[tested]:.3g} s)"
@@ -45,14 +45,14 @@ def lengths(manifest: Manifest, cell: Cell) -> str:
 def absent_methods(
     manifest: Manifest, cells: list[Cell], published: Sequence[PublishedValue]
 ) -> Iterable[tuple[str, str]]:
-    """Methods that the paper tests as some cells are, and that no cell is of, with the reason.
+    """Methods that the paper has values of and we have not, with the reason.
 
     Args:
-        manifest: says which (``absent``).
-        cells: of one test.
-        published: all printed values.
+        manifest: names such methods (``absent``).
+        cells: cells of one test.
+        published: all published values.
     """
-    computed = {manifest.published_names.of_model(one.key) for one in cells}
+    computed = {manifest.published_names.of_model(cell.key) for cell in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
     for method, reason in manifest.absent.items():
         if method in printed - computed:
@@ -60,21 +60,24 @@ def absent_methods(
 
 
 def sections(manifest: Manifest) -> list[Section]:
-    """Where the paper and its released code differ; empty for suites that say nothing of it.
+    """A section on differences between the paper and its code; empty for suites that state none.
 
     Suites of people have a protocol for both, ``atlas-paper`` and ``strict``.
     """
-    told = manifest.deviations
-    if not told:
+    deviations = manifest.deviations
+    if not deviations:
         return []
     columns = ["about", "paper", "released code", "here"]
     if any(manifest.kind_of(cell).counts_people for cell in manifest.cells):
         columns[2:] = [f"released code, and {RELEASED}", "strict"]
     return [
         Section(
-            title="What the paper says, and what its code does",
+            title="Differences between the paper and its code",
             columns=columns,
-            rows=[[one.about, one.paper, one.code, one.strict] for one in told],
+            rows=[
+                [deviation.about, deviation.paper, deviation.code, deviation.strict]
+                for deviation in deviations
+            ],
             numeric=[False] * 4,
         )
     ]

@@ -1,240 +1,208 @@
-"""Write a reliability study: CSV, a table in the layout of the paper's, and a plot."""
+"""A table of repeated runs: CSV, a table in the layout of the paper's, and a strip plot."""
 
 import math
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from stp.core.disk import beside
+from matplotlib.axes import Axes
+
 from stp.page.commands import table_command
+from stp.page.data_origin import origin
+from stp.page.digits import number
+from stp.page.figure_style import new_figure, paper_size, save
+from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
-from stp.render.tables.repeated import PAPER_P, PAPER_STD, meaning
-from stp.render.tables.strip_plot import strip_plot
-from stp.render.tables.study import Repeated, Study, read_studies
+from stp.render.tables.repeated_runs import MetricRuns, RepeatedRuns, read_runs
+from stp.render.tables.run_statistics import PAPER_P, PAPER_STD, meaning
 from stp.run.results import rows_of
 
 HEADER = (
-    "source",
-    "scale",
-    "protocol",
-    "comparable",
-    "dataset",
-    "model",
-    "column",
-    "convention",
-    "statistic",
-    "seed",
-    "value",
-    "published",
-    "from published runs",
-    "difference",
-    "notes",
+    *("source", "scale", "protocol", "comparable", "dataset", "model", "column", "convention"),
+    *("statistic", "seed", "value", "published", "from published runs", "difference", "notes"),
 )
-"""Columns of the CSV: one line per run and per statistic of each metric."""
+"""Columns of the CSV file, which has a line for each run and each statistic of a metric."""
+OURS, PAPER = "#0072b2", "#d55e00"
+PANEL = 2.3
+"""Inches."""
+WIDTH = 0.36
+"""Half of a strip, in units of the distance between two strips."""
 
 
 def render_reliability(manifest: Path, out: Path, collected: Path | None = None) -> None:
-    """Write ``<name>.csv``, and beside it the same to read, and a plot.
-
-    To read are ``<name>.md``, ``.tex`` and ``.html``; the plot is ``<name>.png`` and ``.svg``.
+    """Write ``<name>.csv``, pages (``.md``, ``.tex``, ``.html``) and a plot (``.png``, ``.svg``).
 
     Args:
         manifest: the cells of the runs.
         out: path of the CSV file.
-        collected: their scores, collected from the same manifest; those of a run unless given.
+        collected: their scores, collected from the same manifest; by default those of its run.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
             missing; nothing is written.
     """
-    plan, studies = read_studies(manifest, collected or rows_of(manifest))
-    pages = texts(_grid(plan, studies, out.stem), out.parent)
-    with ExitStack() as stack:
-        # The stack unwinds from the last entry to the first: the CSV stands for all.
-        written = {out: _csv(studies), **pages}
-        for path, text in written.items():
-            temporary = stack.enter_context(beside(path))
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-        for kind in ("png", "svg"):
-            strip_plot(studies, stack.enter_context(beside(out.with_suffix(f".{kind}"))), kind)
+    plan, models = read_runs(manifest, collected or rows_of(manifest))
+    pages = texts(_grid(plan, models, out.stem), out.parent)
+    draw(models, out.with_suffix(".png"))
+    write_all({out: _csv(models), **pages})
 
 
-def _csv(studies: list[Study]) -> str:
+def _csv(models: list[RepeatedRuns]) -> str:
     lines: list[list[object]] = [list(HEADER)]
-    for study in studies:
-        row = study.row
-        about = [row.source, row.scale, row.protocol, row.comparability]
-        about += [row.dataset, row.model]
-        notes = "; ".join(row.notes)
-        for column in study.columns:
-            more = (
-                [notes]
-                if column.printed is None or not column.printed.note
-                else ["; ".join([notes, f"published {column.name}: {column.printed.note}"])]
-            )
-            for line in [*_run_lines(study, column), *_statistic_lines(study, column)]:
-                lines.append([*about, column.name, column.convention, *line, *more])
+    for model in models:
+        row = model.row
+        first = [row.source, row.scale, row.protocol, row.comparability, row.dataset, row.model]
+        for column in model.columns:
+            published = column.published
+            notes = [*row.notes]
+            if published and published.note:
+                notes.append(f"published {column.name}: {published.note}")
+            for line in [*_run_lines(model, column), *_statistic_lines(model, column)]:
+                lines.append([*first, column.name, column.convention, *line, "; ".join(notes)])
     return csv_text(lines)
 
 
-def _run_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
-    """One line per run; the paper's runs stand beside ours in their order alone."""
-    theirs = column.printed.runs if column.printed else ()
-    for number in range(max(len(column.runs), len(theirs))):
-        ours = number < len(column.runs)
+def _run_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[object]]:
+    """One line for each run; published runs are paired with ours by their order alone."""
+    published = column.published.runs if column.published else ()
+    for i in range(max(len(column.runs), len(published))):
+        has_run = i < len(column.runs)
         yield [
-            f"run {number + 1}",
-            study.seeds[number] if ours else "",
-            _number(column.runs[number] if ours else None),
-            theirs[number] if number < len(theirs) else "",
+            f"run {i + 1}",
+            model.seeds[i] if has_run else "",
+            number(column.runs[i] if has_run else None),
+            published[i] if i < len(published) else "",
             "",
             "",
         ]
 
 
-def _statistic_lines(study: Study, column: Repeated) -> Iterable[list[object]]:
-    printed = column.printed
-    theirs = printed.found if printed else {}
-    shown = {PAPER_STD: printed.std, PAPER_P: printed.pvalue} if printed else {}
-    for name in dict.fromkeys([*column.found, *theirs]):
-        value, their = column.found.get(name), theirs.get(name)
-        fair = study.row.comparable and printed and not printed.note and name == "mean"
-        difference = value - their if fair and value is not None and their is not None else None
-        yield [
-            name,
-            "",
-            _number(value),
-            shown.get(name, ""),
-            _number(their),
-            _number(difference),
-        ]
+def _statistic_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[object]]:
+    published = column.published
+    of_published = published.statistics if published else {}
+    printed = {PAPER_STD: published.std, PAPER_P: published.pvalue} if published else {}
+    for name in dict.fromkeys([*column.statistics, *of_published]):
+        value, other = column.statistics.get(name), of_published.get(name)
+        fair = model.row.comparable and published and not published.note and name == "mean"
+        difference = value - other if fair and value is not None and other is not None else None
+        yield [name, "", number(value), printed.get(name, ""), number(other), number(difference)]
 
 
-def _number(value: float | None) -> str:
-    """Write ten significant digits: more than any metric has, few enough to hide rounding."""
-    return "" if value is None else f"{value:.10g}"
-
-
-def _grid(plan: Manifest, studies: list[Study], name: str) -> Grid:
-    """Two sections for each study: the layout of Tables 17 and 18, and how far runs lie apart."""
+def _grid(plan: Manifest, models: list[RepeatedRuns], name: str) -> Grid:
     warnings = []
-    marked = [study for study in studies if not study.row.comparable and study.row.source != "own"]
-    if marked:
-        whose = {f"{study.row.source} bytes, {study.row.protocol} protocol" for study in marked}
+    other_data = [m.row for m in models if not m.row.comparable and m.row.source != "own"]
+    if other_data:
+        origins = sorted({origin(row.source, row.protocol) for row in other_data})
         warnings.append(
-            f"WARNING: the runs of {len(marked)} of {len(studies)} studies are NOT COMPARABLE with "
-            f"the published ones: {'; '.join(sorted(whose))}."
+            f"WARNING: the runs of {len(other_data)} of {len(models)} studies are NOT COMPARABLE "
+            f"with the published ones: {'; '.join(origins)}."
         )
     return Grid(
         name=name,
         title=f"Reliability, scale {plan.scale}",
         intro=[
-            "Each model is trained once with each seed; a run is the mean of its score over test "
-            "samples and lead times. Rows `paper` are Tables 17 and 18 of PredBench: its runs, std "
-            "and pvalue as printed, everything else computed here from the printed, rounded runs. "
-            "Run 3 of ours has nothing to do with run 3 of the paper.",
-            "A p-value near 1 does not show reliability. Both groups are runs of one and the same "
-            "program, so a difference would be a surprise; and not finding one among so few runs "
-            "is absence of evidence. What counts is how far runs lie apart: the second table.",
+            "Each model is trained once with each seed. A run is its mean score over test samples "
+            f"and lead times. Rows `paper` are of {plan.suite.title}: runs, std and pvalue as "
+            "published; all other statistics are computed here from the published, rounded runs. "
+            "Run 3 of ours and run 3 of the paper share nothing but their number.",
+            "A p-value near 1 does not show reliability. Both groups are runs of the same program, "
+            "so a difference would be a surprise, and failing to find one among so few runs is "
+            "absence of evidence. What counts is the spread of the runs: the second table.",
         ],
-        sections=[section for study in studies for section in _sections(plan, study)],
+        sections=[section for model in models for section in _sections(plan, model)],
         warnings=warnings,
-        legend=list(_legend(plan, studies)),
-        made_from=f"Made from `results/{plan.scale}/collected/short_term.parquet` and from "
-        f"published values by `{table_command(plan.scale, 'reliability')}`.",
+        legend=list(_legend(plan, models)),
+        made_from=f"Made from `results/{plan.scale}/collected/{plan.dimension}.parquet` and "
+        f"published values by `{table_command(plan.scale, name)}`.",
     )
 
 
-def _sections(plan: Manifest, study: Study) -> Iterable[Section]:
-    row = study.row
+def _sections(plan: Manifest, model: RepeatedRuns) -> Iterable[Section]:
+    """The layout of the paper's tables, and the spread of the runs."""
+    row = model.row
     title = f"{row.dataset}, {row.model}"
     intro = [
-        f"{row.source} bytes, {row.protocol} protocol, scale {row.scale}; seeds "
-        f"{', '.join(map(str, study.seeds))}; {row.samples or 'no'} test samples."
+        f"{origin(row.source, row.protocol)}, scale {row.scale}; seeds "
+        f"{', '.join(map(str, model.seeds))}; {row.samples or 'no'} test samples."
     ]
     notes = [*row.notes]
     notes += [
-        f"published {column.name}: {column.printed.note}"
-        for column in study.columns
-        if column.printed and column.printed.note
+        f"published {column.name}: {column.published.note}"
+        for column in model.columns
+        if column.published and column.published.note
     ]
-    yield _section(f"{title}: runs", _runs_table(plan, study), intro, notes)
-    yield _section(f"{title}: how far they lie apart", _spread_table(plan, study), intro, [])
+    yield _section(f"{title}: runs", _runs_table(plan, model), intro, notes)
+    yield _section(f"{title}: spread of the runs", _spread_table(plan, model), intro, [])
 
 
 def _section(title: str, lines: Iterable[list[str]], intro: list[str], notes: list[str]) -> Section:
     """A section of lines, the first of which has the headings."""
     columns, *rows = lines
-    return Section(
-        title=title,
-        columns=columns,
-        rows=[list(row) for row in rows],
-        numeric=[False, False, *[True] * (len(columns) - 2)],
-        intro=intro,
-        notes=notes,
-    )
+    numeric = [False, False, *[True] * (len(columns) - 2)]
+    return Section(title, columns, [list(row) for row in rows], numeric, intro, notes)
 
 
-def _runs_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
-    """The layout of Tables 17 and 18: a metric in each row, a run in each column."""
-    printed = [column.printed for column in study.columns if column.printed]
-    number = max([len(study.seeds), *(len(column.runs) for column in printed)])
-    yield ["metric", "whose", *map(str, range(1, number + 1)), "std", "pvalue"]
-    for column in study.columns:
-        runs = [_digits(value, column.found.get("std.sample")) for value in column.runs]
-        runs += [""] * (number - len(runs))
-        std, p = (column.found.get(name) for name in (PAPER_STD, PAPER_P))
+def _runs_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
+    """A metric in each row, a run in each column."""
+    published = [column.published for column in model.columns if column.published]
+    most = max([len(model.seeds), *(len(column.runs) for column in published)])
+    yield ["metric", "values", *map(str, range(1, most + 1)), "std", "pvalue"]
+    for column in model.columns:
+        runs = [_digits(value, column.statistics.get("std.sample")) for value in column.runs]
+        runs += [""] * (most - len(runs))
+        std, p = (column.statistics.get(name) for name in (PAPER_STD, PAPER_P))
         yield [_heading(plan, column), "ours", *runs, _short(std), _probability(p)]
-        if column.printed:
-            theirs = [*column.printed.runs] + [""] * (number - len(column.printed.runs))
-            yield ["", "paper", *theirs, column.printed.std, column.printed.pvalue]
+        if column.published:
+            printed = [*column.published.runs] + [""] * (most - len(column.published.runs))
+            yield ["", "paper", *printed, column.published.std, column.published.pvalue]
 
 
-def _spread_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
-    """What shows how far runs lie apart, and what a comparison of two models would find."""
-    names = dict.fromkeys(
+def _spread_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
+    """The spread of the runs, and the difference that a comparison of two models would detect."""
+    names = {
         name
-        for column in study.columns
-        for found in (column.found, column.printed.found if column.printed else {})
-        for name in found
-    )
+        for column in model.columns
+        for statistics in (
+            column.statistics,
+            column.published.statistics if column.published else {},
+        )
+        for name in statistics
+    }
     differences = sorted(
         (name for name in names if name.startswith("mdd.")), key=lambda name: int(name[4:])
     )
     tests = ["p.halves", "p.alternating"]
     header = ["mean", "95 % interval of the mean", "std.sample", "min", "max", "range"]
-    yield ["metric", "whose", *header, "cv", *differences, *tests]
-    for column in study.columns:
-        sets = [("ours", column.found)]
-        sets += [("paper", column.printed.found)] if column.printed else []
-        for whose, found in sets:
-            std = found.get("std.sample")
+    yield ["metric", "values", *header, "cv", *differences, *tests]
+    for column in model.columns:
+        rows = {"ours": column.statistics}
+        rows |= {"paper": column.published.statistics} if column.published else {}
+        for side, statistics in rows.items():
+            std = statistics.get("std.sample")
             mean, low, high, least, most = (
-                _digits(found.get(name), std)
+                _digits(statistics.get(name), std)
                 for name in ("mean", "ci95_low", "ci95_high", "min", "max")
             )
-            cv = found.get("cv")
+            cv = statistics.get("cv")
             yield [
-                _heading(plan, column) if whose == "ours" else "",
-                whose,
+                _heading(plan, column) if side == "ours" else "",
+                side,
                 mean,
-                f"{low} to {high}" if found else "–",
+                f"{low} to {high}" if statistics else "–",
                 _short(std),
                 least,
                 most,
-                _short(found.get("range")),
+                _short(statistics.get("range")),
                 "–" if cv is None else f"{100 * cv:.2g} %",
-                *(_short(found.get(name)) for name in differences),
-                *(_probability(found.get(name)) for name in tests),
+                *(_short(statistics.get(name)) for name in differences),
+                *(_probability(statistics.get(name)) for name in tests),
             ]
 
 
-def _heading(plan: Manifest, column: Repeated) -> str:
-    """Add an arrow that points to better."""
+def _heading(plan: Manifest, column: MetricRuns) -> str:
     return heading(column.name, Direction.of(plan, column.convention))
 
 
@@ -255,25 +223,84 @@ def _probability(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _legend(plan: Manifest, studies: list[Study]) -> Iterable[str]:
-    """Explain the metrics by their conventions, then the statistics by theirs."""
-    known = plan.conventions
-    seen: dict[tuple[str, str], list[str]] = {}
+def _legend(plan: Manifest, models: list[RepeatedRuns]) -> Iterable[str]:
+    """Metrics by their conventions, then statistics."""
+    datasets_of: dict[tuple[str, str], dict[str, None]] = {}
     statistics: dict[str, None] = {}
-    for study in studies:
-        for column in study.columns:
-            datasets = seen.setdefault((column.name, column.convention), [])
-            datasets += [study.row.dataset] if study.row.dataset not in datasets else []
-            statistics |= dict.fromkeys(column.found)
-            statistics |= dict.fromkeys(column.printed.found if column.printed else {})
-    for (name, convention), datasets in seen.items():
-        about = known[convention]
-        text = ": ".join(filter(None, [about.title, about.description]))
+    for model in models:
+        for column in model.columns:
+            datasets = datasets_of.setdefault((column.name, column.convention), {})
+            datasets[model.row.dataset] = None
+            statistics |= dict.fromkeys(column.statistics)
+            statistics |= dict.fromkeys(column.published.statistics if column.published else {})
+    for (name, convention), datasets in datasets_of.items():
+        facts = plan.conventions[convention]
+        text = ": ".join(filter(None, [facts.title, facts.description]))
         yield (
             f"{name} ({', '.join(datasets)}): `{convention}`"
             + (f", {text}" if text else "")
-            + (f" [{about.unit}]" if about.unit != "1" else "")
+            + (f" [{facts.unit}]" if facts.unit != "1" else "")
         )
     yield f"std: `{PAPER_STD}`; pvalue: `{PAPER_P}`; –: undefined or not available"
     for statistic in statistics:
         yield f"`{statistic}`: {meaning(statistic)}"
+
+
+def draw(models: Sequence[RepeatedRuns], out: Path) -> None:
+    """Draw the runs: a row of panels for each model, a panel for each metric.
+
+    Published runs are drawn only beside runs of official data under the paper's protocol: those of
+    other data would have another size.
+
+    Args:
+        models: at least one.
+        out: path of the PNG file; the SVG file is written next to it.
+    """
+    most = max(len(model.columns) for model in models)
+    origins = dict.fromkeys(origin(model.row.source, model.row.protocol) for model in models)
+    note = f"runs in the order of their seeds, mean and its 95 % interval ({'; '.join(origins)})"
+    with paper_size():
+        figure = new_figure(PANEL * most, PANEL * len(models))
+        panels = figure.subplots(len(models), most, squeeze=False)
+        for row, model in zip(panels, models, strict=True):
+            for axes in row[len(model.columns) :]:
+                axes.set_axis_off()
+            for axes, column in zip(row, model.columns, strict=False):
+                _panel(axes, model, column)
+            row[0].set_ylabel(f"{model.row.dataset}\n{model.row.model}")
+        save(figure, out, note)
+
+
+def _panel(axes: Axes, model: RepeatedRuns, column: MetricRuns) -> None:
+    axes.set_title(column.name)
+    axes.set_xticks([])
+    if not column.statistics:
+        axes.text(0.5, 0.5, "not available", ha="center", va="center", transform=axes.transAxes)
+        axes.set_yticks([])
+        return
+    strips = [("ours", OURS, [run for run in column.runs if run is not None], column.statistics)]
+    if column.published and model.row.source == "official" and model.row.protocol == "paper":
+        runs = [float(value) for value in column.published.runs]
+        strips.append(("paper", PAPER, runs, column.published.statistics))
+    for x, (_, colour, runs, statistics) in enumerate(strips):
+        _strip(axes, x, colour, runs, statistics)
+    axes.set_xlim(-0.5, len(strips) - 0.5)
+    axes.set_xticks(range(len(strips)), [name for name, *_ in strips])
+    axes.ticklabel_format(axis="y", useOffset=False)
+
+
+def _strip(
+    axes: Axes,
+    x: int,
+    colour: str,
+    runs: Sequence[float],
+    statistics: Mapping[str, float | None],
+) -> None:
+    """Draw runs from left to right in their order, and the interval behind them."""
+    low, high, mean = statistics["ci95_low"], statistics["ci95_high"], statistics["mean"]
+    assert low is not None and high is not None and mean is not None
+    sides = (x - WIDTH, x + WIDTH)
+    axes.fill_between(sides, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(sides, (mean, mean), color=colour, linewidth=1)
+    steps = [WIDTH * (2 * i / (len(runs) - 1) - 1) for i in range(len(runs))]
+    axes.plot([x + step for step in steps], runs, "o", color=colour, markersize=3)

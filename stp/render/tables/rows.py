@@ -1,4 +1,4 @@
-"""Turn collected rows into the rows of a table: one per dataset and model, seeds together."""
+"""Rows of a table from collected rows: one per dataset and model, seeds together."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 from stp.render.tables import people
 
 Place = tuple[CellKey, str, Part, str]
-"""Cell key, convention, part and statistic; of a part whose own statistic is not the mean, too."""
+"""Cell key, convention, part and statistic."""
 Overall = dict[Place, ScoreRow]
 """The row over all lead times, by place."""
 
@@ -86,14 +86,14 @@ class Row:
     """One row of a table.
 
     Attributes:
-        comparable: values stand beside published ones, see the results store's `cells`.
-        bytes_known_by: how surely the bytes are the official ones, see there.
+        comparable: whether values may be compared with published ones, as in table `cells`.
+        bytes_known_by: how surely the data are the official ones, as in table `cells`.
         seeds: number of seeds; None for a deterministic model.
         samples: samples behind the values; the smallest number if columns differ.
-        cells: those with scores, one for each seed.
-        key: of the cells; their seeds are in ``cells``.
-        counted: of people: scenarios, people and episodes; None if nothing was scored.
-        is_printed: a method of the paper that nothing is computed of: only printed values.
+        cells: cells with scores, one for each seed.
+        key: key of the cells without their seed.
+        counted: numbers of scenarios, people and episodes; None for other tasks, or without scores.
+        is_printed: whether the row has only published values, of a method without cells.
     """
 
     source: str
@@ -115,7 +115,7 @@ class Row:
 
     @property
     def comparability(self) -> str:
-        """May values stand beside published ones: yes, by counts, NO; empty for printed rows."""
+        """Whether values may be compared with published ones: yes, by counts, NO; or empty."""
         if self.is_printed:
             return ""
         if not self.comparable:
@@ -130,35 +130,37 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     level and variable. For all together it is the row with none of them; where there is none, the
     only row there is. Several rows, such as one for each variable, have no overall value.
     """
-    chosen: Overall = {}
-    alone: dict[Place, list[ScoreRow]] = {}
-    here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
-    for row in score_rows(scores.filter(here)):
+    rows_of: Overall = {}
+    alone_at: dict[Place, list[ScoreRow]] = {}
+    at_lead = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
+    for row in score_rows(scores.filter(at_lead)):
         part = Part(row.variable, row.threshold, row.leads)
         if row.level is None and (row.threshold is None or row.variable is None):
-            chosen[(row.key, row.convention, part, row.statistic)] = row
+            rows_of[(row.key, row.convention, part, row.statistic)] = row
         together = Part(leads=row.leads)
-        alone.setdefault((row.key, row.convention, together, row.statistic), []).append(row)
-    for place, rows in alone.items():
+        alone_at.setdefault((row.key, row.convention, together, row.statistic), []).append(row)
+    for place, rows in alone_at.items():
         if len(rows) == 1:
-            chosen.setdefault(place, rows[0])
-    return chosen
+            rows_of.setdefault(place, rows[0])
+    return rows_of
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """Say which cells of a table lack rows of an artefact, or an overall value of a column.
+    """The cells of a table that lack rows of an artefact or an overall value of a column.
 
     Args:
+        manifest: the cells.
+        table: name of the table.
         rows: all collected rows.
-        scores: those that stand for all lead times, see `overall`.
+        scores: the rows over all lead times, see `overall`.
     """
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
-    found = []
+    lacking_cells = []
     for cell in manifest.cells:
         columns = columns_of(manifest, table, cell)
         folders = cell.folders(("scores", "perceptual")) if columns else []
         if any(folder.name not in fingerprints for folder in folders):
-            found.append(f"{describe(cell.key)}: no rows")
+            lacking_cells.append(f"{describe(cell.key)}: no rows")
             continue
         lacking = [
             f"{name} ({column.convention})"
@@ -166,8 +168,8 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
             if (cell.key, *_place(column), column.statistic) not in scores
         ]
         if lacking:
-            found.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
-    return found
+            lacking_cells.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
+    return lacking_cells
 
 
 def make_rows(
@@ -204,26 +206,26 @@ def make_rows(
 
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
-    """Name dataset and model of each row; add whatever else rows of one name differ in."""
+    """Titles of dataset and model of each row; rows of equal titles add what they differ in."""
     names = manifest.names
 
     def dataset(cell: Cell) -> str:
         key = cell.key
         tested, trained = key.tested_on, key.trained_on
-        shown = names.datasets.get(tested, tested)
+        title = names.datasets.get(tested, tested)
         if trained != tested and not manifest.kind_of(cell).names_training:
-            shown = f"{names.datasets.get(trained, trained)} -> {shown}"
-        return ", ".join([shown, *_case(manifest, cell)])
+            title = f"{names.datasets.get(trained, trained)} -> {title}"
+        return ", ".join([title, *_case(manifest, cell)])
 
     def predictor(cell: Cell) -> str:
         name = cell.key.model
-        shown = names.models.get(name, name)
-        return f"{shown}, {cell.calibrated}" if cell.calibrated else shown
+        title = names.models.get(name, name)
+        return f"{title}, {cell.calibrated}" if cell.calibrated else title
 
-    plain = [(dataset(cell), predictor(cell)) for cell in cells]
+    labels_alone = [(dataset(cell), predictor(cell)) for cell in cells]
     labels = []
-    for cell, (data, model) in zip(cells, plain, strict=True):
-        twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
+    for cell, (data, model) in zip(cells, labels_alone, strict=True):
+        twins = [c for c, label in zip(cells, labels_alone, strict=True) if label == (data, model)]
         differing = [
             f"{name} {getattr(cell.key, name)}"
             for name in CELL_KEYS[:-1]
@@ -234,7 +236,7 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
 
 
 def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
-    """Tell what was tested, where it is not the test split as trained."""
+    """What was tested, if it is not the test split as trained."""
     key, setting = cell.key, setting_of(cell.key.setting)
     if key.subset not in ("test", ROBUSTNESS):
         yield key.subset.replace("_", " ")
@@ -297,7 +299,7 @@ def _printed_row(
     reason: str,
     published: Sequence[PublishedValue],
 ) -> Row:
-    """Make the row of a method that only the paper has values of, tested as ``cell`` is."""
+    """The row of a method with published values only, for the test of ``cell``."""
     dataset, method = label
     entries = {}
     of_method = [value for value in beside(manifest, cell, published) if value.model == method]
@@ -325,8 +327,8 @@ def _printed_row(
 
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
-    """Say what a reader must know before comparing the row with anything."""
-    whose = bytes_text(cell.source, cell.bytes_known_by)
+    """What limits comparisons of a row with other rows and with published values."""
+    data = bytes_text(cell.source, cell.bytes_known_by)
     if cell.external:
         training = cell.training or "unknown"
         yield (
@@ -334,13 +336,13 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
             f" {training}"
         )
     if cell.source == "own":
-        yield f"own data, {cell.protocol} protocol: nothing is published to compare it with"
+        yield f"own data, {cell.protocol} protocol: nothing published to compare with"
     elif comparable and not cell.official_paper_protocol:
-        yield f"{cell.source} bytes: {PAPERS_FILES}"
+        yield f"{cell.source} data: {PAPERS_FILES}"
     elif not comparable:
-        yield f"NOT COMPARABLE: {whose}, {cell.protocol} protocol"
+        yield f"NOT COMPARABLE: {data}, {cell.protocol} protocol"
     elif cell.bytes_known_by == COUNTS:
-        yield f"BY COUNTS: {whose} and sizes, not by checksums"
+        yield f"BY COUNTS: {data} and sizes, not by checksums"
     if cell.lacking:
         yield cell.lacking
     if cell.accepted:
@@ -360,11 +362,11 @@ _SAMPLED = {
     "ensemble_mean": "{} samples of each clip, the score of their mean",
     "best_of_members": "{} samples of each clip, best of",
 }
-"""What is scored of several forecasts of a clip; see `stp.score.members`."""
+"""Notes on what is scored where a clip has several forecasts; see `stp.score.members`."""
 
 
 def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
-    """Say which seeds are missing, and why."""
+    """The missing seeds, with reasons."""
     for cell in cells:
         if cell.key in absent:
             seed = cell.key.seed
@@ -372,7 +374,7 @@ def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
 
 
 def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
-    """Say why values are absent, unless nothing was scored at all, and which are doubtful."""
+    """Why values are missing, unless nothing was scored, and which published ones are doubtful."""
     if scored:
         yield from _grouped(
             (column, entry.reason) for column, entry in entries.items() if entry.value is None
@@ -452,33 +454,31 @@ def _fewest(rows: list[ScoreRow | None]) -> int | None:
 
 
 def _mean(rows: list[ScoreRow | None]) -> float | None:
-    """Return the mean over seeds; None if there are none, or one has no value."""
+    """The mean over seeds; None without seeds, or if one has no value."""
     values = _values(rows)
     return statistics.fmean(values) if values and len(values) == len(rows) else None
 
 
 def _find(column: Column, values: Sequence[PublishedValue]) -> PrintedValue | None:
-    """Find the only value that is printed in a column, and its standard deviation.
+    """Find the published value of a column, and its standard deviation.
 
     It has the column's heading, variable, threshold and lead time. Where several values match, none
     is shown rather than the wrong one.
 
     Args:
-        column: of the table.
-        values: printed of this test, model and training.
+        column: column of the table.
+        values: published values of this test, model and training.
     """
 
     def only(metric: str) -> PublishedValue | None:
-        wanted = (metric, column.variable, column.threshold, column.lead)
-        found = [
-            one for one in values if (one.metric, one.variable, one.threshold, one.leads) == wanted
-        ]
-        return found[0] if len(found) == 1 else None
+        key = (metric, column.variable, column.threshold, column.lead)
+        printed_value = [v for v in values if (v.metric, v.variable, v.threshold, v.leads) == key]
+        return printed_value[0] if len(printed_value) == 1 else None
 
-    found = only(column.heading)
-    if found is None:
+    printed_value = only(column.heading)
+    if printed_value is None:
         return None
-    printed = PrintedValue(found.value, found.raw, found.note)
+    printed = PrintedValue(printed_value.value, printed_value.raw, printed_value.note)
     sd = only(f"{column.heading} sd")
     if sd is None:
         return printed

@@ -1,6 +1,6 @@
-"""How long predictors of people take, by the number of people: a table of view ``runtime``.
+"""Runtimes of predictors of people by the number of people: a table of view ``runtime``.
 
-Rows are medians over the cells of a model: how it was calibrated does not matter to its time.
+Rows are medians over the cells of a model, whose calibration does not influence its runtime.
 """
 
 from collections.abc import Iterable
@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 
 from stp.collect.connection import opened
+from stp.page.data_origin import origin
 from stp.page.digits import digits, number
 from stp.page.files import write_all
-from stp.page.formats import html, latex, markdown
+from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 
@@ -62,7 +63,7 @@ class RuntimeLine:
     title: str
 
 
-COLUMNS = tuple(one.name for one in fields(RuntimeLine) if one.name not in ("dataset", "title"))
+COLUMNS = tuple(f.name for f in fields(RuntimeLine) if f.name not in ("dataset", "title"))
 """Columns of the CSV: a line for each test, model, number of people and machine."""
 
 
@@ -73,15 +74,8 @@ def render_runtime(database: Path, out: Path) -> None:
         StpError: there is no store, or it is an older one; nothing is written.
     """
     rows = read(database)
-    whole = grid(rows, out.stem)
-    write_all(
-        {
-            out: _csv(rows),
-            out.with_suffix(".md"): markdown.text(whole),
-            out.with_suffix(".tex"): latex.text(whole),
-            out.with_suffix(".html"): html.text(whole),
-        }
-    )
+    page_grid = grid(rows, out.stem)
+    write_all({out: _csv(rows), **texts(page_grid, out.parent)})
 
 
 def read(database: Path) -> list[RuntimeLine]:
@@ -107,23 +101,23 @@ def page(database: Path) -> Grid:
 
 def grid(rows: list[RuntimeLine], name: str) -> Grid:
     """The table for people: a section for each test, horizon and machine."""
-    whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in rows})
+    origins = sorted({origin(row.source, row.protocol) for row in rows})
     return Grid(
         name=name,
         title="Runtime of predictors of people",
         intro=[
-            "Milliseconds that one scenario takes, all its people and lead times together, by the "
-            "number of people: as Figure 8 of Atlas, which prints no numbers. Each job of "
-            "predictions measures it after a first time that does not count, one scenario at a "
-            "time; what is read, written and scored is not in it.",
-            f"Made of {'; '.join(whose) or 'no predictions of people'}. Durations differ from run "
-            "to run and from machine to machine; those of different machines stand apart.",
+            "Milliseconds per scenario, all people and lead times together, by the number of "
+            "people (as in Figure 8 of Atlas, which prints no numbers). Each prediction job "
+            "measures scenarios one at a time, after a warm-up; reading, writing and scoring are "
+            "not included.",
+            f"Made of {'; '.join(origins) or 'no predictions of people'}. Durations differ from "
+            "run to run and from machine to machine; each machine has its own section.",
         ],
         sections=[_section(list(alike)) for _, alike in groupby(rows, _place)],
         legend=[
-            "ms: median; in parentheses the quartiles. Both over the measurements of a cell, then "
-            "the median over cells: where a predictor was calibrated does not matter. Jobs run "
-            "beside each other; least, the shortest of all, is nearest to a quiet machine.",
+            "ms: median; in parentheses the quartiles, over the measurements of a cell, then the "
+            "median over cells, whatever they were calibrated on. Jobs run in parallel; `least`, "
+            "the shortest duration, is closest to that on an idle machine.",
         ],
         made_from="Made from table runtime of results.duckdb.",
     )
@@ -135,11 +129,11 @@ def _place(row: RuntimeLine) -> tuple[object, ...]:
 
 
 def _section(rows: list[RuntimeLine]) -> Section:
-    one = rows[0]
-    threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
-    machine = f"{one.host}: {one.processor or 'unknown processor'}, {threads}"
+    first = rows[0]
+    threads = f"{first.threads} thread{'s' if first.threads > 1 else ''}"
+    machine = f"{first.host}: {first.processor or 'unknown processor'}, {threads}"
     return Section(
-        title=f"{one.dataset}, {one.subset}, {one.horizon} steps ({machine})",
+        title=f"{first.dataset}, {first.subset}, {first.horizon} steps ({machine})",
         columns=["predictor", "people", "ms", "least", "measured"],
         rows=[
             [

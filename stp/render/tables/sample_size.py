@@ -1,4 +1,4 @@
-"""Write how distances between sets depend on their size (Unterthiner et al. 2018, Figure 4)."""
+"""Distances between sets of clips by the size of the sets (Unterthiner et al. 2018, Figure 4)."""
 
 import math
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
     conventions_of,
+    legend,
     of_whom,
     warnings,
     where,
@@ -42,15 +43,15 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """Distances between subsets of the real clips of a dataset that share none.
+    """Distances between disjoint subsets of the real clips of a dataset.
 
     Attributes:
-        dataset: of the test.
-        convention: of the metric.
-        features: that a network has for each clip.
-        sizes: by the number of clips in each of two subsets, ascending.
-        infinite: of two halves, extrapolated; None for the reason `why`.
-        why: there is no value at infinite N; empty if there is.
+        dataset: the dataset of the test.
+        convention: name of the metric's convention.
+        features: number of features that the network has for each clip.
+        sizes: values by the number of clips in each of two subsets, ascending.
+        infinite: distance of two halves, extrapolated to infinite N; None has a reason `why`.
+        why: why there is no value at infinite N; empty if there is one.
     """
 
     dataset: str
@@ -62,12 +63,12 @@ class Sizes:
 
 
 def sizes_of(plan: Manifest) -> list[Sizes]:
-    """Compute them for each dataset and each distance between sets that has values.
+    """Compute the distances for each dataset and each convention that compares sets.
 
     Raises:
         StpError: a file is missing or damaged.
     """
-    found = []
+    all_sizes = []
     for dataset, cell in cells_of(plan).items():
         for convention in conventions_of(plan, cell):
             if convention in plan.unavailable:
@@ -79,19 +80,19 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
             sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
             if not sizes or not np.isfinite(real).all():
                 continue
-            # Random halves are of one distribution: at infinite N there is no distance.
+            # Random halves have one distribution: at infinite N their distance is 0.
             order = np.random.default_rng(0).permutation(len(real))
             half = len(real) // 2
             first, second = real[order[:half]], real[order[half : 2 * half]]
             why = why_no_line(half, real.shape[1])
             line = None if why else extrapolate(first, second, metric.distance)
-            own = within(real, sizes, metric.distance)
-            found.append(Sizes(dataset, convention, real.shape[1], own, line, why))
-    return found
+            at_sizes = within(real, sizes, metric.distance)
+            all_sizes.append(Sizes(dataset, convention, real.shape[1], at_sizes, line, why))
+    return all_sizes
 
 
 def too_few(cell: Cell, convention: str) -> str:
-    """Say where the clips of a dataset cannot fill the covariance of a Frechet distance."""
+    """Why the clips of a dataset are too few for the covariance of a Frechet distance; or empty."""
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance) or metric.distance is not frechet.distance:
         return ""
@@ -105,49 +106,49 @@ def render_sample_size(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
-        manifest: of the dimension whose models are distortions.
+        manifest: the dimension whose models are distortions.
         out: path of the CSV file.
 
     Raises:
         StpError: a file is missing or damaged.
     """
     plan = load_manifest(manifest)
-    found = sizes_of(plan)
+    all_sizes = sizes_of(plan)
     cells = cells_of(plan)
     rows = [
-        [*where(plan, cells[of.dataset]), of.convention, of.features, at.n, at.mean,
+        [*where(plan, cells[sizes.dataset]), sizes.convention, sizes.features, at.n, at.mean,
          at.standard_error, at.deviation, at.tries,
-         None if of.infinite is None else of.infinite.value,
-         None if of.infinite is None else of.infinite.standard_error, of.why]
-        for of in found
-        for at in of.sizes
+         None if sizes.infinite is None else sizes.infinite.value,
+         None if sizes.infinite is None else sizes.infinite.standard_error, sizes.why]
+        for sizes in all_sizes
+        for at in sizes.sizes
     ]  # fmt: skip
-    _draw(plan, found, out.with_suffix(".png"))
-    write(out, HEADER, rows, _grid(plan, found, out.stem))
+    _draw(plan, all_sizes, out.with_suffix(".png"))
+    write(out, HEADER, rows, _grid(plan, all_sizes, out.stem))
 
 
-def _grid(plan: Manifest, found: list[Sizes], name: str) -> Grid:
+def _grid(plan: Manifest, all_sizes: list[Sizes], name: str) -> Grid:
     cells = cells_of(plan)
     sections = []
-    for dataset in dict.fromkeys(of.dataset for of in found):
-        own = [of for of in found if of.dataset == dataset]
+    for dataset in dict.fromkeys(sizes.dataset for sizes in all_sizes):
+        of_dataset = [sizes for sizes in all_sizes if sizes.dataset == dataset]
         rows: list[list[str | Item]] = []
         notes = []
-        for of in own:
+        for sizes in of_dataset:
             rows += [
-                [of.convention, str(at.n), f"{at.mean:.4g}", f"{at.standard_error:.2g}",
+                [sizes.convention, str(at.n), f"{at.mean:.4g}", f"{at.standard_error:.2g}",
                  str(at.tries)]
-                for at in of.sizes
+                for at in sizes.sizes
             ]  # fmt: skip
-            if of.infinite is not None:
+            if sizes.infinite is not None:
                 rows.append(
-                    [of.convention, "∞", f"{of.infinite.value:.4g}",
-                     f"{of.infinite.standard_error:.2g}", ""]
+                    [sizes.convention, "∞", f"{sizes.infinite.value:.4g}",
+                     f"{sizes.infinite.standard_error:.2g}", ""]
                 )  # fmt: skip
-            elif of.why:
-                notes.append(f"{of.convention}, at infinite N: {of.why}")
-            if reason := too_few(cells[dataset], of.convention):
-                notes.append(f"{of.convention}, of all clips: {reason}")
+            elif sizes.why:
+                notes.append(f"{sizes.convention}, at infinite N: {sizes.why}")
+            if reason := too_few(cells[dataset], sizes.convention):
+                notes.append(f"{sizes.convention}, of all clips: {reason}")
         sections.append(
             Section(
                 title=plan.names.datasets[dataset],
@@ -161,52 +162,50 @@ def _grid(plan: Manifest, found: list[Sizes], name: str) -> Grid:
         name=name,
         title=f"Distances between sets by their size, scale {plan.scale}",
         intro=[
-            "Distances between two subsets of the real clips that share none (Figure 4 of the "
-            "paper): both were drawn from one set, so what is there is bias and chance. Values of "
-            "different N are not to be compared, and nothing here ranks them.",
-            "∞: the value at infinite N of two halves, from a line over 1 / N, with the standard "
-            "error of the jackknife; this is our addition.",
+            "Distances between two disjoint subsets of the real clips (Figure 4 of the paper). "
+            "Both are drawn from one set, so the distance is bias and chance. Values of different "
+            "N must not be compared.",
+            "∞: the distance of two halves at infinite N, extrapolated by a line over 1 / N, with "
+            "the jackknife's standard error (not in the paper).",
             of_whom(plan),
         ],
         sections=sections,
-        warnings=warnings(sorted({of.convention for of in found})),
-        legend=[
-            f"`{convention}`: {plan.conventions[convention].description}"
-            for convention in dict.fromkeys(of.convention for of in found)
-        ],
-        made_from="Made from what networks see of the real clips by "
+        warnings=warnings(sorted({sizes.convention for sizes in all_sizes})),
+        legend=legend(plan, (sizes.convention for sizes in all_sizes)),
+        made_from="Made from network features of the real clips by "
         f"`{table_command(plan.scale, name)}`.",
     )
 
 
-def _draw(plan: Manifest, found: list[Sizes], out: Path) -> None:
+def _draw(plan: Manifest, all_sizes: list[Sizes], out: Path) -> None:
     """Draw mean and standard error over N: a panel for each metric, a line for each dataset."""
-    conventions = list(dict.fromkeys(of.convention for of in found))
+    conventions = list(dict.fromkeys(sizes.convention for sizes in all_sizes))
     across = 3
     down = max(1, math.ceil(len(conventions) / across))
-    looks = styles([plan.names.datasets[one] for one in cells_of(plan)])
+    style_of = styles([plan.names.datasets[dataset] for dataset in cells_of(plan)])
     with paper_size():
         figure = new_figure(TEXT_WIDTH, 1.8 * down + 0.8)
-        places = figure.subplots(down, across, squeeze=False).ravel()
-        for place in places[len(conventions) :]:
-            place.set_axis_off()
-        for place, convention in zip(places, conventions, strict=False):
-            for of in (one for one in found if one.convention == convention):
-                name = plan.names.datasets[of.dataset]
-                place.errorbar(
-                    [at.n for at in of.sizes], [at.mean for at in of.sizes],
-                    [at.standard_error for at in of.sizes], label=name, capsize=2,
-                    color=looks[name].colour, marker=looks[name].marker,
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for axes in panels[len(conventions) :]:
+            axes.set_axis_off()
+        for axes, convention in zip(panels, conventions, strict=False):
+            for sizes in (every for every in all_sizes if every.convention == convention):
+                name = plan.names.datasets[sizes.dataset]
+                axes.errorbar(
+                    [at.n for at in sizes.sizes], [at.mean for at in sizes.sizes],
+                    [at.standard_error for at in sizes.sizes], label=name, capsize=2,
+                    color=style_of[name].colour, marker=style_of[name].marker,
                 )  # fmt: skip
-                if of.infinite is not None:
-                    place.axhline(of.infinite.value, color=looks[name].colour, linestyle=":")
-            place.set_title(convention)
-            place.set_xscale("log", base=2)
-            sizes = sorted({at.n for of in found if of.convention == convention for at in of.sizes})
-            place.set_xticks(sizes, [str(n) for n in sizes])
-            place.set_xlabel("N of each subset")
+                if sizes.infinite is not None:
+                    axes.axhline(sizes.infinite.value, color=style_of[name].colour, linestyle=":")
+            axes.set_title(convention)
+            axes.set_xscale("log", base=2)
+            of_convention = [sizes for sizes in all_sizes if sizes.convention == convention]
+            numbers = sorted({at.n for sizes in of_convention for at in sizes.sizes})
+            axes.set_xticks(numbers, [str(n) for n in numbers])
+            axes.set_xlabel("N of each subset")
         if conventions:
-            handles, labels = places[0].get_legend_handles_labels()
+            handles, labels = panels[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        limit = "dotted: at infinite N; " if any(of.infinite for of in found) else ""
+        limit = "dotted: at infinite N; " if any(sizes.infinite for sizes in all_sizes) else ""
         save(figure, out, f"{limit}{whose(plan.cells)}")

@@ -1,4 +1,4 @@
-"""docs/results_store.md: every table, view and column of results.duckdb."""
+"""The page of every table, view and column of results.duckdb: docs/results_store.md."""
 
 import textwrap
 from collections.abc import Iterator
@@ -139,11 +139,11 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 def page() -> str:
     """The page as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
-    for asked, about, sql in QUESTIONS:
-        lines += [*_wrapped(f"**{asked}** {about}"), "", "```sql", sql, "```", ""]
+    for question, about, sql in QUESTIONS:
+        lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
     with duckdb.connect() as database:
-        for table in (*schema.TABLES, *(kept.view for kept in KEPT_ROWS), schema.SAMPLE_SCORES):
+        for table in (*schema.TABLES, *(rows.view for rows in KEPT_ROWS), schema.SAMPLE_SCORES):
             columns = ", ".join(f'"{name}" {kind}' for name, kind, _ in table.columns)
             database.execute(f"CREATE TABLE {table.name} ({columns})")
         lines += ["## Tables", ""]
@@ -152,8 +152,8 @@ def page() -> str:
         samples = [(name, "", about) for name, about in schema.SAMPLE_SCORES.comments.items()]
         lines += ["## Views", ""]
         lines += _section("sample_scores", schema.SAMPLE_SCORES.comment, samples)
-        for kept in KEPT_ROWS:
-            lines += _section(kept.view.name, kept.view.comment, list(kept.view.columns))
+        for rows in KEPT_ROWS:
+            lines += _section(rows.view.name, rows.view.comment, list(rows.view.columns))
         for view in VIEWS:
             lines += _described(database, view)
         lines += ["## Views of suites", ""]
@@ -179,8 +179,8 @@ def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
 def _described(database: duckdb.DuckDBPyConnection, view: View) -> Iterator[str]:
     database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
     described = database.execute(f"DESCRIBE {view.name}").fetchall()
-    found = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
-    yield from _section(view.name, view.comment, found)
+    columns = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
+    yield from _section(view.name, view.comment, columns)
 
 
 def _section(name: str, comment: str, columns: list[tuple[str, str, str]]) -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""The tables there are, and one of them to look at: ``stp table``.
+"""The list of tables, and the page of a table: ``stp table``.
 
 The tables of the dimensions, the findings, the effects of conventions, running times and views are
 made from the results store, as their files are (`stp.render.tables.paper_table`,
-`stp.render.tables.findings`), so that they are never older than the store. What other tables say
-comes from configuration, measurements and raters; they are read from the files that a run has made.
+`stp.render.tables.findings`), so they are never older than the store. Other tables are made from
+configuration, measurements and answers of raters; their files are read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from stp.collect.connection import opened
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, StpError, nearest
 from stp.core.exit_codes import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
@@ -36,13 +36,13 @@ LISTED = ("table", "suite", "paper", "about", "there", "command")
 
 
 class KnownTable(NamedTuple):
-    """A table that there is, or could be.
+    """A table that exists or can be made.
 
     Attributes:
-        suite: the title of its suite; empty if stores of all suites have it.
-        about: what is in it, and where it is printed.
+        suite: title of its suite; empty if stores of all suites have it.
+        about: its contents, and where the paper prints it.
         is_dimension: whether it is made from the scores of a dimension.
-        from_store: whether its page is made from the results store, though it is of no dimension.
+        from_store: whether its page is made from the results store, though from no dimension.
     """
 
     suite: str
@@ -53,27 +53,29 @@ class KnownTable(NamedTuple):
 
 def tables() -> dict[str, KnownTable]:
     """All tables by name, suite after suite."""
-    found = {
+    tables_of_suites = {
         name: KnownTable(
             suite.title,
-            about,
+            table,
             is_dimension=name in suite.dimensions,
-            from_store=isinstance(about, ViewTable)
-            or (isinstance(about, SuiteTable) and about.from_store),
+            from_store=isinstance(table, ViewTable)
+            or (isinstance(table, SuiteTable) and table.from_store),
         )
         for suite in read_suites().values()
-        for name, about in suite.all_tables().items()
+        for name, table in suite.all_tables().items()
     }
-    return found | {name: KnownTable("", about, False, True) for name, about in OF_ALL.items()}
+    return tables_of_suites | {
+        name: KnownTable("", table, False, True) for name, table in OF_ALL.items()
+    }
 
 
 def of_findings() -> set[str]:
-    """The tables of the findings of all suites."""
+    """Names of the tables of findings of all suites."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
 def needs_store(name: str) -> bool:
-    """Whether the page of a table that is none of a dimension is made from the results store."""
+    """Whether the page of a table, not of a dimension, is made from the results store."""
     return tables()[name].from_store
 
 
@@ -83,18 +85,20 @@ def is_view(name: str) -> bool:
 
 
 def listing(database: Path) -> list[tuple[Any, ...]]:
-    """Which tables there are, with `LISTED`: how to look at each, or how to make it."""
-    found = []
-    for name, known in tables().items():
-        is_there = _is_there(name, known, database)
-        command = f"stp table {name}" if is_there else _made_by(name, database)
-        there = "yes" if is_there else "no"
-        found.append((name, known.suite, known.about.printed, known.about.about, there, command))
-    return found
+    """All tables, with `LISTED`; the command shows a table, or makes it if it does not exist."""
+    lines = []
+    for name, table in tables().items():
+        exists = _is_there(name, table, database)
+        command = f"stp table {name}" if exists else _made_by(name, database)
+        exists_text = "yes" if exists else "no"
+        lines.append(
+            (name, table.suite, table.about.printed, table.about.about, exists_text, command)
+        )
+    return lines
 
 
 def listing_grid(database: Path) -> Grid:
-    """The same for people."""
+    """The list of tables for people."""
     return Grid(
         name="tables",
         title="Tables",
@@ -108,29 +112,25 @@ def listing_grid(database: Path) -> Grid:
             )
         ],
         legend=[
-            "One that is there: `stp table NAME`",
-            f"One that is not, where the scale has what it needs: `{_made_by('NAME', database)}`",
+            "To show a table: `stp table NAME`",
+            f"To make a table, if the scale has its inputs: `{_made_by('NAME', database)}`",
         ],
     )
 
 
 def check_name(name: str) -> None:
-    """Refuse a table that nobody knows.
+    """Refuse an unknown table.
 
     Raises:
-        StpError: it is none of `tables`.
+        StpError: `tables` does not have it.
     """
-    known = tables()
-    if name not in known:
-        raise StpError(
-            f"no table {name!r}",
-            expected=f"one of {', '.join(known)}",
-            remedy=nearest(name, known),
-        )
+    available = tables()
+    if name not in available:
+        raise StpError(f"no table {name!r}", remedy=nearest(name, available))
 
 
 def is_about_scores(name: str) -> bool:
-    """Whether a table is made from the scores of a dimension, and can be narrowed."""
+    """Whether a table is made from the scores of a dimension, so that it can be narrowed."""
     return tables()[name].is_dimension
 
 
@@ -138,23 +138,21 @@ def file_of(name: str, database: Path, ending: str) -> Path:
     """A file of a table that a run has made.
 
     Args:
-        ending: such as ``.md``.
+        name: name of the table.
+        database: the results store of the run.
+        ending: end of the file's name, such as ``.md``.
 
     Raises:
-        StpError: there is none.
+        FileError: the file is missing.
     """
     path = database.parent / "tables" / f"{name}{ending}"
     if not path.is_file():
-        raise StpError(
-            f"{path}: no such table",
-            expected="a table that a run has made",
-            remedy=f"make it: {_made_by(name, database)}",
-        )
+        raise FileError(path, "missing", remedy=f"make it: {_made_by(name, database)}")
     return path
 
 
 class Narrowed(NamedTuple):
-    """What to keep of a table; None keeps all.
+    """The part of a table that is kept; None keeps all.
 
     Attributes:
         cell: a dataset of the test or a case such as ``bridge-interval-2``, a model, or both with
@@ -166,39 +164,41 @@ class Narrowed(NamedTuple):
     metric: str | None = None
 
 
-def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[list[Any]]]:
+def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Any]]]:
     """A table of a dimension, from the results store.
 
-    Ranks and tests are those among all models of the table, whichever of them are shown; the
-    correction of p values covers a dataset and column, so that narrowing changes no number.
+    Ranks and tests are among all models of the table, whichever are kept; the correction of p
+    values covers a dataset and column, so narrowing changes no number.
 
     Returns:
         the grid, and one line per value with `stp.render.tables.tidy.HEADER`.
 
     Raises:
-        StpError: the dimension was not collected, or a name is not known.
+        StpError: the dimension was not collected, or a name is unknown.
     """
     path = _manifest(name, database)
     if not path.is_file():
-        raise StpError(
-            f"{path}: the dimension {name} has not been collected",
-            expected="a finished table",
-            remedy=f"make it: {_made_by(name, database)}; `stp render --partial` writes what "
-            "there is of it",
+        raise FileError(
+            path,
+            f"the dimension {name} has not been collected",
+            remedy=f"make the table: {_made_by(name, database)}; or `stp render --partial` for "
+            "the cells that are finished",
         )
-    whole = load_manifest(path)
-    words = [word for word in (wanted.cell or "").split("/") if word]
-    cases = [word for word in words if any(_is_case(word, whole, cell) for cell in whole.cells)]
+    full_plan = load_manifest(path)
+    words = [word for word in (narrowed.cell or "").split("/") if word]
+    cases = [
+        word for word in words if any(_is_case(word, full_plan, cell) for cell in full_plan.cells)
+    ]
     models = [word for word in words if word not in cases]
     for model in models:
-        _check_model(model, whole)
-    plan = _columns_kept(_cases_kept(whole, cases), name, wanted.metric)
+        _check_model(model, full_plan)
+    plan = _columns_kept(_cases_kept(full_plan, cases), name, narrowed.metric)
     scores = read_scores(database, plan)
     demand_complete(plan, name, scores, database)
-    made = _models_kept(make(plan, name, scores, {}), plan, models)
-    return grid(plan, name, made.rows, made.standings, partial=False, leads=made.leads), tidy_rows(
-        made.rows, made.standings
-    )
+    table = _models_kept(make(plan, name, scores, {}), plan, models)
+    return grid(
+        plan, name, table.rows, table.standings, partial=False, leads=table.leads
+    ), tidy_rows(table.rows, table.standings)
 
 
 TYPES = dict.fromkeys(HEADER, pa.string()) | {
@@ -214,7 +214,7 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """A table that `from_store`.
+    """The page of a table that is made from the results store, though from no dimension.
 
     Raises:
         StpError: see `findings.judge`, `view_table.read` and ``page`` of the table's module.
@@ -226,12 +226,12 @@ def of_store(name: str, database: Path) -> Grid:
         return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
     if name in of_findings():
         return findings.grid(findings.judge(database, questions_of(name).values()), name)
-    shown: Grid = imported(name).page(database)
-    return shown
+    page: Grid = imported(name).page(database)
+    return page
 
 
 def write(name: str, database: Path, out: Path) -> None:
-    """Write a table that `from_store`: all rows as CSV, and its pages beside it.
+    """Write such a table: all rows as CSV, and its pages beside it.
 
     Raises:
         StpError: as in `of_store`; nothing is written.
@@ -250,14 +250,14 @@ def questions_of(name: str) -> "dict[int, Question]":
     """The findings of a table of findings, by number.
 
     Raises:
-        StpError: the table is none of findings.
+        StpError: the table is not one of findings.
     """
     from stp.render.tables import findings
 
     tables_of_findings = of_findings()
     if name not in tables_of_findings:
         raise StpError(
-            f"{name} is no table of findings",
+            f"{name} is not a table of findings",
             expected=f"one of {', '.join(sorted(tables_of_findings))}",
             remedy=nearest(name, tables_of_findings),
         )
@@ -271,21 +271,21 @@ def _queries(name: str) -> Path:
 
 
 def _layout(view: str) -> view_table.Layout:
-    known = tables()[view]
-    assert isinstance(known.about, ViewTable)
-    title = f"{known.suite}: {known.about.about}"
-    return view_table.Layout(title, known.about.sections, known.about.pages)
+    table = tables()[view]
+    assert isinstance(table.about, ViewTable)
+    title = f"{table.suite}: {table.about.about}"
+    return view_table.Layout(title, table.about.sections, table.about.pages)
 
 
 def _manifest(name: str, database: Path) -> Path:
     return database.parent / "collected" / f"{name}.json"
 
 
-def _is_there(name: str, known: KnownTable, database: Path) -> bool:
-    if known.is_dimension:
+def _is_there(name: str, table: KnownTable, database: Path) -> bool:
+    if table.is_dimension:
         return database.is_file() and _manifest(name, database).is_file()
-    if known.from_store:
-        return database.is_file() and (not known.suite or known.suite in _suites(database))
+    if table.from_store:
+        return database.is_file() and (not table.suite or table.suite in _suites(database))
     return (database.parent / "tables" / f"{name}.csv").is_file()
 
 
@@ -296,7 +296,7 @@ def _suites(database: Path) -> set[str]:
 
 
 def _made_by(name: str, database: Path) -> str:
-    """The command; of the scale whose folder the store lies in, else of the one that ran last."""
+    """The command that makes a table, of the scale of the store's folder, else of the last run."""
     scale = database.resolve().parent.name
     if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
         scale = last_results().name
@@ -304,7 +304,7 @@ def _made_by(name: str, database: Path) -> str:
 
 
 def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
-    """Keep the cells that all words are the name of."""
+    """Keep the cells whose case has all of these names."""
     kept = tuple(cell for cell in plan.cells if all(_is_case(word, plan, cell) for word in words))
     if not kept:
         raise _nothing("dataset or case", "/".join(words), _cases(plan))
@@ -312,7 +312,7 @@ def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
 
 
 def _is_case(word: str, plan: Manifest, cell: Cell) -> bool:
-    """Whether a cell is of a dataset or a case of this name or title."""
+    """Whether a word is the name or title of a cell's dataset or case."""
     key, titles = cell.key, plan.names.datasets
     tested = key.tested_on
     names = {tested, key.case_name, titles.get(tested, tested), title_of(plan.names, key)}
@@ -328,7 +328,7 @@ def _is_model(word: str, plan: Manifest, name: str) -> bool:
 
 
 def _check_model(word: str, plan: Manifest) -> None:
-    """Refuse a word that is neither a case, as the caller knows, nor a model."""
+    """Refuse a word that is not a case and not a model."""
     models = {cell.key.model for cell in plan.cells}
     if not any(_is_model(word, plan, name) for name in models):
         raise _nothing("dataset, case or model", word, models | _cases(plan))
@@ -340,8 +340,8 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     columns = plan.tables[table].columns
     datasets = {cell.key.tested_on for cell in plan.cells}
     kept = {
-        dataset: tuple(column for column in of if _is_metric(metric, column))
-        for dataset, of in columns.items()
+        dataset: tuple(column for column in of_dataset if _is_metric(metric, column))
+        for dataset, of_dataset in columns.items()
         if dataset in datasets
     }
     if not any(kept.values()):
@@ -349,37 +349,41 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     return replace(plan, tables={**plan.tables, table: replace(plan.tables[table], columns=kept)})
 
 
-def _is_metric(asked: str, column: Column) -> bool:
+def _is_metric(word: str, column: Column) -> bool:
     convention = column.convention
     metric = convention.partition(".")[0]
     names = (column.name, column.heading, column.shown, convention, metric)
-    return asked.casefold() in (name.casefold() for name in names)
+    return word.casefold() in (name.casefold() for name in names)
 
 
-def _models_kept(made: PaperTable, plan: Manifest, models: Sequence[str]) -> PaperTable:
-    """Keep the rows of the model that all words are the name of."""
+def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> PaperTable:
+    """Keep the rows of the model that has all of these names."""
     if not models:
-        return made
+        return table
     numbers = [
         i
-        for i, row in enumerate(made.rows)
+        for i, row in enumerate(table.rows)
         if all(_is_model(word, plan, row.key.model) for word in models)
     ]
     if not numbers:
-        raise _nothing("model", "/".join(models), {row.key.model for row in made.rows})
-    leads = made.leads
+        raise _nothing("model", "/".join(models), {row.key.model for row in table.rows})
+    leads = table.leads
     if leads:
         leads = replace(
             leads,
             rows={lead: [rows[i] for i in numbers] for lead, rows in leads.rows.items()},
-            standings={lead: [of[i] for i in numbers] for lead, of in leads.standings.items()},
+            standings={
+                lead: [of_lead[i] for i in numbers] for lead, of_lead in leads.standings.items()
+            },
         )
-    return PaperTable([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
+    return PaperTable(
+        [table.rows[i] for i in numbers], [table.standings[i] for i in numbers], leads
+    )
 
 
-def _nothing(what: str, asked: str, known: Iterable[str]) -> NothingFoundError:
+def _nothing(kind: str, name: str, available: Iterable[str]) -> NothingFoundError:
     return NothingFoundError(
-        f"the table has no {what} {asked!r}",
-        expected=f"one of {', '.join(sorted(known))}",
-        remedy=nearest(asked, known),
+        f"the table has no {kind} {name!r}",
+        expected=f"one of {', '.join(sorted(available))}",
+        remedy=nearest(name, available),
     )

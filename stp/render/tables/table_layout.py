@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from stp.collect.direction import LEVEL
 from stp.page.commands import trust_command
-from stp.page.data_origin import shares
+from stp.page.data_origin import origin, shares
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
-from stp.render.tables.best_rows import Standing, Standings, are_distortions
+from stp.render.tables.best_rows import Standing, Standings
 from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
@@ -23,7 +23,7 @@ def grid(
     manifest: Manifest,
     table: str,
     rows: list[Row],
-    found: Standings,
+    ranked: Standings,
     *,
     partial: bool,
     leads: Leads | None = None,
@@ -32,15 +32,15 @@ def grid(
 
     Args:
         rows: of the table.
-        found: their standings.
+        ranked: their standings.
         partial: whether cells are missing.
         leads: values at each lead time, which get sections of their own.
     """
     sections = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         numbers = [i for i, row in enumerate(rows) if row.dataset == dataset]
-        here = [rows[i] for i in numbers]
-        sections.append(_section(manifest, dataset, here, [found[i] for i in numbers]))
+        of_dataset = [rows[i] for i in numbers]
+        sections.append(_section(manifest, dataset, of_dataset, [ranked[i] for i in numbers]))
     if leads:
         for dataset in dict.fromkeys(row.dataset for row in rows):
             sections += _lead_sections(manifest, dataset, leads)
@@ -53,7 +53,7 @@ def grid(
         legend=[
             *_columns(manifest, rows),
             *_trust(manifest, rows, partial),
-            *([] if are_distortions(manifest) else _marks()),
+            *(_marks() if manifest.are_rivals else []),
             *_signs(table, leads is not None),
         ],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
@@ -63,64 +63,64 @@ def grid(
 
 
 def _is_own(rows: list[Row]) -> bool:
-    """Whether all is data of somebody's own, of which no paper prints anything."""
+    """Whether all rows are of the user's own data, for which nothing is published."""
     return all(row.source == "own" for row in rows)
 
 
 _FRAMES = "Means over test samples and lead times, then over seeds"
 _PRINTED_FRAMES = (
     "; in parentheses the value that the paper prints. A difference (ours - published) is given "
-    "only for official bytes under the paper's protocol; `by counts` says that counts and sizes "
-    "show it, and no checksums"
+    "only for official data under the paper's protocol; `by counts`: the data are known to be "
+    "official by counts and sizes, not by checksums"
 )
 _PEOPLE = "Mean ± standard deviation over scenarios (ddof 0)"
-_PRINTED_PEOPLE = ", as the paper prints it; in parentheses what it prints"
+_PRINTED_PEOPLE = ", as in the paper, whose values are in parentheses"
 _SPREAD = (
-    ". Scenarios of an episode overlap, so the standard deviation says how scenarios differ, not "
-    "how sure a mean is: that is the 95 % interval over episodes"
+    ". Scenarios of an episode overlap, so the standard deviation shows how scenarios differ, not "
+    "how certain a mean is: see the 95 % interval over episodes"
 )
 _DIFFERENCE_PEOPLE = (
-    ". A difference (ours - published) is given only for the paper's protocol on official bytes, "
-    "or on the very files behind its numbers; the paper truncates or rounds its last digit, so a "
-    "smaller difference is none"
+    ". A difference (ours - published) is given only for the paper's protocol on official data, "
+    "or on the very files behind its numbers; the paper truncates or rounds its last digit, so "
+    "smaller differences mean nothing"
 )
 
 
 _SPLITS = (
-    "Median ± standard deviation over splits (ddof 0); splits share samples, so the deviation says "
-    "how splits differ, not how sure a median is"
+    "Median ± standard deviation over splits (ddof 0); splits share samples, so the deviation "
+    "shows how splits differ, not how certain a median is"
 )
 
 
 def _intro(rows: list[Row]) -> str:
-    """What the numbers are; data of one's own get nothing about what a paper says."""
+    """What the numbers are; for own data, without words about a paper."""
     own = _is_own(rows)
     if any(row.counted for row in rows):
-        told = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
-        return told + ("" if own else _DIFFERENCE_PEOPLE) + "."
-    parts = [one.part for row in rows for one in row.entries.values()]
-    told = _SPLITS if any(part.statistic == "median" for part in parts) else _FRAMES
-    return told + ("" if own else _PRINTED_FRAMES) + "."
+        text = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
+        return text + ("" if own else _DIFFERENCE_PEOPLE) + "."
+    parts = [entry.part for row in rows for entry in row.entries.values()]
+    text = _SPLITS if any(part.statistic == "median" for part in parts) else _FRAMES
+    return text + ("" if own else _PRINTED_FRAMES) + "."
 
 
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     if partial:
         yield "PARTIAL: some cells are missing; see the notes."
     computed = [row for row in rows if not row.is_printed]
-    marked = [row for row in computed if not row.comparable and row.source != "own"]
-    if marked:
-        whose = shares((f"{row.source} bytes, {row.protocol} protocol" for row in marked), "rows")
+    other_data = [row for row in computed if not row.comparable and row.source != "own"]
+    if other_data:
+        origins = shares((origin(row.source, row.protocol) for row in other_data), "rows")
         yield (
-            f"WARNING: {len(marked)} of {len(computed)} rows are NOT COMPARABLE with the published "
-            f"values: {whose}."
+            f"WARNING: {len(other_data)} of {len(computed)} rows are NOT COMPARABLE with the "
+            f"published values: {origins}."
         )
 
 
 def _section(
-    manifest: Manifest, title: str, rows: list[Row], found: Sequence[dict[str, Standing]]
+    manifest: Manifest, title: str, rows: list[Row], ranked: Sequence[dict[str, Standing]]
 ) -> Section:
     columns = list(dict.fromkeys(column for row in rows for column in row.entries))
-    about = {
+    varying_texts = {
         "source": [row.source for row in rows],
         "scale": [row.scale for row in rows],
         "protocol": [row.protocol for row in rows],
@@ -128,18 +128,19 @@ def _section(
         "seeds": [_count(row.seeds) for row in rows],
         "n": [_count(row.samples) for row in rows],
     }
-    # What all rows have in common is said once; seeds are asked for in every row.
+    # What all rows have in common stands above them; the number of seeds stands in every row.
     computed = [i for i, row in enumerate(rows) if not row.is_printed]
     of_all = {
-        name: list(dict.fromkeys(texts[i] for i in computed)) for name, texts in about.items()
+        name: list(dict.fromkeys(texts[i] for i in computed))
+        for name, texts in varying_texts.items()
     }
     shared = {k: v[0] for k, v in of_all.items() if len(v) == 1 and k != "seeds"}
-    varying = {name: texts for name, texts in about.items() if name not in shared}
+    varying = {name: texts for name, texts in varying_texts.items() if name not in shared}
     notes = _numbered([row.notes for row in rows])
     printed = _with_clips(manifest, rows, columns)
     intervals = [c for c in columns if any(r.counted and _interval(r.entries.get(c)) for r in rows)]
     lines: list[list[str | Item]] = []
-    for i, (row, standing_of) in enumerate(zip(rows, found, strict=True)):
+    for i, (row, standing_of) in enumerate(zip(rows, ranked, strict=True)):
         lines.append(
             [
                 Item(row.model, mark=",".join(notes.marks[i])),
@@ -152,19 +153,19 @@ def _section(
             ]
         )
     headings = [*(_heading(manifest, rows, c) for c in columns), *(f"{c} 95 %" for c in intervals)]
-    said = f"All rows: {', '.join(f'{name} {text}' for name, text in shared.items())}."
+    shared_text = f"All rows: {', '.join(f'{name} {text}' for name, text in shared.items())}."
     return Section(
         title=title,
         columns=["model", *varying, *headings],
         rows=lines,
         numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(headings)],
-        intro=[*_counted(rows), *([said] if shared else [])],
-        notes=[*notes.lines, *_without_interval(rows), *_untested(found)],
+        intro=[*_counted(rows), *([shared_text] if shared else [])],
+        notes=[*notes.lines, *_without_interval(rows), *_untested(ranked)],
     )
 
 
 def _counted(rows: list[Row]) -> Iterable[str]:
-    """Say what means over people rest on."""
+    """The numbers of scenarios, episodes and people behind means over people."""
     for scenarios, people, episodes in dict.fromkeys(row.counted for row in rows if row.counted):
         few = f", and an interval needs {FEWEST_CLUSTERS} of them"
         yield (
@@ -174,8 +175,8 @@ def _counted(rows: list[Row]) -> Iterable[str]:
         )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _interval(entry: Entry | None) -> str:
@@ -185,7 +186,7 @@ def _interval(entry: Entry | None) -> str:
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
-    """Say which values have no interval, and why; of frames, where there are few clusters."""
+    """Which values have no interval, and why; of frames only those of too few clusters."""
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         for column, entry in row.entries.items():
@@ -204,7 +205,7 @@ class _Notes:
 
 
 def _numbered(notes: list[list[str]]) -> _Notes:
-    """Number the notes of several rows; what is said of all rows needs no number."""
+    """Number the notes of several rows; notes of all rows need no number."""
     texts = list(dict.fromkeys(note for of_row in notes for note in of_row))
     of_all = [text for text in texts if all(text in of_row for of_row in notes)]
     numbers = {
@@ -220,11 +221,11 @@ def _numbered(notes: list[list[str]]) -> _Notes:
 
 
 def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
-    """Columns whose values depend on the number of clips, where that is not the same throughout.
+    """Columns whose values depend on the number of clips, where rows or the paper differ in it.
 
-    The published number is that of the paper's Table 1, for the whole test split.
+    The paper states its number of clips for the whole test split.
     """
-    found = set()
+    depending = set()
     for column in columns:
         entries = [row.entries[column] for row in rows if column in row.entries]
         numbers = {
@@ -234,15 +235,15 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
         }
         if any(e.published for e in entries):
             key = rows[0].key
-            theirs = manifest.published_clips.get(key.tested_on)
-            numbers |= {theirs} if key.subset == "test" and numbers and theirs else set()
+            published = manifest.published_clips.get(key.tested_on)
+            numbers |= {published} if key.subset == "test" and numbers and published else set()
         if len(numbers) > 1:
-            found.add(column)
-    return found
+            depending.add(column)
+    return depending
 
 
 def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Item:
-    """A value, its sign, and in parentheses what the paper prints and the number of clips."""
+    """A value, its sign, and in parentheses the published value and the number of clips."""
     if entry is None:
         return Item("")
     asides = []
@@ -265,10 +266,10 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
     )
 
 
-def _untested(found: Sequence[dict[str, Standing]]) -> Iterable[str]:
-    """Say which columns have values without a test, and why."""
+def _untested(ranked: Sequence[dict[str, Standing]]) -> Iterable[str]:
+    """Which columns have values without a test, and why."""
     reasons: dict[str, list[str]] = {}
-    for standing_of in found:
+    for standing_of in ranked:
         for column, standing in standing_of.items():
             names = reasons.setdefault(standing.reason, []) if standing.reason else [column]
             names += [column] if column not in names else []
@@ -277,7 +278,7 @@ def _untested(found: Sequence[dict[str, Standing]]) -> Iterable[str]:
 
 
 def _heading(manifest: Manifest, rows: Sequence[Row], column: str) -> str:
-    """A column with its direction; without, where rows of one dataset differ in it."""
+    """A column with its direction, unless rows of one dataset differ in the direction."""
     conventions = {row.entries[column].convention for row in rows if column in row.entries}
     directions = {Direction.of(manifest, convention) for convention in conventions}
     return heading(column, directions.pop()) if len(directions) == 1 else column
@@ -328,18 +329,18 @@ def _lead_section(
             entry = leads.rows[lead][i].entries.get(column)
             line.append(_item(entry, leads.standings[lead][i].get(column), clips=False))
         lines.append(line)
-    whose = {f"source {row.source}, scale {row.scale}, protocol {row.protocol}" for row in rows}
+    origins = {f"source {row.source}, scale {row.scale}, protocol {row.protocol}" for row in rows}
     return Section(
         title=f"{dataset}: {_heading(manifest, rows, column)} by lead time",
         columns=["model", *(_lead(lead, step) for lead in chosen)],
         rows=lines,
         numeric=[False, *[True] * len(chosen)],
-        intro=[f"Lead times are counted in frames; {'; '.join(sorted(whose))}."],
+        intro=[f"Lead times are counted in frames; {'; '.join(sorted(origins))}."],
     )
 
 
 def _lead(lead: int, step: float | None) -> str:
-    """A lead time, in steps and, where it is known, in time."""
+    """A lead time in steps and, where the data tell it, in time."""
     if step is None:
         return f"lead {lead}"
     from stp.render.figures.time_step import SECONDS, unit_of
@@ -350,7 +351,7 @@ def _lead(lead: int, step: float | None) -> str:
 
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
     """Explain each column by the convention behind it; datasets may differ in it."""
-    known = manifest.conventions
+    conventions = manifest.conventions
     meanings: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for column, entry in row.entries.items():
@@ -359,9 +360,9 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
                 datasets.append(row.dataset)
     for (column, convention, unit), datasets in meanings.items():
         shared = sum(name == column for name, *_ in meanings) == 1
-        about = known[convention]
-        unit = unit or about.unit
-        text = ": ".join(filter(None, [about.title, about.description]))
+        facts = conventions[convention]
+        unit = unit or facts.unit
+        text = ": ".join(filter(None, [facts.title, facts.description]))
         yield (
             heading(column, Direction.of(manifest, convention))
             + ("" if shared else f" ({', '.join(datasets)})")
@@ -374,31 +375,32 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
 def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
     """The command that shows a trust card; only a complete study of distortions has cards."""
     conventions = [entry.convention for row in rows for entry in row.entries.values()]
-    if are_distortions(manifest) and conventions and not partial:
+    if not manifest.are_rivals and conventions and not partial:
         yield (
             "What a metric can be trusted for, on distorted videos: "
-            f"`{trust_command(manifest.scale, manifest.dimension, conventions[0])}`, and likewise "
-            "for the other columns."
+            f"`{trust_command(manifest.scale, manifest.dimension, conventions[0])}`; the other "
+            "columns have such cards, too."
         )
 
 
 def _marks() -> Iterable[str]:
     yield (
-        "Bold: the best of the rows that are tested alike (same bytes, test and kind of split); "
-        "the second best is in italics or underlined. Equal as printed counts as equal."
+        "Bold: best among rows evaluated on the same data, test and split; the second best is in "
+        "italics or underlined. Values that round to the same printed figure count as ties."
     )
     yield (
-        f"{ALIKE}: not significantly worse than the best: paired t test over clusters of test "
-        f"clips, two-sided, corrected for all pairs of these rows (Holm), and sign test, level "
-        f"{100 * LEVEL:.0f} %. They know how test clips vary, not how other seeds would."
+        f"{ALIKE}: not significantly worse than the best (paired t test over clusters of test "
+        "clips, two-sided, corrected for all pairs of these rows by Holm's method, and sign test, "
+        f"level {100 * LEVEL:.0f} %). The tests account for the variation between test clips, not "
+        "between seeds."
     )
 
 
 def _signs(table: str, with_leads: bool) -> Iterable[str]:
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
-    yield "Seeds: – for a deterministic model. n: test clips; N: clips behind a distance of sets."
+    yield "seeds: – for a deterministic model; n: test clips; N: clips behind a distance of sets."
     files = f"`{table}_tidy.csv`" + (f" and `{table}_leads.csv`" if with_leads else "")
-    yield f"Intervals, p values and all else that is known of a value: {files}."
+    yield f"Intervals, p values and all other details of each value: {files}."
 
 
 def _count(value: int | None) -> str:

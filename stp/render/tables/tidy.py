@@ -1,4 +1,4 @@
-"""Tidy tables: a line for each value, with all that is known of it; for programs."""
+"""Tidy tables for programs: a line for each value, with all of its details."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from stp.render.tables.leads import Leads
 from stp.render.tables.rows import Entry, Row
 
 Field = str | int | float | None
-"""What a line of CSV has in a column."""
+"""A value of a line of CSV."""
 
 KEYS = tuple(name for name in CELL_KEYS if name != "seed")
 WHOSE = ("source", "scale", "protocol", "comparable", *KEYS, "dataset_title", "model_title")
@@ -48,10 +48,10 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 """Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
 
 
-def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Field]]:
+def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
     """Make one line per row of the table and column, with `HEADER`; numbers have all digits."""
     lines = []
-    for row, standing_of in zip(rows, found, strict=True):
+    for row, standing_of in zip(rows, ranked, strict=True):
         for column, entry in row.entries.items():
             standing = standing_of.get(column, Standing())
             lines.append(
@@ -74,9 +74,9 @@ def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Field]]:
     return lines
 
 
-def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
+def tidy_csv(rows: Sequence[Row], ranked: Standings) -> str:
     """Write one line per row of the table and column."""
-    return _rounded_csv([list[Field](HEADER), *tidy_rows(rows, found)])
+    return _rounded_csv([list[Field](HEADER), *tidy_rows(rows, ranked)])
 
 
 def leads_csv(leads: Leads) -> str:

@@ -1,4 +1,4 @@
-"""A number that was followed back, as a page for a terminal."""
+"""The provenance of a printed number, as a page for a terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,40 +12,44 @@ from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of
 
 FEW = 3
-"""Values that are told with their artefacts, at most."""
+"""The most values that are shown with their artefacts."""
 
 
-def page(database: Path, number: str, found: Sequence[trace.Match]) -> Grid:
-    """What is printed so, and where a few of these values come from.
+def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
+    """The values that are printed as a number, and the artefacts behind a few of them.
 
     Args:
-        found: see `stp.collect.trace.matches`.
+        database: the results store.
+        number: the number as printed.
+        matches: the values; see `stp.collect.trace.matches`.
     """
-    kinds = [match.kind for match in found]
+    kinds = [match.kind for match in matches]
     counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]
-    shown = list(found[: trace.MOST])
-    own = list(dict.fromkeys(tuple(match.scores) for match in found))
-    sources = [scores for scores in own if scores]
+    listed = list(matches[: trace.MOST])
+    score_sets = list(dict.fromkeys(tuple(match.scores) for match in matches))
+    sources = [scores for scores in score_sets if scores]
     notes = []
-    if len(found) > len(shown):
-        notes.append(f"and {len(found) - len(shown)} more: {number} has few digits; --cell chooses")
-    sections = [_values(shown, notes)]
+    if len(matches) > len(listed):
+        notes.append(
+            f"and {len(matches) - len(listed)} more: {number} has few digits; --cell chooses"
+        )
+    sections = [_values(listed, notes)]
     if len(sources) <= FEW:
         sections += [_source(database, scores) for scores in sources]
     else:
         sections[0].notes.append(
-            "Choose one with --cell to see where it comes from, or `stp show` its scores."
+            "Choose one with --cell to see its artefacts, or use `stp show` on its scores."
         )
     return Grid(
         name="trace",
-        title=f"What is printed as {number}",
+        title=f"Values printed as {number}",
         intro=[f"{', '.join(counted)}."],
         sections=sections,
         legend=[f"{kind}: {trace.KINDS[kind]}." for kind in trace.KINDS if kind in kinds],
     )
 
 
-def _values(found: Sequence[trace.Match], notes: list[str]) -> Section:
+def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
     """The values, with the columns that tell them apart."""
     lines = [
         {
@@ -59,30 +63,30 @@ def _values(found: Sequence[trace.Match], notes: list[str]) -> Section:
             "part": _part(match),
             "lead": "" if match.lead is None else str(match.lead),
             "value": f"{match.value:.10g}",
-            "whose": _whose(match),
+            "origin": _origin(match),
             "scores": ", ".join(match.scores),
             "remark": match.remark or "",
         }
-        for match in found
+        for match in matches
     ]
     columns = [name for name in lines[0] if any(line[name] for line in lines)]
-    if len(lines) <= FEW:  # a few values are read from top to bottom
+    if len(lines) <= FEW:  # a column for each value
         first, *others = columns
         turned: list[list[str | Item]] = [
             [name, *(line[name] for line in lines)] for name in others
         ]
         headings = [first, *(line[first] for line in lines)]
         return Section("", headings, turned, [False] * len(headings), notes=notes)
-    rows_: list[list[str | Item]] = [[line[name] for name in columns] for line in lines]
+    rows: list[list[str | Item]] = [[line[name] for name in columns] for line in lines]
     return Section(
-        "", columns, rows_, [name in ("seed", "lead", "value") for name in columns], notes=notes
+        "", columns, rows, [name in ("seed", "lead", "value") for name in columns], notes=notes
     )
 
 
 def _tested(match: trace.Match) -> str:
     tested, trained = match.tested_on or "", match.trained_on
-    shown = tested if trained in (None, tested) else f"{trained} -> {tested}"
-    return shown if match.subset in (None, "test", ROBUSTNESS) else f"{shown} {match.subset}"
+    text = tested if trained in (None, tested) else f"{trained} -> {tested}"
+    return text if match.subset in (None, "test", ROBUSTNESS) else f"{text} {match.subset}"
 
 
 def _part(match: trace.Match) -> str:
@@ -92,7 +96,7 @@ def _part(match: trace.Match) -> str:
     return ", ".join([*named, *at])
 
 
-def _whose(match: trace.Match) -> str:
+def _origin(match: trace.Match) -> str:
     if match.kind == "published":
         return "the paper"
     comparable = "" if match.comparable else ", NOT COMPARABLE"
@@ -101,16 +105,16 @@ def _whose(match: trace.Match) -> str:
 
 def _source(database: Path, scores: Sequence[str]) -> Section:
     """Artefacts behind the cells of one value."""
-    marks = ", ".join("?" for _ in scores)
+    placeholders = ", ".join("?" for _ in scores)
     cells = ask(
         database,
         CellRow,
-        f"FROM cells WHERE scores_fingerprint IN ({marks}) OR perceptual_fingerprint IN ({marks}) "
-        "ORDER BY rowid",
+        f"FROM cells WHERE scores_fingerprint IN ({placeholders}) "
+        f"OR perceptual_fingerprint IN ({placeholders}) ORDER BY rowid",
         [*scores, *scores],
     )
     named = " and ".join(scores)
-    found = made_of(database, lineage(database, cells), f"Scores {named} are made of")
-    found.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
-    found.notes.append(f"All of it: `stp show {scores[0]}`")
-    return found
+    section = made_of(database, lineage(database, cells), f"Scores {named} are made of")
+    section.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
+    section.notes.append(f"All details: `stp show {scores[0]}`")
+    return section

@@ -1,4 +1,4 @@
-"""The trust card of a metric, for people: ``stp list metrics``."""
+"""The trust card of a metric as a page: ``stp list metrics``."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from stp.plan.manifest import Manifest
 def page(
     plan: Manifest,
     convention: str,
-    found: dict[str, OfDataset],
+    of_datasets: dict[str, OfDataset],
     people: Iterable[AgreementRow] = (),
 ) -> Grid:
     """Lay out a card.
@@ -21,34 +21,35 @@ def page(
     Args:
         plan: of the study that it was made from.
         convention: of the metric.
-        found: what `stp.collect.trust_card.card` gathered.
+        of_datasets: what `stp.collect.trust_card.card` gathered.
         people: rows of a study with people, of any metric.
     """
     sections = []
-    asked = _people(convention, people)
-    for dataset, of in found.items():
+    people_section = _people(convention, people)
+    for dataset, of_dataset in of_datasets.items():
         title = plan.names.datasets[dataset]
-        sections.append(_sensitivity(plan, title, of))
-        if of.bias:
-            sections.append(_bias(title, of))
-    about = plan.conventions[convention]
+        sections.append(_sensitivity(plan, title, of_dataset))
+        if of_dataset.bias:
+            sections.append(_bias(title, of_dataset))
+    facts = plan.conventions[convention]
     warnings = []
     if ".random_" in convention:
-        warnings = ["WARNING: a network with random weights has learnt nothing."]
+        warnings = ["WARNING: this network has random weights and has learnt nothing."]
     return Grid(
         name=convention,
         title=f"Trust card of {convention}",
         intro=[
-            f"{about.title}: {about.description}",
+            f"{facts.title}: {facts.description}",
             f"Numbers are of {whose(plan.cells)}.",
-            *(() if asked.rows else (f"Agreement with people is unknown: {UNKNOWN}.",)),
+            *(() if people_section.rows else (f"Agreement with people is unknown: {UNKNOWN}.",)),
         ],
-        sections=[*sections, asked] if asked.rows else sections,
+        sections=[*sections, people_section] if people_section.rows else sections,
         warnings=warnings,
         legend=[
-            "correlation: of ranks, with the intensity; 1 gets worse with every step, whichever "
-            "direction is better; in brackets its 95 % interval over clusters of clips",
-            "kind: frames are changed (space), or others follow each other (time)",
+            "correlation: rank correlation with the intensity; 1: the metric gets worse with every "
+            "step, whichever direction is better; in brackets its 95 % interval over clusters of "
+            "clips",
+            "kind: frames are changed (space), or their order is (time)",
         ],
         made_from=f"Made from the scores of {plan.dimension}, scale {plan.scale}.",
     )
@@ -67,7 +68,7 @@ def _people(convention: str, people: Iterable[AgreementRow]) -> Section:
             value += f" [{row.ci95_low:.0f}, {row.ci95_high:.0f}]"
         rows.append([row.scenario, value, str(row.answers), str(row.raters)])
         if row.simulated:
-            notes["WARNING: raters are SIMULATED by a program; no person has said any of it"] = None
+            notes["WARNING: the raters are SIMULATED by a program; no person was asked"] = None
     return Section(
         title="Agreement with people",
         columns=["scenario", "percent", "answers", "raters"],
@@ -76,15 +77,15 @@ def _people(convention: str, people: Iterable[AgreementRow]) -> Section:
         intro=["How often people and the metric agree on which of two videos is better."],
         notes=[
             *notes,
-            "eq., spr.: of the answers that name a video, models equal or spread in a metric; base "
-            "+ step: of all answers, the second model being worse by the step",
+            "eq., spr.: of the answers that name a video, for models equal or spread in a metric; "
+            "base + step: of all answers, where the second model is worse by the step",
         ],
     )
 
 
-def _sensitivity(plan: Manifest, title: str, of: OfDataset) -> Section:
+def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
     rows: list[list[str | Item]] = []
-    for curve in of.curves:
+    for curve in of_dataset.curves:
         correlation = "–" if curve.correlation is None else f"{curve.correlation:.2f}"
         if curve.low is not None and curve.high is not None:
             correlation += f" [{curve.low:.2f}, {curve.high:.2f}]"
@@ -94,11 +95,13 @@ def _sensitivity(plan: Manifest, title: str, of: OfDataset) -> Section:
         values = ["–" if v is None else f"{v:.4g}" for v in ends]
         kind = "time" if is_temporal(curve) else "space"
         rows.append([plan.names.models[curve.distortion], kind, correlation, *values, curve.why])
-    notes = [_seen(plan, of, temporal=True), _seen(plan, of, temporal=False)]
-    if of.seconds is not None:
-        notes.append(f"cost: its network took {of.seconds:.2g} s for a clip, where this was made")
+    notes = [_seen(plan, of_dataset, temporal=True), _seen(plan, of_dataset, temporal=False)]
+    if of_dataset.seconds is not None:
+        notes.append(
+            f"cost: its network took {of_dataset.seconds:.2g} s per clip on the machine that ran it"
+        )
     return Section(
-        title=f"{title}, {of.curves[0].n} clips",
+        title=f"{title}, {of_dataset.curves[0].n} clips",
         columns=["distortion", "kind", "correlation", "weakest", "strongest", "why"],
         rows=rows,
         numeric=[False, False, True, True, True, False],
@@ -106,26 +109,28 @@ def _sensitivity(plan: Manifest, title: str, of: OfDataset) -> Section:
     )
 
 
-def _seen(plan: Manifest, of: OfDataset, *, temporal: bool) -> str:
-    """Say what a metric follows, and what it does not see, of one kind."""
-    number = sum(is_temporal(curve) == temporal for curve in of.curves)
+def _seen(plan: Manifest, of_dataset: OfDataset, *, temporal: bool) -> str:
+    """How many distortions of one kind a metric follows, and which it does not notice."""
+    number = sum(is_temporal(curve) == temporal for curve in of_dataset.curves)
     if not number:
         return ""
-    follows, blind = of.follows(temporal=temporal), of.blind_to(temporal=temporal)
+    follows, blind = of_dataset.follows(temporal=temporal), of_dataset.blind_to(temporal=temporal)
     titles = [plan.names.models[name] for name in blind]
     text = f"{'time' if temporal else 'space'}: follows {len(follows)} of {number} surely"
     return f"{text}; blind to {', '.join(titles)}" if titles else text
 
 
-def _bias(title: str, of: OfDataset) -> Section:
+def _bias(title: str, of_dataset: OfDataset) -> Section:
     rows: list[list[str | Item]] = [
-        [str(one.n), f"{one.mean:.4g}", f"{one.standard_error:.2g}", str(one.tries)]
-        for one in of.bias
+        [str(at_size.n), f"{at_size.mean:.4g}", f"{at_size.standard_error:.2g}", str(at_size.tries)]
+        for at_size in of_dataset.bias
     ]
-    notes = ["of real clips against other real clips: all of it is bias"]
-    if of.smallest is not None:
-        least = of.smallest.mean + 2 * of.smallest.deviation
-        notes.append(f"{of.smallest.n} clips hide whatever is below {least:.4g}")
+    notes = ["real clips against other real clips: all of the distance is bias"]
+    if of_dataset.smallest is not None:
+        least = of_dataset.smallest.mean + 2 * of_dataset.smallest.deviation
+        notes.append(
+            f"differences below {least:.4g} cannot be seen with {of_dataset.smallest.n} clips"
+        )
     return Section(
         title=f"{title}: bias by the number of clips",
         columns=["clips of each", "mean", "standard error", "tries"],

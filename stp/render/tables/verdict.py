@@ -1,7 +1,7 @@
-"""From the evidence of a finding to its verdict: SQL, in the same words for every finding.
+"""The verdict on a finding from its evidence: the same SQL for every finding.
 
-A part of a criterion holds as soon as enough comparisons do, fails as soon as too many do not, and
-is undecided before that. A finding holds if all its parts do.
+A part of a criterion holds as soon as enough comparisons agree with the finding, and fails as soon
+as too many disagree; before that it is undecided. A finding holds if all of its parts hold.
 """
 
 _JUDGED = """
@@ -42,7 +42,7 @@ sources AS (
         side,
         CASE
             WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
+            WHEN count(bytes) = 0 THEN 'not evaluated'
             ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
                 || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
         END AS about
@@ -64,14 +64,14 @@ def judged(query: str) -> str:
     """The query for a finding's verdict.
 
     Args:
-        query: of its evidence, as in config/suites/<suite>/findings: a row for each comparison. It
-            names at least `side`, `part`, `needed` (how many comparisons of the part have to come
-            out so), `model`, `tested`, `metric`, `value`, `against`, `other`, `outcome` (whether it
-            came out so), `fair` (whether a value that is missing could decide it), `remark`,
-            `bytes` and `comparable` (what the values rest on); and perhaps `in_common`, the number
-            of test clips that both forecasts have, and both values are of.
+        query: query for the evidence, as in config/suites/<suite>/findings: a row for each
+            comparison. Its columns are at least `side`, `part`, `needed` (how many comparisons of
+            the part have to agree), `model`, `tested`, `metric`, `value`, `against`, `other`,
+            `outcome` (whether the comparison agrees), `fair` (whether a missing value could decide
+            it), `remark`, `bytes` and `comparable` (origin of the values); and perhaps
+            `in_common`, the number of test clips behind both values.
 
     Returns:
-        a query for the same rows, each with what follows for its part and for its side.
+        a query for the same rows, each with the verdicts on its part and on its side.
     """
     return _JUDGED.replace("{evidence}", query.rstrip().removesuffix(";"))

@@ -1,7 +1,7 @@
-"""A view of the results store as a table: its rows, and what they mean.
+"""A view of the results store as a table: its rows, and the meaning of its columns.
 
-The CSV file has all rows. Views may have thousands, so pages have those that meet a condition, in
-sections.
+The CSV file has all rows. Pages have the rows that meet a condition, in sections, since views may
+have thousands of rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stp.collect.connection import opened
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
-from stp.render.tables.data_origin import BytesUsed, bytes_used
+from stp.render.tables.data_origin import DataUsed, data_used
 
 
 class Layout(NamedTuple):
-    """How the pages of a view are made.
+    """The layout of the pages of a view.
 
     Attributes:
-        title: heading.
+        title: heading of the page.
         sections: columns whose values head the sections.
-        pages: a condition in SQL on the rows of pages; empty for all of them.
+        pages: condition in SQL on the rows of pages; empty for all rows.
     """
 
     title: str
@@ -38,12 +38,12 @@ class ViewRows:
     """The rows of a view.
 
     Attributes:
-        view: its name.
-        about: what a row is.
-        columns: name -> what it means, in their order.
-        rows: all of them, sorted: a value for each column.
-        on_pages: those of them that pages have.
-        whose: whose bytes the cells of the store are of.
+        view: name of the view.
+        about: meaning of a row.
+        columns: name -> meaning of each column, in order.
+        rows: all rows, sorted; each has a value for each column.
+        on_pages: the rows that pages have.
+        data: origin and protocol of the data in the store.
     """
 
     view: str
@@ -51,7 +51,7 @@ class ViewRows:
     columns: dict[str, str]
     rows: list[tuple[Any, ...]]
     on_pages: list[tuple[Any, ...]]
-    whose: list[BytesUsed]
+    data: list[DataUsed]
 
 
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
@@ -63,10 +63,10 @@ def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
     Raises:
         StpError: see `read` and `grid`; nothing is written.
     """
-    found = read(database, view, layout.pages)
-    lines = [[number(v) if isinstance(v, float) else v for v in row] for row in found.rows]
-    whole = grid(found, layout, out.stem)
-    write_all({out: csv_text([list(found.columns), *lines]), **texts(whole, out.parent)})
+    view_rows = read(database, view, layout.pages)
+    lines = [[number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows]
+    pages_grid = grid(view_rows, layout, out.stem)
+    write_all({out: csv_text([list(view_rows.columns), *lines]), **texts(pages_grid, out.parent)})
 
 
 def read(database: Path, view: str, pages: str = "") -> ViewRows:
@@ -96,62 +96,65 @@ def read(database: Path, view: str, pages: str = "") -> ViewRows:
             dict(columns),
             [row[:-1] for row in rows],
             [row[:-1] for row in rows if row[-1]],
-            bytes_used(connection),
+            data_used(connection),
         )
 
 
-def grid(found: ViewRows, layout: Layout, name: str) -> Grid:
-    """The rows of pages.
+def grid(view_rows: ViewRows, layout: Layout, name: str) -> Grid:
+    """The pages of a view.
 
     Args:
-        found: as `read` returns it.
-        name: of the files.
+        view_rows: as `read` returns it.
+        layout: sections and condition of the pages.
+        name: base name of the files.
 
     Raises:
-        StpError: a section is to be headed by a column that the view does not have.
+        ConfigurationError: the view lacks a column that `layout.sections` names.
     """
-    whose = "; ".join(one.text for one in found.whose)
+    origins = "; ".join(used.text for used in view_rows.data)
     return Grid(
         name=name,
         title=layout.title,
         intro=[
-            found.about,
-            f"Made of {whose or 'no scores'}. Of {len(found.rows):,} rows, {len(found.on_pages):,} "
-            f"stand here{f' (`{layout.pages}`)' if layout.pages else ''}; `{name}.csv` has all.",
+            view_rows.about,
+            f"Made from {origins or 'no scores'}. {len(view_rows.on_pages):,} of "
+            f"{len(view_rows.rows):,} rows are shown"
+            f"{f' (`{layout.pages}`)' if layout.pages else ''}; `{name}.csv` has all.",
         ],
         warnings=[
-            f"Not the paper's data ({one.text}): our numbers say nothing about those of the paper."
-            for one in found.whose
-            if one.is_strange
+            f"Not the paper's data ({used.text}): our numbers cannot be compared with the paper's."
+            for used in view_rows.data
+            if used.differs_from_paper
         ],
-        sections=_sections(found, layout.sections),
-        legend=[f"{column}: {meaning}" for column, meaning in found.columns.items()],
-        made_from=f"Made from view `{found.view}` of `results.duckdb` by `stp table {found.view}`.",
+        sections=_sections(view_rows, layout.sections),
+        legend=[f"{column}: {meaning}" for column, meaning in view_rows.columns.items()],
+        made_from=f"Made from view `{view_rows.view}` of `results.duckdb` by "
+        f"`stp table {view_rows.view}`.",
     )
 
 
-def _sections(found: ViewRows, headed_by: Sequence[str]) -> list[Section]:
-    names = list(found.columns)
+def _sections(view_rows: ViewRows, headed_by: Sequence[str]) -> list[Section]:
+    names = list(view_rows.columns)
     for column in headed_by:
         if column not in names:
-            raise StpError(
-                f"the view {found.view} has no column {column!r}",
+            raise ConfigurationError(
+                f"the view {view_rows.view} has no column {column!r}",
                 expected=f"sections by some of {', '.join(names)}",
                 remedy="correct `sections` of its table in the file of the suite",
             )
-    heads = [names.index(column) for column in headed_by]
-    shown = [i for i, column in enumerate(names) if column not in headed_by]
+    head_columns = [names.index(column) for column in headed_by]
+    body_columns = [i for i, column in enumerate(names) if column not in headed_by]
     parts: dict[str, list[tuple[Any, ...]]] = {}
-    for row in found.on_pages:
-        parts.setdefault(", ".join(str(row[i]) for i in heads), []).append(row)
+    for row in view_rows.on_pages:
+        parts.setdefault(", ".join(str(row[i]) for i in head_columns), []).append(row)
     if not parts:
         parts[""] = []
-    numeric = [_is_numeric(row[i] for row in found.on_pages) for i in shown]
+    numeric = [_is_numeric(row[i] for row in view_rows.on_pages) for i in body_columns]
     return [
         Section(
             title=title,
-            columns=[names[i] for i in shown],
-            rows=[[_text(row[i]) for i in shown] for row in parts[title]],
+            columns=[names[i] for i in body_columns],
+            rows=[[_text(row[i]) for i in body_columns] for row in parts[title]],
             numeric=numeric,
             notes=[] if parts[title] else ["No rows."],
         )
@@ -160,7 +163,7 @@ def _sections(found: ViewRows, headed_by: Sequence[str]) -> list[Section]:
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
-    """Whether there are numbers, and nothing else but gaps."""
+    """Whether a column has numbers, and nothing else but gaps."""
     kinds = {type(value) for value in values if value is not None}
     return bool(kinds) and kinds <= {int, float}
 

@@ -1,5 +1,5 @@
 "use strict";
-// Questions: everyday ones, their answers, where in the report these stand, and the queries that give them.
+// Questions: common ones, their answers, the sections of the report that show more, and the queries behind them.
 (() => {
   const {h, number} = stp;
 
@@ -8,12 +8,12 @@
     ["leaderboards", "Leaderboards", () => board("kth", "lpips"),
       "The column “Against the best” says whether a model is significantly worse than the best."],
     ["by-setting", "By setting", () => ({show: "decline"}), "How much worse each model is than at the first frame "
-      + "interval; choose what was tested."],
+      + "interval; choose a test there."],
     ["cost", "Cost", () => placeOf("nuscenes"), "Time, machines and memory of every "
-      + "model; on what comes first where nuScenes was not tested."],
-    ["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens data, training, "
+      + "model; of the first test where nuScenes was not tested."],
+    ["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens the data, training, "
       + "predictions and scores behind it, down to raw files and their checksums."],
-    ["overview", "Overview", () => ({show: "missing"}), "The grid shows what failed (✕) and what is not run yet (○)."],
+    ["overview", "Overview", () => ({show: "missing"}), "The grid shows which cells failed (✕) and which are not run yet (○)."],
   ];
 
   /** The first evaluation on a dataset, as filters; none where it was not tested. */
@@ -31,14 +31,14 @@
   stp.section({
     id: "ask",
     title: "Questions",
-    about: "Everyday questions, the answers of this store, and the queries that give them.",
+    about: "Common questions, with the answers of this results store and the queries behind them.",
     draw(root) {
-      const asked = stp.data("ask").map((one, i) => ({...one, i}));
+      const asked = stp.data("example_queries").map((one, i) => ({...one, i}));
       for (const one of asked.filter(({count}) => count)) answer(root, one);
       const open = asked.filter(({count}) => !count);
       if (!open.length) return;
       root.append(h("h3", {}, "Questions that this store cannot answer"),
-        h("p", {}, "What they ask about was not evaluated here, or nothing of it is missing."));
+        h("p", {}, "Nothing of what they ask about was evaluated here, or nothing is missing."));
       for (const one of open) stp.fold(root, `question-${one.i + 1}`, one.question, (place) => query(place, one));
     },
   });
@@ -57,7 +57,7 @@
   }
 
   function query(root, {sql}) {
-    const command = /\n|"/.test(sql) ? null : `stp query "${sql}"`;
+    const command = /\n|"/.test(sql) ? null : `stp query "${sql}" ${stp.asking(stp.scaleOf())}`;
     root.append(stp.code(command ?? sql, command ? "the command" : "the query"));
   }
 

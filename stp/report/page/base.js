@@ -468,7 +468,7 @@ const stp = (() => {
           say(`Copied ${what}`);
         } catch {  // a browser that lets no page write there
           getSelection().selectAllChildren(block);
-          say("Selected: copy it with your keyboard");
+          say("Selected: copy the text with your keyboard");
         }
       }}, "Copy");
     const block = h("pre", {tabindex: "0", "aria-label": what}, h("code", {}, text));

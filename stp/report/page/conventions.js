@@ -7,7 +7,7 @@
   stp.section({
     id: "conventions",
     title: "Conventions",
-    about: "One metric, several definitions: what each of them means, and how much the choice changes rankings.",
+    about: "Several definitions of one metric: the meaning of each, and how much the choice changes rankings.",
     draw(root) {
       const conventions = [...stp.core().conventions.values()];
       const effects = stp.rows(stp.data("conventions").effects);
@@ -28,7 +28,7 @@
         root.append(h("h3", {}, "Each evaluation"));
         each(root, rows);
       } else {
-        root.append(h("p", {}, "No evaluation has two definitions of this metric that rank the same two models."));
+        root.append(h("p", {}, "In no evaluation do two definitions of this metric rank the same models."));
       }
       root.append(h("h3", {}, "What they mean"));
       meanings(root, conventions.filter((c) => !chosen.metric || c.metric === chosen.metric));
@@ -69,7 +69,7 @@
           cell: (row) => part(row, "moved")},
         {key: "wins", title: "Another model wins", numeric: true, value: (row) => row.wins / row.evaluations,
           cell: (row) => part(row, "wins")},
-        {key: "largest", title: "Largest move", numeric: true, about: "Places that a model moves, at most"},
+        {key: "largest", title: "Largest move", numeric: true, about: "Largest number of places that a model moves"},
         {key: "correlation", title: "Rank correlation", numeric: true, about: "Spearman's, the median over rankings",
           cell: (row) => number(row.correlation, 3)},
         {key: "relative", title: "Values differ by", numeric: true,

@@ -116,7 +116,7 @@
       text += ` No model is both better and cheaper than ${evaluations.joined(held.map((line) => line.label))}`
         + `${device ? ` on ${device}` : ""} (ringed).`;
     }
-    if (made.length > 1) text += " What was measured on different devices does not compare: each has a front of its own.";
+    if (made.length > 1) text += " Costs on different devices cannot be compared: each device has its own front.";
     return text;
   }
 
@@ -150,7 +150,7 @@
       + `${stp.datasetTitle(most.trained_on)}: ${stp.duration(most.seconds)} (${most.devices}).`));
     stp.table(root, {
       name: "cost-datasets",
-      caption: "Time by model and dataset; each artefact counts once, however many cells it serves",
+      caption: "Time by model and dataset; each artefact counts once, however many cells share it",
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => evaluations.named(row.model, row.variant),
           cell: (row) => evaluations.named(row.model, row.variant)},
@@ -177,8 +177,8 @@
     const sum = rows.reduce((total, row) => total + (row.seconds ?? 0), 0);
     const gpu = rows.reduce((total, row) => total + (row.gpu_seconds ?? 0), 0);
     root.append(h("h3", {}, "All of this store"),
-      h("p", {}, `${number(hours(sum), 3)} hours of work, of which ${number(hours(gpu), 3)} GPU hours, in `
-        + `${rows.reduce((n, row) => n + row.artefacts, 0)} artefacts. Each counts once, however many cells it serves.`));
+      h("p", {}, `${number(hours(sum), 3)} hours of computing, of which ${number(hours(gpu), 3)} GPU hours, in `
+        + `${rows.reduce((n, row) => n + row.artefacts, 0)} artefacts. Each counts once, however many cells share it.`));
     stp.table(root, {
       name: "cost-totals",
       caption: "Hours by stage and device",
@@ -194,12 +194,12 @@
       rows,
     });
     if (!lost.length) {
-      root.append(h("p", {class: "note"}, "No attempt was lost: everything was made at the first try."));
+      root.append(h("p", {class: "note"}, "No attempt failed: every artefact was made at the first attempt."));
       return;
     }
     stp.table(root, {
       name: "cost-lost",
-      caption: "Attempts that made nothing",
+      caption: "Failed attempts",
       columns: [
         {key: "stage", title: "Stage"},
         {key: "how", title: "How it ended"},
@@ -215,8 +215,8 @@
   stp.section({
     id: "cost",
     title: "Cost",
-    about: "Time, memory and size against quality. A training that serves several tests is shown with each of them, "
-      + "and counts once in the totals.",
+    about: "Time, memory and size against quality. A training that several tests share is shown with each of them "
+      + "and counted once in the totals.",
     draw(root) {
       const chosen = stp.filters(root, [
         ...evaluations.choices(undefined, (one) => evaluations.valuesOf(one).some((row) => row.value !== null)),
@@ -240,8 +240,8 @@
       const made = row ? fronts(lines, axis, deviceKey, row.convention) : [];
       const named = deviceKey === null ? [] : [...new Set(lines.map((line) => line[deviceKey]).filter((d) => d))];
       const why = (line) => (line.value === null ? line.reason : axis === "train_peak_mb" && !line.train_device ? "nothing is trained"
-        : line[axis] === 0 ? "0 has no place on this axis"
-        : line.stored || !axis.startsWith("predict") ? "not known"
+        : line[axis] === 0 ? "0 cannot be drawn on this axis"
+        : line.stored || !axis.startsWith("predict") ? "unknown"
           : "forecasts were scored while they were made, so their time is part of the scores'");
       const hosts = [...new Set(lines.map((line) => line.hosts[deviceKey]).filter((host) => host))];
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`

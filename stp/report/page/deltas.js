@@ -9,8 +9,8 @@
   stp.section({
     id: "deltas",
     title: "Published values",
-    about: "Our values beside those that the paper prints. There is a difference only where data and protocol "
-      + "are the paper's; elsewhere the table says why not.",
+    about: "Our values beside those printed in the paper. A difference is given only where data and protocol "
+      + "are the paper's; otherwise the table gives the reason.",
     draw(root) {
       const all = (values, text = named) => [["", "All"], ...[...new Set(values)].map((v) => [v, text(v)])];
       const fits = (chosen) => (row) => ["dimension", "tested", "model", "metric"].every(
@@ -25,9 +25,13 @@
       ]);
       const shown = rows.filter(fits(chosen)).filter((row) => !chosen.show || row.difference !== null);
       const compared = shown.filter((row) => row.difference !== null).length;
+      const reasons = [...new Set(shown.map((row) => (row.why_none ?? "").replace(" bytes", " data")))];
+      // One reason of all rows stands in the caption, not in each row.
+      const common = shown.length > 3 && !compared && reasons.length === 1 ? reasons[0] : null;
       stp.table(root, {
         name: "deltas",
-        caption: `${stp.count(shown.length, "value")} that the paper also prints; ${compared} can be compared`,
+        caption: `${stp.count(shown.length, "value")} that the paper also prints; ${common
+          ? `none can be compared: ${common.replace("not comparable: ", "")}` : `${compared} can be compared`}`,
         rows: shown,
         columns: [
           {key: "model", title: "Model", head: true, value: (row) => evaluations.named(row.model, row.variant),
@@ -38,11 +42,14 @@
             cell: (row) => `${row.metric}\u00a0${stp.direction(row.convention)}`.trim()},
           {key: "value", title: "Ours", numeric: true, cell: (row) => ours(row)},
           {key: "published", title: "Printed", numeric: true, cell: (row) => String(row.published)},
-          {key: "difference", title: "Difference", numeric: true, about: "Ours minus printed",
-            cell: (row) => stp.signed(row.difference)},
-          {key: "relative", title: "Relative", numeric: true, about: "Difference over the printed value",
-            value: relative, cell: (row) => relative(row) === null ? "–" : `${stp.signed(100 * relative(row), 2)} %`},
-          {key: "why_none", title: "Why there is no difference", cell: (row) => (row.why_none ?? "").replace(" bytes", " data")},
+          ...common ? [] : [
+            {key: "difference", title: "Difference", numeric: true, about: "Ours minus printed",
+              cell: (row) => stp.signed(row.difference)},
+            {key: "relative", title: "Relative", numeric: true, about: "Difference divided by the printed value",
+              value: relative, cell: (row) => relative(row) === null ? "–" : `${stp.signed(100 * relative(row), 2)} %`},
+            {key: "why_none", title: "Why there is no difference",
+              cell: (row) => (row.why_none ?? "").replace(" bytes", " data")},
+          ],
           {key: "n", title: "n", numeric: true, about: "Test samples behind our value"},
         ],
       });

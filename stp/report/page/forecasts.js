@@ -5,10 +5,10 @@ stp.section((() => {
   const SIZES = {small: "9rem", medium: "15rem", large: "22rem", huge: "34rem"};
   const STAYS = 4; // frames that the last one stays, so that the end can be seen
   const SPEEDS = [1, 2, 5, 10, 20];
-  const VIEWS = [["values", "Forecasts"], ["errors", "Errors"], ["truth", "Wipe: truth and forecasts"],
-    ["pair", "Two, one over the other"]];
+  const VIEWS = [["values", "Forecasts"], ["errors", "Errors"], ["truth", "Wipe: truth over forecasts"],
+    ["pair", "Wipe: two forecasts"]];
   const RULES = {median: "median error", hardest: "largest error", easiest: "smallest error",
-    middle: "the middle one"};
+    middle: "middle of the test"};
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const h = stp.h;
 
@@ -43,7 +43,7 @@ stp.section((() => {
       {key: "view", label: "View", options: VIEWS},
       {key: "left", label: "Left of the wipe",
         options: (chosen) => (isPair(chosen) ? [["truth", "Truth"], ...named(chosen)] : [["", "–"]])},
-      {key: "right", label: "Right of it",
+      {key: "right", label: "Right of the wipe",
         options: (chosen) => (isPair(chosen) ? [...named(chosen), ["truth", "Truth"]] : [["", "–"]])},
       {key: "size", label: "Size", options: ["medium", "small", "large", "huge"].map((s) => [s, s])},
     ];
@@ -62,8 +62,8 @@ stp.section((() => {
     const report = stp.data("forecasts");
     shown += 1;
     if (!report.evaluations.length) {
-      root.append(h("p", {class: "note"}, "This report was made without pictures; make it with ",
-        h("code", {}, "stp report --samples 3"), " to see some."));
+      root.append(h("p", {class: "note"}, "This report has no pictures; add some with ",
+        h("code", {}, "stp report --samples 3"), "."));
       return;
     }
     const chosen = stp.filters(root, choices());
@@ -106,10 +106,10 @@ stp.section((() => {
       h("p", {}, `${unique(evaluation.origin.map((cell) => stp.origin([cell]))).join("; ")}. Frames of ${width} × ${height}, stored: `
         + `${evaluation.look}.`
         + (seeds.length ? ` Trained models: seed ${seeds.join(", ")}.` : "")),
-      h("p", {}, "Samples are chosen by rule, from an error averaged over all models, never by eye. "
-        + `Pictures take ${stp.number(report.used, 3)} MB of this page; the limit is ${report.megabytes} MB, shared `
-        + "equally among evaluations, and all models of an evaluation are stored alike. "
-        + "Errors were computed from the predictions, not from pictures."),
+      h("p", {}, "Samples are chosen by a rule, by their error averaged over all models, not by hand. "
+        + `Pictures take ${stp.number(report.used, 3)} MB of this page. The limit is ${report.megabytes} MB, shared `
+        + "equally among evaluations, and all models of an evaluation have the same quality. "
+        + "Errors are those of the predictions, not of the pictures."),
       evaluation.is_picture ? h("p", {}, "Values from 0 to 1 are shown as they are; values outside are clipped.")
         : h("p", {}, "The scale leaves out the outermost percent of context "
           + "and truth; values beyond it have the colours of its ends. Hatched areas have no value. "
@@ -346,7 +346,7 @@ stp.section((() => {
         if (layers[side]) layers[side] = {...layers[side], sheet: await load(layers[side])};
       })));
     } catch {
-      output.textContent = "This browser cannot read the pictures (WebP).";
+      output.textContent = "This browser cannot show the pictures (WebP).";
       return;
     }
     if (drawn !== shown) return; // something else is on the page by now
@@ -413,7 +413,7 @@ stp.section((() => {
   return {
     id: "forecasts",
     title: "Forecasts",
-    about: "What models predict, beside what happened: a few samples of every evaluation, chosen by rule.",
+    about: "Forecasts beside the truth: a few samples of every evaluation, chosen by a rule.",
     has: () => !stp.data("forecasts").samples || evaluations().some((one) => !one.gap),
     draw,
   };

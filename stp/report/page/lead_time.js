@@ -105,7 +105,7 @@
     text += leader(first) ? "." : "";
     text += banded ? " Bands are 95 % intervals over clusters of test samples." : "";
     text += several ? " Thin lines are single seeds, the thick line is their mean." : "";
-    return text + (banded || several ? "" : ` No intervals: ${evaluations.reasons(lines.flatMap((line) => line.seeds), "none were made")}.`);
+    return text + (banded || several ? "" : ` Without intervals: ${evaluations.reasons(lines.flatMap((line) => line.seeds), "none were made")}.`);
   }
 
   function numbers(lines, part) {
@@ -132,7 +132,7 @@
   stp.section({
     id: "lead-time",
     title: "Lead time",
-    about: "How scores change with the lead time. Click a name in the legend to hide a model, or use the boxes above the chart.",
+    about: "How scores change with the lead time. Click a name in the legend, or a box above the chart, to hide a model.",
     has: () => evaluations.list().some((one) => rowsOf(one).some((row) => row.values !== null)),
     draw(root) {
       const valued = (row) => row.values !== null;
@@ -147,7 +147,7 @@
       const rows = rowsOf(one).filter((row) => evaluations.partId(row) === chosen.metric);
       evaluations.whose(root, evaluations.cellsOf(one));
       if (!stp.data("leads").complete) {
-        root.append(h("p", {class: "note"}, "Conventions of the tables of results only: all of them would "
+        root.append(h("p", {class: "note"}, "Only conventions of the tables of results; all would "
           + "make this page too large. The view by_lead of the results store has them."));
       }
       const all = [...one.models.values()];
@@ -158,7 +158,7 @@
       const lacking = all.filter((line) => !lines.some((found) => found.label === line.label));
       if (!lines.length) {
         return evaluations.absent(root, `${name} has no values over lead time on ${one.label}: `
-          + `${evaluations.reasons(rows, "it is one value of all lead times together")}. Another metric may have some.`);
+          + `${evaluations.reasons(rows, "it is one value of all lead times together")}. Choose another metric.`);
       }
       if (lacking.length) {
         root.append(h("p", {class: "note"},

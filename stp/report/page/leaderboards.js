@@ -78,7 +78,7 @@
   stp.section({
     id: "leaderboards",
     title: "Leaderboards",
-    about: "Models that were evaluated alike, best first. Click a number to see where it comes from.",
+    about: "Models of one evaluation, the best first. Click a number to see where it comes from.",
     draw(root) {
       const {evaluations, listed, parts, rows} = boards();
       const of = (chosen) => listed.filter((one) => (!chosen.domain || one.domain === chosen.domain)
@@ -173,7 +173,7 @@
   function trust(convention) {
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
     const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes.replace(" bytes", " data")}) it gets `
-      + `worse with ${row.worse} of ${row.known} distortions${row.blind ? `, and does not notice ${named(row.blind)}` : ""}. `);
+      + `worse with ${row.worse} of ${row.known} distortions${row.blind ? `, and does not respond to ${named(row.blind)}` : ""}. `);
     const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
       && cell.tested_on === marks[0]?.tested_on);
     return study ? h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {},
@@ -197,7 +197,7 @@
       rows: [...rows].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
       rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
       columns: [
-        {key: "rank", title: "Rank", numeric: true, about: "1 is best, ties share",
+        {key: "rank", title: "Rank", numeric: true, about: "1 is best; equal values share a rank",
           cell: (row) => row.rank === null ? "–" : String(row.rank)},
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
         {key: "value", title: `${unit ? `Value (${unit})` : "Value"}\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
@@ -218,7 +218,7 @@
         some("published") ? {key: "published", title: "Printed", numeric: true, about: "Value in the paper",
           cell: (row) => row.published === null ? "–" : String(row.published)} : null,
         some("published") ? {key: "difference", title: "Difference", numeric: true,
-          about: "Ours minus printed, where they may be compared",
+          about: "Ours minus printed, where the two are comparable",
           cell: (row) => row.published === null ? "–" : row.difference === null ? "not comparable"
             : stp.signed(row.difference)} : null,
       ].filter((column) => column !== null),
@@ -231,7 +231,7 @@
       links.push(h("a", {href: stp.link("significance", {dimension, tested})}, "All pairs of models"));
     }
     links.push(h("a", {href: stp.link("conventions", {metric: about?.metric ?? metricOf(part)})},
-      "What other conventions say"));
+      "Other conventions"));
     root.append(h("p", {class: "note links"}, links));
   }
 
@@ -246,7 +246,7 @@
   function interval(evaluation, part, row, low, high) {
     if (row.ci95_low === null) {
       if (row.value === null) return "–";
-      return h("span", {class: "note"}, row.seeds > 1 ? "one for each seed" : row.reason ?? "none");
+      return h("span", {class: "note"}, row.seeds > 1 ? "one per seed" : row.reason ?? "none");
     }
     const place = (value) => high > low ? 100 * (value - low) / (high - low) : 0;
     const style = `left:${place(row.ci95_low)}%;width:${place(row.ci95_high) - place(row.ci95_low)}%`;
@@ -297,7 +297,7 @@
     });
     root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `No value: ${reason}`))));
     if (rows.some((row) => columns.some(({part}) => (row[`part-${part}`]?.published ?? null) !== null))) {
-      root.append(h("p", {class: "note"}, "Small, below: the value printed in the paper."));
+      root.append(h("p", {class: "note"}, "Below, in small print: the value of the paper."));
     }
   }
 
@@ -357,7 +357,7 @@
         "All metrics, intervals and tests"), complete.length > 1 && complete.length < rated.length ? `Mean rank: over ${complete.length} of `
         + `${rated.length} columns, those in which every model has a rank. ` : null,
       columns.some(({of}) => [...of.values()].some((row) => row.published !== null))
-        ? "Small, below: the value printed in the paper." : null));
+        ? "Below, in small print: the value of the paper." : null));
   };
 
   const metricOf = ({convention}) => convention.split(".")[0];

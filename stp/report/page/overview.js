@@ -26,14 +26,14 @@
   // How cells are missing, failures first: whose `how` are these, what it means.
   const groups = [
     {name: "failed", title: "Failed", of: (row) => kindOfMissing(row) === "failed",
-      about: "Click the word in the column How for details and the log."},
-    {name: "under-way", title: "Under way, or stopped to be continued",
+      about: "Click a word in the column How for details and the log."},
+    {name: "under-way", title: "Running, or stopped and to be continued",
       of: (row) => ["running", "requeued", "saved"].includes(row.how),
       about: "The same command continues them."},
     {name: "not-collected", title: "Scored, but not in this store yet", of: (row) => row.how === "not collected",
       about: "They are scored; these commands put the scores into the store:"},
     {name: "not-run", title: "Planned, not run yet", of: (row) => row.how === "not run",
-      about: "None of these has failed: a run makes only the cells of the tables that it is asked for. These commands "
+      about: "None of these has failed: a run makes only the cells of the requested tables. These commands "
         + "run them:"},
   ];
 
@@ -44,7 +44,7 @@
   stp.section({
     id: "overview",
     title: "Overview",
-    about: "The table, its best forecasts beside the truth, and what was evaluated, failed or has not run yet.",
+    about: "The table, its best forecasts beside the truth, and which cells are evaluated, failed or not run yet.",
     draw(root) {
       const data = stp.data("overview");
       const {cells} = stp.core();
@@ -81,7 +81,7 @@
     const failed = missing.filter((row) => kindOfMissing(row) === "failed").length;
     const scales = [...new Set(cells.map((cell) => cell.scale))].join(", ");
     const tiles = [
-      [number(cells.length), "cells", "a model, trained and tested on something, with a seed"],
+      [number(cells.length), "cells", "one model, training, test and seed each"],
       [number(count(cells.map((c) => c.model))), "models",
         `${[...stp.core().models.keys()].filter(stp.isBaseline).length} of them baselines`],
       [number(tested), "evaluations", `of ${stp.count(count(cells.map((c) => c.tested_on)), "dataset")}`],
@@ -89,7 +89,7 @@
       [number(missing.length), missing.length === 1 ? "cell without scores" : "cells without scores",
         missing.length ? `${failed || "none"} failed, ${missing.length - failed} not run yet, or running`
           : "nothing is missing"],
-      [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
+      [stp.duration(about.seconds), "of computing", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
     ];
     root.append(
       h("p", {}, `Scale ${scales}, computed from ${about.started ?? "–"} to ${about.finished ?? "–"} (UTC). `,
@@ -109,7 +109,7 @@
     const chosen = stp.filters(root, [
       {key: "domain", label: "Domain", options: all("All", rows.map(domainOf))},
       {key: "dimension", label: "Dimension", options: all("All", rows.map((row) => row.dimension))},
-      {key: "show", label: "Show", options: [["", "All rows"], ["missing", "Only what is missing"]]},
+      {key: "show", label: "Show", options: [["", "All rows"], ["missing", "Only rows with missing cells"]]},
     ]);
     const wanted = (row) => (!chosen.domain || domainOf(row) === chosen.domain)
       && (!chosen.dimension || row.dimension === chosen.dimension);
@@ -181,7 +181,7 @@
   /** Why a cell is missing, and what makes it. */
   function explain(row) {
     const lines = [
-      ["Stopped at", `${named(row.stage)}: ${row.how}`], ["Why", row.detail || "not known"],
+      ["Stopped at", `${named(row.stage)}: ${row.how}`], ["Why", row.detail || "unknown"],
       ["Attempts", String(row.attempts ?? 0)], ["Ended", row.ended ? `${row.ended} UTC` : "–"], ["Log", row.log ?? "–"],
       ["Seed", String(row.seed ?? "–")],
     ];
@@ -196,7 +196,7 @@
   function absent(root, missing) {
     const rows = missing.filter((row) => (!stp.get("domain") || domainOf(row) === stp.get("domain"))
       && (!stp.get("dimension") || row.dimension === stp.get("dimension")));
-    root.append(h("h3", {id: "missing"}, "What is missing"));
+    root.append(h("h3", {id: "missing"}, "Missing cells"));
     if (!rows.some((row) => kindOfMissing(row) === "failed")) {
       root.append(h("p", {}, rows.length ? "Nothing has failed." : "Nothing in this selection is missing."));
     }
@@ -228,7 +228,7 @@
   function absentTable(root, name, caption, rows) {
     const reasons = [...new Set(rows.map(({stage, how, detail}) => `${how} at ${named(stage)}${detail ? `: ${detail}` : ""}`))];
     if (rows.length > 3 && reasons.length === 1 && name !== "not-run") {
-      root.append(h("p", {}, `All ${rows.length} have the same reason: ${reasons[0]}.`));
+      root.append(h("p", {}, `All ${rows.length} for the same reason: ${reasons[0]}.`));
       stp.fold(root, `${name}-cells`, "These cells", (place) => cellTable(place, name, caption, rows));
     } else cellTable(root, name, caption, rows);
   }
@@ -255,13 +255,13 @@
     stp.table(root, {
       name: "commits", caption: "Commits of the code", rows: commits, first: 10,
       columns: [
-        {key: "commit", title: "Commit", head: true, cell: (row) => h("code", {}, row.commit ?? "not known")},
+        {key: "commit", title: "Commit", head: true, cell: (row) => h("code", {}, row.commit ?? "unknown")},
         {key: "artefacts", title: "Artefacts", numeric: true},
         {key: "finished", title: "Last finished (UTC)"},
       ],
     });
     stp.table(root, {
-      name: "stages", caption: "Stages, with the number of versions of their code", rows: stp.rows(data.stages),
+      name: "stages", caption: "Stages and versions of their code", rows: stp.rows(data.stages),
       columns: [
         {key: "stage", title: "Stage", head: true},
         {key: "artefacts", title: "Artefacts", numeric: true},

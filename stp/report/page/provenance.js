@@ -110,7 +110,7 @@
     const at = cellOf.get(name);
     if (at === undefined) {
       return closing(stp.dialog("Not in this report", h("p", {},
-        `No scores with the fingerprint ${name}: the link is of another report.`)));
+        `No scores with the fingerprint ${name}: the link belongs to another report.`)));
     }
     const cell = stp.core().cells[at];
     const part = parts.get(word) ?? null;
@@ -154,7 +154,7 @@
     const lines = [
       ["Measure", [stp.partTitle(part), found?.text].filter((text) => text).join(", ")],
       ["Value", none ? `none: ${found?.reason ?? "not scored"}` : found.value + rounded],
-      values.length > 1 ? ["Mean", mean === null ? "none: a training has no value"
+      values.length > 1 ? ["Mean", mean === null ? "none: one training has no value"
         : `${number(mean, 6)}, of ${values.length} trainings: what charts and leaderboards show`] : null,
       found?.drawings ? ["SD of drawings", found.drawings] : ["95 % interval", hasInterval(found) ? `${intervalOf(found, rounded ? 4 : 6)} (studentised bootstrap over ${found.clusters} clusters)`
         : found?.reason ?? "none"],
@@ -207,7 +207,7 @@
           + `${a.slurm_job ? `, Slurm job ${a.slurm_job}` : ""})`,
         h("br"), h("code", {}, a.path),
         h("br"), h("span", {class: "note"}, "fingerprint ", h("code", {}, a.fingerprint), ", code ",
-          h("code", {}, a.code_fingerprint ?? "–"), ", commit ", h("code", {}, a.commit ?? "not known")),
+          h("code", {}, a.code_fingerprint ?? "–"), ", commit ", h("code", {}, a.commit ?? "unknown")),
         h("details", {}, h("summary", {}, `Python ${a.python ?? "–"} and ${stp.count(packages.length, "package")}`),
           h("p", {class: "note"}, packages.join(", "))));
     }));
@@ -263,7 +263,7 @@
       : stp.queryOf("value, sd, n, clips, repeats, reason, scores_fingerprint", "matched_distances",
         {comparison: where, ...keys, convention: part.convention});
     const lines = [
-      h("p", {}, `Make its table again, where something has changed (scale ${cell.scale}):`),
+      h("p", {}, `Make its table again where something has changed (scale ${cell.scale}):`),
       stp.code(stp.command(cell.dimension, cell.scale), "the command"),
     ];
     lines.push(h("p", {}, "Show this cell in a terminal:"),

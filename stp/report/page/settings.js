@@ -4,7 +4,7 @@
   const {h, number} = stp;
   const {words} = evaluations;
   const NAMES = {interval: "frame interval"};
-  const MORE = {interval: " [that of the training is 1]"};
+  const MORE = {interval: " [training: 1]"};
   const nameOf = (key) => NAMES[key] ?? words(key);
 
   /** Evaluations that differ in one key of their settings only: [{id, label, dimension, key, points:
@@ -137,8 +137,8 @@
   stp.section({
     id: "by-setting",
     title: "By setting",
-    about: "Scores over a setting that is varied, such as the frame interval: models are tested on frames that are "
-      + "further apart than those they were trained on.",
+    about: "Scores over a varied setting, such as the frame interval: models are tested on frames that are "
+      + "further apart than in training.",
     has: () => series().length > 0,
     draw(root) {
       const all = series();
@@ -169,8 +169,8 @@
       const printed = held.flatMap((line) => printedOf(line, chosen.metric, column));
       const why = [...new Set(printed.map((r) => r.why_none).filter((text) => text))];
       if (why.length && drawn === "value") {
-        root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they do not `
-          + `compare with ours: ${why.join("; ").replace(/ bytes/g, " data")}.`));
+        root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they cannot be `
+          + `compared with ours: ${why.join("; ").replace(/not comparable: /g, "").replace(/ bytes/g, " data")}.`));
       }
       const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
         .map((p) => [`${line.label} at ${words(one.key)} ${p.level}`,

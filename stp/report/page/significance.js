@@ -124,9 +124,9 @@
         stp.code(["stp compare", a.model, b.model, "--cell", one.first.case_name, "--column", heading,
           "--results", `results/${one.first.scale}`]
           .map((word, i) => (i ? stp.shell(word) : word)).join(" "), "the command"),
-      ] : h("p", {class: "note"}, comparable ? "`stp compare` has the columns of the tables of results, of which this is none."
-        : "`stp compare` compares models as configured, not their variants."),
-      h("p", {}, "As a query of the results store; there the difference is the other model minus the model:"),
+      ] : h("p", {class: "note"}, comparable ? "`stp compare` knows only columns of the tables of results, and this is not one of them."
+        : "`stp compare` compares default models, not variants."),
+      h("p", {}, "As a query of the results store, where the difference is `other` minus `model`:"),
       stp.code(query, "the query"),
     ];
   }
@@ -143,7 +143,7 @@
 
   function matrix(root, one, lines, rows, name) {
     const told = h("p", {class: "told", id: "pair", "aria-live": "polite"},
-      "Point at a pair, or move to it with the tab and arrow keys, to read its test. Click or press Enter for details.");
+      "Point at a pair, or move to it with Tab and the arrow keys, to read its test. Click it or press Enter for details.");
     const cell = (a, b) => {
       if (a === b) return h("td", {class: "self"}, "");
       const row = between(rows, a, b);
@@ -193,7 +193,7 @@
     const open = (row) => h("button", {type: "button", class: "number", title: "All of this test",
       onclick: () => openPair(one, row.raw, line(row.model, row.variant), line(row.other, row.other_variant))},
     signed(row.difference));
-    stp.fold(root, "significance-pairs", "The tests as a table; click a difference for details", (details) => stp.table(details, {
+    stp.fold(root, "significance-pairs", "The tests as a table: click a difference for details", (details) => stp.table(details, {
       name: "significance-pairs",
       caption: `${name}: every pair`,
       columns: [
@@ -270,7 +270,7 @@
     const tested = rows.filter((row) => row.p_corrected !== null);
     const differ = tested.filter((row) => row.better !== null);
     if (!tested.length) {
-      return `No pair was tested (${evaluations.reasons(rows, "no reason is known")}): the differences below may be chance.`;
+      return `No pair was tested (${evaluations.reasons(rows, "reason unknown")}): the differences below may be chance.`;
     }
     let text = `${differ.length} of ${tested.length} tested pairs differ significantly (95 %, corrected by Holm).`;
     const first = ranked.filter((row) => row.rank === 1);
@@ -308,7 +308,7 @@
       const name = evaluations.partText(one, pairs[0] ?? ranked[0]);
       root.append(h("h3", {}, `${one.label}: ${name}`));
       if (!stp.data("significance").complete) {
-        root.append(h("p", {class: "note"}, "Conventions of the tables of results only; the tables comparisons "
+        root.append(h("p", {class: "note"}, "Only conventions of the tables of results; the tables comparisons "
           + "and ranks of the results store have all."));
       }
       const tested = pairs.some((row) => row.difference !== null);

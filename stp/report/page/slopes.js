@@ -3,7 +3,7 @@
 // of that one: a slope for each model and test.
 (() => {
   const {h, number} = stp;
-  const GAP = 2.6;  // between the slopes of two tests, along the axis; a slope is one long
+  const GAP = 2.6;  // between the slopes of two tests, along the axis; a slope has length 1
 
   /** What was trained on: [{id, label, dimension, from, tests: [evaluation, ...], base: evaluation or
    * undefined}]. */
@@ -46,11 +46,16 @@
     });
   }
 
+  /** Whether some model has a value in domain; without one there are no slopes, only points. */
+  const hasBase = (lines) => lines.some((line) => line.base.value !== null);
+
   function traces(lines, hidden, part) {
+    const sloped = hasBase(lines);
     return lines.map((line) => {
       const {line: drawn, marker} = evaluations.style(line.model);
       const points = line.tests.flatMap((there, i) => [
-        {x: i * GAP, at: "in domain", ...line.base}, {x: i * GAP + 1, at: there.evaluation.label, ...there},
+        ...sloped ? [{x: i * GAP, at: "in domain", ...line.base}] : [],
+        {x: sloped ? i * GAP + 1 : i, at: there.evaluation.label, ...there},
         {x: null, value: null, low: null, high: null},
       ]);
       return {name: line.label, mode: "lines+markers", line: drawn, marker,
@@ -118,14 +123,15 @@
   stp.section({
     id: "other-tests",
     title: "Other tests",
-    about: "How scores change from the dataset of the training to other datasets.",
+    about: "How scores change from the training dataset to other datasets.",
     has: () => series().length > 0,
     draw(root) {
       const all = series();
       const of = (so) => all.find((one) => one.id === so.trained);
       const rowsOf = (one) => one.tests.flatMap(evaluations.valuesOf);
       const chosen = stp.filters(root, [
-        {key: "trained", label: "Trained on", options: all.map((one) => [one.id, one.label])},
+        {key: "trained", label: "Trained on", preferred: () => all.find((one) => one.base)?.id,
+          options: all.map((one) => [one.id, one.label])},
         {key: "metric", label: "Metric", options: (so) =>
           evaluations.parts(of(so).tests[0], rowsOf(of(so)), (row) => row.value !== null)},
       ]);
@@ -133,7 +139,7 @@
       const tests = one.base ? [one.base, ...one.tests] : one.tests;
       evaluations.whose(root, tests.flatMap(evaluations.cellsOf));
       const row = rowsOf(one).find((r) => evaluations.partId(r) === chosen.metric);
-      if (!row) return evaluations.absent(root, `Nothing was scored of models trained on ${one.label}.`);
+      if (!row) return evaluations.absent(root, `No model trained on ${one.label} was scored.`);
       const name = evaluations.partText(one.tests[0], row);
       const lines = linesOf(one, chosen.metric);
       const held = lines.filter((line) => line.tests.some((there) => there.value !== null));
@@ -141,11 +147,12 @@
         const why = evaluations.reasons(lines.flatMap((line) => line.tests), "no value");
         return evaluations.absent(root, `${name} has no value: ${why}.`);
       }
-      if (!held.some((line) => line.base.value !== null)) {
+      const sloped = hasBase(held);
+      if (!sloped) {
         const why = one.base ? `${name}: ${evaluations.reasons(held.map((line) => line.base), "no value")}`
           : `${evaluations.titleOf(one.from)} on ${one.label}: not evaluated in this store`;
         root.append(h("p", {class: "absent", role: "note"},
-          `There is no change to show, only values on other tests: ${why}.`));
+          `No change can be shown, only values on other tests: ${why}.`));
       }
       const gaps = lines.flatMap((line) => line.tests.filter((there) => there.value === null)
         .map((there) => `${line.label} on ${there.evaluation.label} (${there.reason})`));
@@ -159,9 +166,11 @@
         layout: {
           height: evaluations.height(held.length),
           xaxis: {
-            tickvals: one.tests.flatMap((_, i) => [i * GAP, i * GAP + 1]), tickangle: evaluations.narrow() ? -90 : 0,
-            ticktext: one.tests.flatMap((test) => [evaluations.narrow() ? "in domain" : "in<br>domain", tick(test)]),
-            range: [-0.5, (one.tests.length - 1) * GAP + 1.5],
+            tickvals: one.tests.flatMap((_, i) => sloped ? [i * GAP, i * GAP + 1] : [i]),
+            tickangle: evaluations.narrow() ? -90 : 0,
+            ticktext: one.tests.flatMap((test) => [
+              ...sloped ? [evaluations.narrow() ? "in domain" : "in<br>domain"] : [], tick(test)]),
+            range: [-0.5, sloped ? (one.tests.length - 1) * GAP + 1.5 : one.tests.length - 0.5],
           },
           yaxis: {title: {text: evaluations.axisTitle(name, one.tests[0], row)}},
         },

@@ -52,7 +52,7 @@
     if (known.length) {
       text += ` At fine scales (wavenumbers ${Math.floor(count / 2) + 1} and up) the power that is closest to `
         + `the truth's is that of ${say(known[0])}`;
-      if (known.length > 1) text += `, the farthest from it that of ${say(known.at(-1))}`;
+      if (known.length > 1) text += `, and the farthest is that of ${say(known.at(-1))}`;
       text += ".";
     }
     return `${text} Frames as normalised for training, mean over test samples, channels and seeds.`;
@@ -77,7 +77,7 @@
   stp.section({
     id: "spectra",
     title: "Spectra",
-    about: "How much power forecasts have at each scale, beside the truth: what lacks power at high "
+    about: "Power of forecasts and truth at each spatial scale: a forecast without power at high "
       + "wavenumbers is blurred.",
     has: () => evaluations.list().some((one) => linesOf(one).length > 0),
     draw(root) {
@@ -87,7 +87,7 @@
           const leads = linesOf(evaluations.chosenOf(so))[0]?.leads ?? [1];
           return leads.map((lead, i) => [i === leads.length - 1 ? "last" : "first", `lead time ${lead}`]).reverse();
         }},
-        {key: "show", label: "Show", options: [["power", "Power"], ["ratio", "Power over that of the truth"]]},
+        {key: "show", label: "Show", options: [["power", "Power"], ["ratio", "Ratio to the truth"]]},
       ]);
       const one = evaluations.chosenOf(chosen);
       const cells = evaluations.cellsOf(one);
@@ -98,7 +98,7 @@
       if (why.length) root.append(h("p", {class: "note"}, `Some spectra cannot be read: ${why.join("; ")}.`));
       if (!lines.length) {
         return evaluations.absent(root, `There are no spectra of ${one.label}: it is not scored with `
-          + "spectral_divergence.mean_spectra. Name that among the metrics of its dataset, or the conventions of its "
+          + "spectral_divergence.mean_spectra. Add it to the metrics of its dataset or the conventions of its "
           + `suite, and run ${stp.command(one.dimension)} again.`);
       }
       const lacking = [...one.models.keys()].filter((label) => !lines.some((line) => line.label === label));
@@ -115,7 +115,7 @@
           xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"},
             tickvals: [1, 2, 5, 10, 20, 50, 100, 200, 500]},
           yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? RATIOS : {dtick: 1}),
-            title: {text: chosen.show === "ratio" ? "power / that of the truth" : "power"}},
+            title: {text: chosen.show === "ratio" ? "power / power of the truth" : "power"}},
         },
         numbers: () => numbers(lines, at, chosen.show),
       });

@@ -29,9 +29,9 @@
     if (shown.length || drawn) return root.append(more);
     const why = all.length ? `No forecast of this table can be shown: ${[...new Set(all.map(({gap, case: name}) =>
       gap.replace(`${name}: `, "")))].join("; ")}.`
-      : people ? "No scenario of this table can be drawn; other tables have some."
+      : people ? "No scenario of this table can be drawn; those of other tables can."
         : report.samples ? "No stored forecast of this table has frames to show."
-          : "This report was made without pictures; stp report --samples 3 makes it with some.";
+          : "This report has no pictures; stp report --samples 3 adds some.";
     root.append(h("p", {class: "absent", role: "note"}, why), more);
   };
 
@@ -77,7 +77,7 @@
     sheets.decoded(uri, map).then((sheet) => {
       sheets.put(canvas.getContext("2d"), evaluation, sheet, evaluation.columns[of], at);
       canvas.dataset.drawn = "yes";
-    }, () => place.replaceWith(h("div", {class: "gap"}, "This browser cannot read the pictures (WebP).")));
+    }, () => place.replaceWith(h("div", {class: "gap"}, "This browser cannot show the pictures (WebP).")));
     return h("div", {class: "tile"}, place, h("span", {class: "step"}, text));
   }
 })();

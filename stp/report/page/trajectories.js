@@ -202,7 +202,7 @@
       element,
       at(step) {
         caption.textContent = step > 0 ? `Distance from the truth at ${seconds(test, step)}, metres`
-          : "Distance from the truth, metres: there is none before the prediction begins";
+          : "Distance from the truth, metres: none before the prediction begins";
         now.forEach(({cells, mean}, m) => {
           const found = scene.predicted[m].errors.map((leads) => (step > 0 ? leads[step - 1] / 1000 : null));
           const show = (value) => (value === null ? "–" : value.toFixed(2));
@@ -242,9 +242,9 @@
       name: "trajectories",
       title: `Error over lead time: ${stp.count(test.count, "scenario")} of ${stp.count(test.episodes, "episode")}`,
       description: "Mean displacement error of each model over all scenarios of the test, metres; bands are the "
-        + "middle half of the scenarios (from the first to the third quartile), which overlap in time, so that they "
-        + "are no confidence intervals. The upright line is the moment that the map shows. "
-        + "Models are hidden by the boxes of the table.",
+        + "middle half of the scenarios (first to third quartile). Scenarios overlap in time, so bands "
+        + "are no confidence intervals. The vertical line is the moment that the map shows. "
+        + "Boxes in the table hide models.",
       traces,
       layout: {
         height: 340, showlegend: false,
@@ -449,7 +449,7 @@
         + (test.models.some((m) => m.label.includes("(")) ? report().in_parentheses : "")),
       most > 1 ? h("p", {}, `Errors are means over all samples; thin lines are at most 10 of ${most} samples.`) : null,
       lost.length ? h("p", {}, "No paths: ", lost.map(([label, why]) => `${label} (${why})`).join("; ")) : null,
-      h("p", {}, "Positions are rounded to centimetres; errors were computed before. Click ADE or FDE to see "
+      h("p", {}, "Positions are rounded to centimetres after errors were computed. Click ADE or FDE to see "
         + "where it comes from."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
   }

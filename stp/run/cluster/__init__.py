@@ -1,1 +1,1 @@
-"""What is between a job and its cluster: requests, signals, attempts, and the driver."""
+"""Jobs on a cluster: requests for resources, signals, attempts, and the driver."""

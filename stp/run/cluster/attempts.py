@@ -1,8 +1,8 @@
-"""Every attempt at an artefact: when it began, how it ended, and what it needed.
+"""Attempts at artefacts: when they began, how they ended, and what memory they needed.
 
 ``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts and one when
-it ends. What was killed leaves no second line; the next attempt (or whoever asks) finds out why
-and adds it. After success the list moves into the receipt.
+it ends. A killed attempt leaves no second line: the next attempt finds out the cause and adds it.
+After success, the list moves into the receipt.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from stp.core.receipts import RecordedAttempt
 from stp.run.cluster import slurm
 
 FILE = "attempts.jsonl"
-NOW = "now.json"
-"""How a running attempt stands: its peak memory and its last report."""
+PROGRESS = "now.json"
+"""Holds the progress of a running attempt."""
 
 OUT_OF_MEMORY = "out of memory"
 TIME_LIMIT = "time limit"
@@ -34,9 +34,9 @@ DONE = "done"
 
 SAMPLE_SECONDS = 0.5
 WRITE_SECONDS = 5.0
-NEARLY = 0.85
-"""A job that vanished when it used this part of its memory limit was killed for it. Clusters
-without cgroups report nothing but a failure."""
+MEMORY_SHARE = 0.85
+"""A job that vanished while it used this share of its memory limit counts as out of memory:
+clusters without cgroups report only a failure."""
 SNAKEMAKE_MB = 320
 """Two processes of Snakemake share the memory of a Slurm job (2 x 156 MB, measured)."""
 
@@ -48,12 +48,14 @@ _SLURM_ENDS = {
 
 
 @dataclass
-class Now:
-    """How a running attempt stands.
+class AttemptProgress:
+    """The progress of a running attempt.
 
     Attributes:
-        peak_mb: the most memory that it has held, in MB.
-        what, done, total: its last report.
+        peak_mb: its peak memory so far, in MB.
+        what: the current step, of its last report.
+        done: number of finished pieces of work, of its last report.
+        total: number of all pieces, of its last report; 0 if unknown.
     """
 
     peak_mb: int = 0
@@ -88,30 +90,30 @@ def read(state: Path) -> list[RecordedAttempt]:
 
 
 def count(state: Path, how: str) -> int:
-    """How many attempts at an artefact ended in a certain way?"""
+    """The number of attempts at an artefact that ended in a certain way."""
     return sum(attempt.how == how for attempt in read(state))
 
 
 def history(state: Path) -> str:
-    """Say how earlier attempts ended; nothing where there were none."""
+    """How earlier attempts ended, as text; empty if there were none."""
     ends = [f"{attempt.how} ({attempt.detail})" for attempt in read(state) if attempt.how]
     return f", attempt {len(ends) + 1}, after: {'; '.join(ends)}" if ends else ""
 
 
-def running(state: Path) -> Now | None:
-    """How a running attempt stands; None if that is not known."""
+def read_progress(state: Path) -> AttemptProgress | None:
+    """The progress of a running attempt; None if unknown."""
     try:
-        return Now(**json.loads((state / NOW).read_text()))
+        return AttemptProgress(**json.loads((state / PROGRESS).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
 class Attempt:
-    """The attempt that is being made.
+    """The current attempt.
 
     Args:
         state: the artefact's state folder; the caller holds its lease.
-        gpus: that this attempt has.
+        gpus: number of GPUs that it uses.
     """
 
     def __init__(self, state: Path, gpus: int = 0) -> None:
@@ -119,7 +121,7 @@ class Attempt:
         settle_vanished(state)
         self.number = len(read(state)) + 1
         self.limit_mb = slurm.memory_limit_mb()
-        self.now = Now()
+        self.now = AttemptProgress()
         self._over = threading.Event()
         _append(
             state,
@@ -135,7 +137,7 @@ class Attempt:
         self._watch.start()
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Remember how far the work is, for ``stp status``."""
+        """Store the progress, for ``stp status``."""
         self.now.what, self.now.done, self.now.total = what, done, total
 
     def end(self, how: str, detail: str = "") -> None:
@@ -145,28 +147,28 @@ class Attempt:
         _append(
             self.state, self.number, event="end", how=how, detail=detail, peak_mb=peak_memory_mb()
         )
-        (self.state / NOW).unlink(missing_ok=True)
+        (self.state / PROGRESS).unlink(missing_ok=True)
 
     def _watch_memory(self) -> None:
-        """Write the peak down as it grows: a job that is killed for it cannot say so any more."""
+        """Write the peak memory while it grows: a job killed for it cannot do so any more."""
         written, at = 0.0, 0.0
         while not self._over.wait(SAMPLE_SECONDS):
             self.now.peak_mb = peak = peak_memory_mb()
             if peak > 1.05 * written or time.monotonic() - at > WRITE_SECONDS:
                 with contextlib.suppress(OSError):
-                    write_text(self.state / NOW, json.dumps(asdict(self.now)))
+                    write_text(self.state / PROGRESS, json.dumps(asdict(self.now)))
                 written, at = peak, time.monotonic()
 
 
 def peak_memory_mb() -> int:
-    """The most memory that this process ever held, in MB."""
+    """The peak memory of this process, in MB."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def amend(state: Path, how: str, detail: str) -> None:
-    """Say better how the last attempt ended."""
+    """Replace the recorded end of the last attempt."""
     _append(state, len(read(state)), event="end", how=how, detail=detail)
 
 
@@ -175,12 +177,13 @@ def add_unbegun(state: Path, job: str | None, detail: str) -> None:
 
     Args:
         state: the artefact's state folder.
-        job: of Slurm; None if it was refused.
+        job: ID of the Slurm job; None if Slurm refused it.
         detail: why it ended.
     """
-    number, said = len(read(state)) + 1, slurm.describe(job) if job else {}
-    how = _SLURM_ENDS.get(said.get("JobState") or (slurm.state(job) if job else None) or "", FAILED)
-    _append(state, number, event="start", host=said.get("BatchHost"), slurm_job=job)
+    number, facts = len(read(state)) + 1, slurm.describe(job) if job else {}
+    job_state = facts.get("JobState") or (slurm.state(job) if job else None)
+    how = _SLURM_ENDS.get(job_state or "", FAILED)
+    _append(state, number, event="start", host=facts.get("BatchHost"), slurm_job=job)
     _append(state, number, event="end", how=how, detail=detail)
 
 
@@ -193,30 +196,30 @@ def _append(state: Path, number: int, **entry: str | float | None) -> None:
 
 
 def settle_vanished(state: Path) -> None:
-    """Find out why attempts ended that left no word, and write it down.
+    """Record the ends of attempts that left no record, with their probable causes.
 
-    Only for attempts whose process is certainly gone: the caller holds the lease, or knows that
+    Only for attempts whose process has certainly ended: the caller holds the lease, or knows that
     the job has ended.
     """
     for attempt in read(state):
         if attempt.how is not None:
             continue
-        how, detail = _why_vanished(attempt, running(state) or Now())
+        how, detail = _why_vanished(attempt, read_progress(state) or AttemptProgress())
         _append(state, attempt.attempt, event="end", how=how, detail=detail)
-        (state / NOW).unlink(missing_ok=True)
+        (state / PROGRESS).unlink(missing_ok=True)
 
 
-def _why_vanished(attempt: RecordedAttempt, now: Now) -> tuple[str, str]:
+def _why_vanished(attempt: RecordedAttempt, now: AttemptProgress) -> tuple[str, str]:
     job, limit, peak = attempt.slurm_job, attempt.memory_mb, now.peak_mb
-    said = slurm.state(job) if job else None
-    if said in _SLURM_ENDS:
-        return _SLURM_ENDS[said], f"Slurm says {said}"
-    if limit and peak + SNAKEMAKE_MB > NEARLY * limit:
+    job_state = slurm.state(job) if job else None
+    if job_state in _SLURM_ENDS:
+        return _SLURM_ENDS[job_state], f"Slurm says {job_state}"
+    if limit and peak + SNAKEMAKE_MB > MEMORY_SHARE * limit:
         used = f"last seen at {peak} MB beside Snakemake's {SNAKEMAKE_MB} MB, of {limit} MB"
-        return OUT_OF_MEMORY, f"{used}; Slurm says {said or 'nothing'}"
-    if said in (None, "RUNNING", "PENDING", "COMPLETING", "REQUEUED"):
+        return OUT_OF_MEMORY, f"{used}; Slurm says {job_state or 'nothing'}"
+    if job_state in (None, "RUNNING", "PENDING", "COMPLETING", "REQUEUED"):
         return KILLED, "vanished without a word"
-    return KILLED, f"Slurm says {said}"
+    return KILLED, f"Slurm says {job_state}"
 
 
 @contextlib.contextmanager
@@ -225,8 +228,8 @@ def recorded(state: Path, gpus: int, why_stopped: Callable[[], str | None]) -> I
 
     Args:
         state: the artefact's state folder; the caller holds its lease.
-        gpus: that the attempt has.
-        why_stopped: names the signal that ended it, if it was one.
+        gpus: number of GPUs that the attempt uses.
+        why_stopped: returns the name of the signal that ended it, or None.
     """
     attempt = Attempt(state, gpus)
     try:

@@ -1,7 +1,7 @@
-"""Which Snakemake drives this checkout, and whether it still lives.
+"""The driver of a checkout: the Snakemake process of its last run, and whether it is alive.
 
-Snakemake's lock on a working directory names no owner. So a run notes its driver when it starts;
-on Linux, /proc tells whether that very process is still there.
+Snakemake's lock on a working directory names no owner, so a run records its driver when it starts.
+On Linux, /proc tells whether that very process still exists.
 """
 
 import json
@@ -17,9 +17,9 @@ from stp.run.results import RESULTS
 
 FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}
-"""Options of processes of Snakemake that hold no lock: parts of jobs, and those that only look."""
+"""Options of Snakemake processes that hold no lock: those of jobs, and dry runs."""
 OF_ONE_RUN = "STP_JOB_SERVER"
-"""Variable that names a server which ends with the run (job_client.ADDRESS)."""
+"""Variable that names the job server, which ends with the run (job_client.ADDRESS)."""
 
 _PROC = Path("/proc")
 _ALIVE = ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "REQUEUED", "RESIZING")
@@ -30,16 +30,16 @@ class Driver:
     """The Snakemake process of a run.
 
     Attributes:
-        host: where it runs, ...
-        boot: ... in which start of that machine, ...
-        pid: ... as which process, ...
-        ticks: ... begun when, in clock ticks since the machine started.
-        slurm_job: that it runs in, if it does.
-        time: when it was noted, as Unix time.
-        arguments: of snakemake.
+        host: name of its machine.
+        boot: ID of the boot of that machine.
+        pid: ID of the process.
+        ticks: start of the process, in clock ticks since the boot.
+        slurm_job: ID of the Slurm job that it runs in; None outside of Slurm.
+        time: time of the record, as Unix time.
+        arguments: arguments of snakemake.
         environment: the variables STP_... that it was started with.
         configfile: the effective configuration of the run.
-        succeeded: it has made all that it was asked for.
+        succeeded: whether it has finished all of its targets.
     """
 
     host: str
@@ -59,22 +59,22 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Did it start this process? It does so, once it has begun, only when it ends."""
+        """Whether it is an ancestor of this process, which it starts only at its end."""
         pid = os.getppid()
         while pid > 1 and pid != self.pid:
             pid = _parent(pid)
         return pid == self.pid and self.host == socket.gethostname() and self.is_alive() is True
 
     def is_alive(self) -> bool | None:
-        """Does it still run? None if that cannot be seen from here."""
+        """Whether it is still running; None if that is unknown on this machine."""
         if self.host == socket.gethostname():
             return self.boot == _boot() and self.ticks == _ticks(self.pid)
-        said = slurm.state(self.slurm_job) if self.slurm_job else None
-        return None if said is None else said in _ALIVE
+        job_state = slurm.state(self.slurm_job) if self.slurm_job else None
+        return None if job_state is None else job_state in _ALIVE
 
 
-def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
-    """Note the Snakemake that this process was started by; None if there is none."""
+def write_driver(configfile: Path, results: Path = RESULTS) -> Driver | None:
+    """Record the Snakemake that started this process; None if there is none."""
     pid = os.getppid()
     while pid > 1:
         arguments = _snakemake_arguments(pid)
@@ -102,32 +102,32 @@ def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
     return driver
 
 
-def note_success(results: Path = RESULTS) -> None:
-    """Note that the run that was noted last has made all that it was asked for."""
-    driver = noted(results)
+def record_success(results: Path = RESULTS) -> None:
+    """Record that the last run has finished all of its targets."""
+    driver = read_driver(results)
     if driver is not None:
         write_text(results / FILE, json.dumps(asdict(replace(driver, succeeded=True)), indent=1))
 
 
-def noted(results: Path = RESULTS) -> Driver | None:
-    """The driver that was noted last; None if there never was one."""
+def read_driver(results: Path = RESULTS) -> Driver | None:
+    """The driver of the last run; None if there is no record."""
     try:
         return Driver(**json.loads((results / FILE).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def living(folder: Path) -> list[int]:
-    """List the processes of this machine that are drivers in a working directory."""
-    found = []
+def running_drivers(folder: Path) -> list[int]:
+    """List the IDs of processes on this machine that are drivers in a working directory."""
+    pids = []
     for entry in _PROC.glob("[0-9]*"):
         try:
             here = (entry / "cwd").samefile(folder)
-        except OSError:  # gone, or somebody else's
+        except OSError:  # it has ended, or belongs to another user
             continue
         if here and not NO_DRIVER & set(_snakemake_arguments(int(entry.name)) or NO_DRIVER):
-            found.append(int(entry.name))
-    return sorted(found)
+            pids.append(int(entry.name))
+    return sorted(pids)
 
 
 def _snakemake_arguments(pid: int) -> list[str] | None:
@@ -144,7 +144,7 @@ def _snakemake_arguments(pid: int) -> list[str] | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on (proc(5)); none if it is gone."""
+    """The fields of /proc/PID/stat from the third on (proc(5)); empty if it has ended."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
@@ -158,7 +158,7 @@ def _parent(pid: int) -> int:
 
 
 def _ticks(pid: int) -> int:
-    """When a process began; -1 if it is gone or a zombie."""
+    """The start of a process in clock ticks since the boot; -1 if it has ended."""
     fields = _stat(pid)
     return int(fields[19]) if fields and fields[0] != "Z" else -1
 

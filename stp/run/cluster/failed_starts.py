@@ -1,9 +1,8 @@
-"""Jobs of Slurm that ended before their verb began: the driver records what they could not.
+"""Records of Slurm jobs that ended before their verb began, written by the driver.
 
-Snakemake of the job did not understand its command line, a module was missing, there was no
-environment, the node went away: then no verb has left a record, and the cell would look as if
-nobody had tried it. So the driver, which hears of each job that failed, leaves the record, with the
-path of the log that tells why.
+If the Snakemake of a job rejects its command line, a module or the environment is missing, or the
+node fails, no verb leaves a record, and the cell would look as if it had never been tried. The
+driver, which hears of each failed job, then leaves the record, with the path of the log.
 """
 
 import contextlib
@@ -21,42 +20,47 @@ from stp.run import failures
 from stp.run.cluster import attempts, slurm
 
 SNAKEMAKE_LOGS = Path(".snakemake/log")
-TELLING = re.compile(r"\w*(Error|Exception)\b.*:|\berror: |not found|No such file|CANCELLED|DUE TO")
+ERROR_LINE = re.compile(
+    r"\w*(Error|Exception)\b.*:|\berror: |not found|No such file|CANCELLED|DUE TO"
+)
 """Of a line that says why a job ended."""
 LONGEST = 300
 """Characters of such a line."""
 
 
-class Member(NamedTuple):
-    """A job of Snakemake: one of those that a submission consists of.
+class SubmittedJob(NamedTuple):
+    """A job of Snakemake: one of those in a submission to Slurm.
 
     Attributes:
         output: the receipt or lock file that it makes.
-        log: that its verb writes.
+        log: the log of its verb; None if it has none.
     """
 
     output: str
     log: Path | None
 
 
-class Ended(NamedTuple):
-    """A submission that failed.
+class FailedSubmission(NamedTuple):
+    """A failed submission to Slurm.
 
     Attributes:
-        job: of Slurm; None if it was refused.
-        submitted: when, as Unix time.
-        log: of Slurm, if there is one.
-        told: what Snakemake says of its end.
+        job: the Slurm job; None if Slurm refused it.
+        submitted: time of submission, as Unix time.
+        log: the log that Slurm writes; None if there is none.
+        message: Snakemake's message about the failure.
     """
 
     job: str | None
     submitted: float
     log: Path | None
-    told: str
+    message: str
 
 
 def watch(plan: Plan) -> None:
-    """Let this process, the driver, record jobs whose verbs never began."""
+    """Let this process, the driver, record jobs whose verbs never began.
+
+    The plugin (2.8) has no hook for failed jobs, so two methods of its executor are wrapped.
+    """
     import snakemake_executor_plugin_slurm as plugin
 
     executor: Any = plugin.Executor
@@ -68,18 +72,18 @@ def watch(plan: Plan) -> None:
         submit(self, job_info, *args, **more)
 
     def record_and_fail(self: Any, job_info: Any, msg: Any = None, **more: Any) -> None:
-        job, logs = job_info.external_jobid, more.get("aux_logs") or [None]
-        ended = Ended(
-            job=None if job is None else str(job),
-            submitted=submitted.get(str(job), began),
+        slurm_job, logs = job_info.external_jobid, more.get("aux_logs") or [None]
+        failed = FailedSubmission(
+            job=None if slurm_job is None else str(slurm_job),
+            submitted=submitted.get(str(slurm_job), began),
             log=Path(logs[0]) if logs[0] else None,
-            told=str(msg or ""),
+            message=str(msg or ""),
         )
         jobs = list(job_info.job) if job_info.job.is_group() else [job_info.job]
-        members = [Member(str(one.output[0]), _first(one.log)) for one in jobs if one.output]
-        # Whatever goes wrong with the record, the run goes on.
+        members = [SubmittedJob(str(job.output[0]), _first(job.log)) for job in jobs if job.output]
+        # A problem with the record must not end the run.
         with contextlib.suppress(OSError, StpError):
-            record(plan, members, ended)
+            record(plan, members, failed)
         fail(self, job_info, msg, **more)
 
     executor.report_job_submission = note_time
@@ -90,17 +94,16 @@ def _first(logs: Iterable[object]) -> Path | None:
     return next((Path(str(log)) for log in logs), None)
 
 
-def record(plan: Plan, members: Iterable[Member], ended: Ended) -> list[Artefact]:
-    """Record the failure of a submission that no verb of its members has recorded.
+def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission) -> list[Artefact]:
+    """Record the failure of a submission that none of its verbs has recorded.
 
-    Where a verb did begin and was not successful, its own record tells why the submission failed,
-    and members that never had their turn are tried again as if nothing had been. Where none did,
-    every member that is not there has failed.
+    If a verb began and failed, its own record explains the failure of the submission, and the jobs
+    behind it are simply tried again. If none began, all jobs without an output have failed.
 
     Args:
         plan: the plan.
-        members: of the submission.
-        ended: how it ended.
+        members: the jobs of the submission.
+        ended: the failed submission.
 
     Returns:
         the artefacts that have failed.
@@ -121,10 +124,10 @@ def record(plan: Plan, members: Iterable[Member], ended: Ended) -> list[Artefact
     return [artefact for artefact, _ in unfinished]
 
 
-def _made_by(plan: Plan, member: Member) -> list[tuple[Artefact, str]]:
-    """The artefacts that a job should have made and has not, and what the job is called.
+def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
+    """The artefacts that a job should have made and has not, each with a name of the job.
 
-    Raw files are no artefacts: where they could not be fetched, data could not be prepared.
+    Raw files are no artefacts: if they could not be fetched, the data could not be prepared.
     """
     if Path(member.output).exists():
         return []
@@ -133,8 +136,8 @@ def _made_by(plan: Plan, member: Member) -> list[tuple[Artefact, str]]:
             artefact = plan.find(member.output)
         except StpError:  # of a rule that makes no artefact
             return []
-        is_there = store.is_complete(plan.store / artefact.folder)
-        return [] if is_there else [(artefact, "its job")]
+        is_complete = store.is_complete(plan.store / artefact.folder)
+        return [] if is_complete else [(artefact, "its job")]
     return [
         (artefact, f"fetch of {raw.dataset}")
         for artefact in plan.artefacts.values()
@@ -143,41 +146,42 @@ def _made_by(plan: Plan, member: Member) -> list[tuple[Artefact, str]]:
     ]
 
 
-def _has_begun(plan: Plan, artefact: Artefact, member: Member, ended: Ended) -> bool:
-    """Has the verb of a member begun, and said what became of it, or somebody else's?"""
+def _has_begun(
+    plan: Plan, artefact: Artefact, member: SubmittedJob, ended: FailedSubmission
+) -> bool:
+    """Whether the verb of a job, or of another run, has begun and left a record."""
     state = plan.store / "state" / artefact.folder
     if store.is_held(state):
         return True
-    mine = [one for one in attempts.read(state) if one.slurm_job and one.slurm_job == ended.job]
-    if mine and mine[-1].how != attempts.REQUEUED:
+    own = [attempt for attempt in attempts.read(state) if ended.job == attempt.slurm_job]
+    if ended.job and own and own[-1].how != attempts.REQUEUED:
         return True
     failure = failures.read(state)
     if failure and (failure.time or 0) >= ended.submitted:
         return True
     if not member.output.endswith(".lock.json"):
         return False
-    try:  # nothing else tells of a verb that fetches
+    try:  # a verb that fetches leaves nothing but its log
         return member.log is not None and member.log.stat().st_mtime >= ended.submitted
     except OSError:
         return False
 
 
-def _why(ended: Ended) -> str:
-    """Why a job ended, in a line: the first telling one of its log, or else what is said of it."""
+def _why(ended: FailedSubmission) -> str:
+    """Why a job ended, in one line: the first error of its log, or else the state or message."""
     lines: list[str] = []
     if ended.log is not None:
         with contextlib.suppress(OSError):
             lines = ended.log.read_text(errors="replace").splitlines()
-    told = next((line for line in lines if TELLING.search(line)), "").strip()
-    said = slurm.state(ended.job) if ended.job else None
     if ended.job is None:
-        return (ended.told.splitlines() or ["it was not submitted"])[0][:LONGEST]
-    return "; ".join(filter(None, [f"Slurm says {said}" if said else "", told]))[:LONGEST] or (
-        "it left no word"
-    )
+        return (ended.message.splitlines() or ["it was not submitted"])[0][:LONGEST]
+    error = next((line for line in lines if ERROR_LINE.search(line)), "").strip()
+    state = slurm.state(ended.job)
+    parts = [f"Slurm says {state}" if state else "", error]
+    return "; ".join(filter(None, parts))[:LONGEST] or "it left no message"
 
 
 def _last_log() -> Path | None:
-    """The log of this Snakemake."""
+    """The latest log of Snakemake."""
     logs = list(SNAKEMAKE_LOGS.glob("*.snakemake.log"))
     return max(logs, key=lambda path: path.stat().st_mtime).absolute() if logs else None

@@ -1,18 +1,21 @@
-"""How much a submission of several jobs asks for.
+"""A limit of the CPUs that a submission of several jobs asks for.
 
-Snakemake adds up what all jobs ask that could run side by side: ten cells of a few short jobs each
-asked for more CPUs than a small node has, and waited for ever.
+Snakemake adds up the CPUs of all jobs that could run side by side: ten cells of a few short jobs
+each ask for more than a small node has, and would wait for ever. `--cores` would limit them, too,
+but also the CPUs of single jobs.
 """
 
 import copy
 from typing import Any
 
 
-def keep_small(cpus: int) -> None:
-    """Let this process, the driver, ask for so many CPUs at most for a submission of several jobs.
+def limit_cpus(cpus: int) -> None:
+    """Let this process, the driver, limit the CPUs of a submission of several jobs.
 
-    Jobs for which these do not suffice at once run one after another. A job that asks for more by
-    itself gets it.
+    Jobs that do not fit side by side run one after another.
+
+    Args:
+        cpus: the limit; a single job that asks for more gets more.
     """
     from snakemake.jobs import GroupJob
 
@@ -21,11 +24,11 @@ def keep_small(cpus: int) -> None:
 
     def bounded(self: Any) -> Any:
         if self._resources is None:
-            within = copy.deepcopy(self.global_resources)  # that of the whole run stays
-            most = max(cpus, *(job.threads for job in self.jobs))
-            cores = within.get("_cores").value  # of this machine, or of --cores
-            within["_cores"] = most if cores is None else min(cores, most)
-            self.global_resources = within
+            limited = copy.deepcopy(self.global_resources)  # that of the whole run does not change
+            limit = max(cpus, *(job.threads for job in self.jobs))
+            cores = limited.get("_cores").value  # of this machine, or of --cores
+            limited["_cores"] = limit if cores is None else min(cores, limit)
+            self.global_resources = limited
         return plain(self)
 
     group.resources = property(bounded)

@@ -1,7 +1,7 @@
-"""Several processes for one training: through srun inside a Slurm job, as children elsewhere.
+"""Training in several processes: started by srun inside a Slurm job, as children elsewhere.
 
-This process keeps the lease, reports, and publishes; the others (``python -m`` this module) run the
-core. They meet at a TCP store that this process serves.
+This process keeps the lease, reports and publishes. The others (``python -m`` this module) run the
+core; they meet at a TCP store that this process serves.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from stp.run.cluster.signals import listening
 from stp.run.read_audit import ReadAudit
 
 SAVED = 75
-"""Exit status of work that was asked to stop and has saved its state (EX_TEMPFAIL)."""
+"""Exit status of work that was interrupted and has saved its state (EX_TEMPFAIL)."""
 POLL_SECONDS = 0.2
 
 Json = dict[str, Any]
@@ -39,13 +39,13 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
 
     Args:
         core: module with ``run(job)``, which joins the others at ``job.runtime["ranks"]``.
-        job: the work; its state folder is seen by all machines of the job.
-        ranks: number of processes; in a Slurm job they are spread over its nodes.
-        audit: what the core may read.
+        job: the work; all machines of the Slurm job see its state folder.
+        ranks: number of processes; in a Slurm job, they are spread over its nodes.
+        audit: checks what the core reads.
 
     Raises:
-        StpError: what the core has to say, or a process died.
-        Interrupted: the work was asked to stop, and has saved its state.
+        StpError: raised by the core; or a process died.
+        Interrupted: the work was interrupted, and has saved its state.
     """
     from torch.distributed import TCPStore
 
@@ -71,7 +71,7 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
     with _started(folder, ranks) as processes:
         while any(process.poll() is None for process in processes):
             time.sleep(POLL_SECONDS)
-            _hand_on(folder / "report.json", job)
+            _forward_report(folder / "report.json", job)
             if job.interrupted():
                 (folder / "stop").touch()
             if any(process.poll() not in (None, 0, SAVED) for process in processes):
@@ -86,15 +86,14 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
         return extras
     codes = [process.returncode for process in processes]
     raise StpError(
-        f"a process of {ranks} died without a word (exit status {codes})",
-        expected="all processes of a training to end together",
-        remedy="see the log for what it printed; out of memory is the usual cause",
+        f"one of {ranks} processes died without a word (exit status {codes})",
+        remedy="see the log; the usual cause is too little memory",
     )
 
 
 @contextlib.contextmanager
 def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start the processes; whatever happens, none is left behind."""
+    """Start the processes, and end all of them at the end of the block."""
     command = [sys.executable, "-m", "stp.run.cluster.launch", str(folder / "work.json")]
     if slurm.job_id():
         nodes = int(slurm.describe(str(slurm.job_id())).get("NumNodes", "1").partition("-")[0])
@@ -125,19 +124,19 @@ def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a process: this package, whatever the working directory."""
+    """The environment of a process, in which this package is found from any folder."""
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _hand_on(report: Path, job: Job) -> None:
+def _forward_report(report: Path, job: Job) -> None:
     with contextlib.suppress(OSError, json.JSONDecodeError):
         job.report(*json.loads(report.read_text()))
 
 
 def main(path: Path) -> int:
-    """Be one of the processes."""
+    """Run the core as one of the processes; return the exit status."""
     folder = path.parent
     work = json.loads(path.read_text())
     rank = int(os.environ["SLURM_PROCID"])
@@ -168,8 +167,8 @@ def main(path: Path) -> int:
                 write_text(folder / "interrupted.txt", str(saved))
             return SAVED
         except StpError as error:
-            said = {"what": error.what, "expected": error.expected, "remedy": error.remedy}
-            write_text(folder / "error.json", json.dumps(said))
+            parts = {"what": error.what, "expected": error.expected, "remedy": error.remedy}
+            write_text(folder / "error.json", json.dumps(parts))
             return 1
     if rank == 0:
         write_text(folder / "extras.json", json.dumps(extras))
@@ -177,7 +176,7 @@ def main(path: Path) -> int:
 
 
 def _end_with_parent() -> None:
-    """Do not outlive the process that holds the lease, however it ends (Linux only)."""
+    """End together with the process that holds the lease, however it ends (Linux only)."""
     pr_set_pdeathsig = 1  # sys/prctl.h
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)

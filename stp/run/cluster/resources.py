@@ -1,8 +1,7 @@
-"""What a job asks its cluster for: the expected costs, the site's settings, earlier attempts.
+"""Resources that a job requests, from expected costs, settings of the site, and earlier attempts.
 
-Snakemake asks again before every retry: memory doubles for every attempt that ran out of it, and
-the time of work that cannot be resumed for every attempt that ran out of that. Other failures
-change nothing.
+They are computed again before every retry: memory doubles for each attempt that ran out of memory,
+and the time limit for each attempt that ran out of time. Other failures change nothing.
 """
 
 import math
@@ -16,11 +15,11 @@ from stp.run.cluster.site import Site, small_group
 from stp.run.costs.estimate import Cost, Costs
 
 SITE_RESOURCES = ("gpu_model", "nodes", "slurm_partition", "slurm_account", "qos", "constraint")
-"""JobResources that a job has only where the site (or the size of a training) asks for them."""
+"""Resources that jobs request only if the site (or the size of a training) needs them."""
 SAFETY = 2.0
-"""A job gets twice the time that is expected, ..."""
+"""Requested time as a multiple of the expected time."""
 START_MINUTES = 15
-"""... and this for a slow start on a busy file system."""
+"""Further minutes for a slow start on a busy file system."""
 ROUND_MINUTES = 5
 PROFILE_MB = 8000
 PROFILE_SECONDS = 1200.0
@@ -43,11 +42,11 @@ class JobResources:
         self._small: dict[str, bool] = {}
 
     def of(self, receipt: str, attempt: int = 1) -> Json:
-        """What the job that makes an artefact asks for.
+        """The resources of the job that makes an artefact.
 
         Args:
             receipt: path of the artefact's receipt.
-            attempt: of this run of Snakemake, from 1.
+            attempt: number of the attempt in this run of Snakemake, from 1.
 
         Returns:
             Snakemake's resources by name, and ``threads``.
@@ -58,7 +57,7 @@ class JobResources:
         return self._requests[receipt, attempt]
 
     def site_sets(self, name: str) -> bool:
-        """Does any job of this site have a resource out of `SITE_RESOURCES`?"""
+        """Whether any job of this site requests a resource of `SITE_RESOURCES`."""
         if name == "gpu_model":
             return self.site.gpu.request == "gpus" and self.site.gpu.type is not None
         if name == "nodes":
@@ -67,11 +66,11 @@ class JobResources:
         return any(getattr(nodes, attribute) for nodes in (self.site.cpu, self.site.gpu))
 
     def group(self, receipt: str) -> str | None:
-        """Short jobs without a GPU that need not wait for anything are submitted together.
+        """The group in which a job is submitted; None if it is submitted alone.
 
-        A group starts when everything that its members need is there, and a member that fails
-        stops those that have not begun. So what waits for a training goes alone, and so does
-        what was tried before.
+        Short jobs without a GPU that wait for nothing are submitted together. A group starts when
+        all inputs of its members exist, and a failed member stops those that have not begun. So
+        jobs that wait for a training, or that were tried before, are submitted alone.
         """
         return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
 
@@ -96,15 +95,15 @@ class JobResources:
         )
 
     def of_fetch(self, lock: str) -> Json:
-        """What the job that fetches raw bytes asks for."""
+        """The resources of the job that fetches raw files."""
         cost = self.costs.of_raw(self.plan.raw_of(lock))
         return self.asked_for(cost, "fetch")
 
     def of_profile(self, threads: int) -> Json:
-        """What the job that measures a network asks for: what a small training would.
+        """The resources of the job that measures a network, as for a small training.
 
         Args:
-            threads: CPU threads.
+            threads: number of CPU threads.
         """
         gpus = min(1, int(self.plan.config.scale.runtime.get("gpus", 0)))
         cost = Cost(gpus, threads, PROFILE_MB, PROFILE_SECONDS, 0, 0, "measures for some minutes")
@@ -112,7 +111,7 @@ class JobResources:
 
     def _request(self, artefact: Artefact, attempt: int) -> Json:
         cost = self.costs.of(artefact)
-        # Attempts of earlier runs count as well; only what was begun has a state folder.
+        # Attempts of earlier runs count, too. Without an attempt, there is no state folder.
         state = self.plan.store / "state" / artefact.folder
         tight = late = 0
         if attempt > 1 or state.exists():
@@ -130,14 +129,14 @@ class JobResources:
         return request
 
     def summary(self) -> list[Json]:
-        """The largest request of each stage and kind of node, for people."""
+        """The largest request of each stage and kind of node, as rows of a table."""
         rows: dict[tuple[str, bool], Json] = {}
         for artefact in self.plan.artefacts.values():
-            asked = self.of(artefact.receipt)
-            on_gpu = bool(asked["gpu"] or asked["gres"])
+            request = self.of(artefact.receipt)
+            on_gpu = bool(request["gpu"] or request["gres"])
             row = rows.setdefault((artefact.stage, on_gpu), {"stage": artefact.stage, "jobs": 0})
             row["jobs"] += 1
-            for name, value in asked.items():
+            for name, value in request.items():
                 row[name] = max(value, row.get(name, value))
         return list(rows.values())
 

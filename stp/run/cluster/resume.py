@@ -1,4 +1,4 @@
-"""Go on after a crash of Snakemake: unlock, but only a dead owner's lock, and run again."""
+"""Continuing after a crash of Snakemake: remove the lock of a dead owner, and run again."""
 
 import os
 import subprocess
@@ -19,136 +19,133 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
 
 def is_locked(checkout: Path) -> bool:
-    """Does a checkout hold a lock of Snakemake?"""
+    """Whether a checkout holds a lock of Snakemake."""
     return any((checkout / LOCKS).glob("*.lock"))
 
 
 def last_driver(checkout: Path) -> Driver | None:
-    """The driver that holds the lock of a checkout, as far as it is known.
+    """The driver that holds the lock of a checkout; None if unknown.
 
-    A lock that is younger than the last note belongs to a run that ended before it could note
-    itself: its owner is unknown.
+    A lock younger than the record belongs to a run that ended before it could record itself.
     """
-    noted = driver.noted(checkout / RESULTS)
-    if noted is not None and is_locked(checkout):
+    recorded = driver.read_driver(checkout / RESULTS)
+    if recorded is not None and is_locked(checkout):
         locked = max(path.stat().st_mtime for path in (checkout / LOCKS).glob("*.lock"))
         if locked > (checkout / RESULTS / driver.FILE).stat().st_mtime:
             return None
-    return noted
+    return recorded
 
 
 def tell_of_owner(checkout: Path) -> None:
-    """Say whose lock is on the checkout, and what to do: wait for a run, or go on after a crash.
+    """Print who holds the lock of the checkout, and whether to wait or to continue after a crash.
 
-    Snakemake's own words about the lock, which follow, name neither.
+    Snakemake's own message about the lock, which follows, says neither.
     """
     if is_locked(checkout):
         owner = last_driver(checkout)
-        if others := [pid for pid in driver.living(checkout) if pid != os.getpid()]:
+        if others := [pid for pid in driver.running_drivers(checkout) if pid != os.getpid()]:
             print(
                 f"stp: Snakemake is running in {checkout}: process {', '.join(map(str, others))}; "
-                "wait until it has ended (`stp status` tells how far it is), or work in another "
+                "wait until it has ended (`stp status` shows its progress), or work in another "
                 "folder: snakemake --directory FOLDER",
                 file=sys.stderr,
             )
         elif owner is not None and owner.is_alive() is False:
             print(
-                f"stp: {owner}, was killed and has left its lock; `stp resume` goes on from there",
+                f"stp: {owner}, was killed and left its lock; `stp run --resume` continues it",
                 file=sys.stderr,
             )
 
 
 def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
-    """Refuse to take a checkout from a driver that lives, or may.
+    """Refuse to take a checkout over from a driver that is alive, or may be.
 
-    On this machine the processes tell. A driver on another machine is asked for through Slurm if
-    it was a job; otherwise a person has to know.
+    On this machine, processes are looked up. On another one, Slurm is asked if the driver was a
+    job; otherwise the user has to know.
 
     Args:
         checkout: the working directory of the runs.
-        owner_is_dead: the person says that a driver on another machine has ended.
+        owner_is_dead: whether the user says that a driver on another machine has ended.
 
     Raises:
-        StpError: it lives, or nobody can tell.
+        StpError: the driver is alive, or may be.
     """
-    alive = driver.living(checkout)
-    if alive:
+    pids = driver.running_drivers(checkout)
+    if pids:
         raise StpError(
-            f"Snakemake is still running in {checkout}: process {', '.join(map(str, alive))} on "
+            f"Snakemake is still running in {checkout}: process {', '.join(map(str, pids))} on "
             "this machine",
-            expected="a checkout whose driver has ended",
-            remedy="let it go on; or end it (kill -TERM once: it waits for its jobs) and try again",
+            remedy="wait for it, or end it (kill -TERM once: it waits for its jobs) and try again",
         )
     if not is_locked(checkout):
         return
     owner = last_driver(checkout)
-    lives = None if owner is None else owner.is_alive()
-    if lives:
+    is_alive = None if owner is None else owner.is_alive()
+    if is_alive:
         raise StpError(
             f"Snakemake is still running in {checkout}: {owner}",
-            expected="a checkout whose driver has ended",
-            remedy="let it go on, or end it and try again",
+            remedy="wait for it, or end it and try again",
         )
-    if lives is None and not owner_is_dead:
-        who = f"by {owner}" if owner else "by a run that noted no owner"
+    if is_alive is None and not owner_is_dead:
+        who = f"by {owner}" if owner else "by an unknown run"
         raise StpError(
-            f"{checkout} is locked {who}; whether it still lives cannot be seen from here",
-            expected="a lock whose owner is known to be dead",
-            remedy=f"run `stp resume` on {owner.host if owner else 'the machine where it ran'}, "
-            "or, when you know that it has ended: stp resume --owner-is-dead",
+            f"{checkout} is locked {who}, which may still be running on another machine",
+            remedy="run `stp run --resume` on "
+            f"{owner.host if owner else 'the machine where it ran'}, or, if you know that it has "
+            "ended: stp run --resume --owner-is-dead",
         )
 
 
-def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Find the arguments of Snakemake to go on with, and the variables it was started with.
+def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The arguments of Snakemake to continue with, and variables of the environment.
 
     Args:
         checkout: the working directory of the runs.
-        given: arguments; none for those of the run that crashed.
+        passed: arguments of Snakemake; those of the crashed run if empty.
 
     Returns:
         the arguments, and those variables STP_... of the crashed run that are not set now.
 
     Raises:
-        StpError: nothing is given, and no run is known.
+        StpError: there are neither arguments nor an earlier run.
     """
-    noted = driver.noted(checkout / RESULTS)
-    arguments = given or (noted.arguments if noted else [])
+    recorded = driver.read_driver(checkout / RESULTS)
+    arguments = passed or (recorded.arguments if recorded else [])
     if not arguments:
         raise StpError(
-            f"no run of {checkout} is known",
-            expected="the folder where the run was started, or Snakemake's arguments",
-            remedy="stp resume --profile slurm results/tables/short_term.csv",
+            f"no earlier run in {checkout}",
+            remedy="change to the folder where the run was started, or name the arguments of "
+            "Snakemake: stp run --resume -- --profile slurm results/tables/short_term.csv",
         )
-    before = noted.environment if noted else {}
+    before = recorded.environment if recorded else {}
     return arguments, {k: v for k, v in before.items() if k not in os.environ}
 
 
 def living_jobs(plan: Plan) -> Iterator[str]:
-    """Name the jobs of the old driver that live on: new ones wait for them and adopt."""
+    """Yield the jobs of the old driver that are still running, whose results new jobs take over."""
     for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:
             artefact = plan.artefacts[folder]
             yield f"{artefact.stage} of {artefact.label} {step.where}"
 
 
-def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
-    """Be ``stp resume``: replaces this process by Snakemake.
+def resume(passed: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
+    """Replace this process by Snakemake, which continues a run (`stp run --resume`).
 
     Raises:
-        StpError: the driver lives, nothing is known to go on with, or Snakemake does not unlock.
+        StpError: the driver is alive, there is no earlier run, or Snakemake does not unlock.
     """
     checkout = Path.cwd()
     refuse_if_alive(checkout, owner_is_dead)
-    arguments, variables = command(checkout, given)
+    arguments, variables = command(checkout, passed)
     for name, value in variables.items():
-        say(f"{name}={value}, as in the run before")
+        say(f"{name}={value}, as in the last run")
     os.environ.update(variables)
-    noted = driver.noted(checkout / RESULTS)
-    if noted is not None and Path(noted.configfile).is_file():
-        jobs = list(living_jobs(Plan.load(Path(noted.configfile))))
+    last = driver.read_driver(checkout / RESULTS)
+    if last is not None and Path(last.configfile).is_file():
+        jobs = list(living_jobs(Plan.load(Path(last.configfile))))
         if jobs:
-            say("still running; new jobs wait for these and take their results:")
+            say("still running; new jobs wait for these and take over their results:")
         for job in jobs:
             say(f"  {job}")
     if is_locked(checkout):
@@ -159,7 +156,7 @@ def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = p
         if done.returncode or is_locked(checkout):
             raise StpError(
                 f"Snakemake does not unlock {checkout}: {(done.stderr or done.stdout).strip()}",
-                remedy="mend what it says and try again",
+                remedy="fix what it reports and try again",
             )
     say(f"snakemake {' '.join(arguments)}")
     sys.stdout.flush()

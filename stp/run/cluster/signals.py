@@ -1,4 +1,4 @@
-"""Signals that ask a job to stop, as wishes that work can look at between two steps."""
+"""Signals that ask a job to stop, as requests that work can check between two steps."""
 
 import signal
 import threading
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 WARNING = signal.SIGURG
-"""What Slurm sends ahead of the time limit (profiles/slurm): unlike other signals, those processes
-of the job that do not listen (shells, Snakemake) ignore it."""
+"""Slurm sends it ahead of the time limit (profiles/slurm). Unlike other signals, it is ignored by
+processes of the job that do not handle it (shells, Snakemake)."""
 
 
 class Stop:
@@ -21,7 +21,7 @@ class Stop:
     reason: str | None = None
 
     def ask(self, received: signal.Signals) -> None:
-        """Wish that the work stops; the first reason counts."""
+        """Ask the work to stop; the first reason counts."""
         self.reason = self.reason or received.name
 
     def __call__(self) -> bool:
@@ -34,18 +34,18 @@ class Terminated(BaseException):
 
 @contextmanager
 def listening(resumable: bool) -> Iterator[Stop]:
-    """Turn signals into a wish to stop, until the end of the block.
+    """Turn signals into a request to stop, until the end of the block.
 
     Args:
-        resumable: the work looks at the wish and saves its state. Other work ignores the warning
-            and is ended by SIGTERM and SIGINT as usual, with everything cleaned up.
+        resumable: whether the work checks the request and saves its state. Other work ignores the
+            warning and is ended by SIGTERM and SIGINT, with everything cleaned up.
 
     Raises:
         Terminated: SIGTERM or SIGINT came, and the work is not resumable.
     """
     stop = Stop()
 
-    def wish(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         received = signal.Signals(number)
         stop.ask(received)
         if not resumable and received != WARNING:
@@ -55,7 +55,7 @@ def listening(resumable: bool) -> Iterator[Stop]:
         yield stop
         return
     before = {
-        number: signal.signal(number, wish) for number in (signal.SIGTERM, signal.SIGINT, WARNING)
+        number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT, WARNING)
     }
     try:
         yield stop

@@ -26,12 +26,12 @@ class Nodes(Strict):
     """One kind of node, and how to ask for it.
 
     Attributes:
-        partition: of Slurm; the default one unless set.
-        account: that jobs are charged to.
+        partition: partition of Slurm; by default, that of the cluster.
+        account: account that jobs are charged to.
         qos: quality of service.
         constraint: features that a node must have.
         max_hours: time limit of the partition; longer trainings save and requeue themselves.
-        max_memory_gb: of one node; requests never grow beyond it.
+        max_memory_gb: memory of a node, the limit of all requests.
     """
 
     partition: str | None = None
@@ -48,7 +48,7 @@ class GpuNodes(Nodes):
     Attributes:
         request: ``gpus`` (sbatch --gpus=1) or ``gres`` (sbatch --gres=gpu:a100:1).
         type: the site's name of the GPU type, such as ``a100``; None for any.
-        per_node: GPUs of one node; more for one training means several nodes.
+        per_node: number of GPUs of a node; a training with more takes several nodes.
     """
 
     request: Literal["gpus", "gres"] = "gpus"
@@ -60,23 +60,23 @@ class Site(Strict):
     """A site; its file is config/site.yaml, or the one that STP_SITE names.
 
     Attributes:
-        accounting: does ``sacct`` know finished jobs? ``auto`` asks Slurm.
-        cpu: where jobs without a GPU run.
-        gpu: where jobs with a GPU run.
-        jobs: submitted at the same time, at most.
-        retries: of a job that failed, by Snakemake.
-        requeues: of one training that saved itself, by Slurm; not counted as retries.
-        warning_seconds: how long before its time limit a training is told to save itself.
-        first_status_seconds: until Snakemake first looks at a job.
+        accounting: whether ``sacct`` knows finished jobs; ``auto`` asks Slurm.
+        cpu: nodes for jobs without a GPU.
+        gpu: nodes for jobs with a GPU.
+        jobs: largest number of jobs submitted at the same time.
+        retries: number of retries of a failed job by Snakemake.
+        requeues: number of restarts by Slurm of a training that saved itself; they are no retries.
+        warning_seconds: time before its limit at which a training is told to save itself.
+        first_status_seconds: time until Snakemake first checks the state of a job.
         group_minutes: jobs expected to be shorter than this are submitted together.
-        group_jobs: of how many cells they make one submission. It asks for what its jobs ask
-            together, but for no more CPUs than this: the others run after them.
-        min_memory_mb: no job asks for less.
+        group_jobs: number of cells in such a submission, and largest number of CPUs that it asks
+            for: its other jobs run afterwards.
+        min_memory_mb: least memory of a request.
         memory_mb: first request of a stage, instead of the estimate.
-        scratch: folder for temporary files on a node; may hold variables of the job, such as
+        scratch: folder for temporary files on a node, with variables of the job, such as
             ``/scratch/$SLURM_JOB_ID``.
-        software: how a job finds its software: as it is here, or by conda or apptainer.
-        image: of apptainer, a file or a docker:// address.
+        software: where a job finds its software: as it is here, or by conda or apptainer.
+        image: image of apptainer, a file or a docker:// address.
         extra: further options of sbatch.
     """
 
@@ -101,7 +101,7 @@ class Site(Strict):
 
     @classmethod
     def load(cls) -> "Site":
-        """Read the site's file; without one, the defaults hold.
+        """Read the file of the site; without one, return the defaults.
 
         Raises:
             StpError: the file that STP_SITE names is missing, or a key is unknown or wrong.
@@ -117,7 +117,7 @@ class Site(Strict):
         return self.gpu if gpus else self.cpu
 
     def has_accounting(self) -> bool:
-        """Does ``sacct`` know finished jobs?"""
+        """Whether ``sacct`` knows finished jobs."""
         if self.accounting == "auto":
             return slurm.has_accounting()
         return self.accounting
@@ -132,19 +132,19 @@ class Site(Strict):
         )
 
     def shell_prefix(self, commands: Path) -> str:
-        """What Snakemake puts before the shell command of every rule.
+        """The prefix of the shell commands of all rules.
 
         Args:
-            commands: folder of commands that jobs find after all others.
+            commands: folder that is added to the end of the PATH of jobs.
 
         Returns:
-            for ``shell.prefix``, which formats it: braces of the shell are doubled.
+            a format string for ``shell.prefix``, in which braces of the shell are doubled.
         """
         setup = f'export PATH="$PATH":{shlex.quote(str(commands))}; {self.job_setup()}'
         return setup.replace("{", "{{").replace("}", "}}")
 
     def profile(self) -> dict[str, Any]:
-        """What profiles/slurm/config.yaml takes over, by the names of Snakemake's options."""
+        """The settings of profiles/slurm/config.yaml, by the names of Snakemake's options."""
         keys: dict[str, Any] = {
             "jobs": self.jobs,
             "retries": self.retries,

@@ -1,4 +1,4 @@
-"""What a job asks Slurm: who am I, what became of another job, start me again."""
+"""Questions to Slurm: about this job, about other jobs, and about the cluster."""
 
 import os
 import re
@@ -11,12 +11,12 @@ SECONDS = 30
 
 
 def job_id() -> str | None:
-    """The Slurm job that this process belongs to."""
+    """The ID of the Slurm job that this process belongs to; None outside of Slurm."""
     return os.environ.get("SLURM_JOB_ID")
 
 
 def _ask(*command: str) -> str | None:
-    """Run a command of Slurm; None if there is none, or it does not answer."""
+    """The output of a command of Slurm; None if it is missing or does not answer."""
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -27,35 +27,35 @@ def _ask(*command: str) -> str | None:
 
 
 def describe(job: str) -> dict[str, str]:
-    """What the controller knows about a job, by its names: JobState, PreemptTime, ...
+    """The facts that the controller has about a job, by its names: JobState, PreemptTime, ...
 
     Returns:
-        nothing where the job is forgotten or the controller does not answer.
+        empty if the job is forgotten or the controller does not answer.
     """
     text = _ask("scontrol", "show", "job", "--oneliner", job) or ""
     return dict(re.findall(r"(?:^|\s)(\w[\w:/]*)=(\S*)", text))
 
 
 def state(job: str) -> str | None:
-    """How a job stands or ended, such as RUNNING or OUT_OF_MEMORY; None if nobody knows.
+    """The state of a job, such as RUNNING or OUT_OF_MEMORY; None if unknown.
 
     The controller forgets finished jobs after a while (MinJobAge); then the accounting database
-    is asked, where there is one.
+    is asked, if there is one.
     """
-    found = describe(job).get("JobState")
-    if found is None:
+    job_state = describe(job).get("JobState")
+    if job_state is None:
         lines = (_ask("sacct", "-X", "-n", "-P", "-o", "State", "-j", job) or "").split()
-        found = lines[-1] if lines else None
-    return found
+        job_state = lines[-1] if lines else None
+    return job_state
 
 
 def is_preempted(job: str) -> bool:
-    """Was a job told to make room for another one?"""
+    """Whether a job has to make room for another one."""
     return describe(job).get("PreemptTime", "None") not in ("None", "")
 
 
 def seconds_left(job: str) -> float | None:
-    """Seconds until the time limit of a running job; None if it has none, or nobody knows."""
+    """Seconds until the time limit of a running job; None if it has none, or if unknown."""
     try:
         return datetime.fromisoformat(describe(job).get("EndTime", "")).timestamp() - time.time()
     except ValueError:  # Unknown
@@ -74,15 +74,15 @@ def requeue(job: str) -> bool:
 def version() -> str | None:
     """The version of the controller; None if it does not answer."""
     text = _ask("scontrol", "show", "config") or ""
-    found = re.search(r"SLURM_VERSION\s*=\s*(\S+)", text)
-    return f"Slurm {found[1]}" if found else None
+    match = re.search(r"SLURM_VERSION\s*=\s*(\S+)", text)
+    return f"Slurm {match[1]}" if match else None
 
 
 def has_accounting() -> bool:
-    """Does this cluster remember finished jobs in a database?"""
+    """Whether this cluster keeps finished jobs in a database."""
     text = _ask("scontrol", "show", "config") or ""
-    found = re.search(r"AccountingStorageType\s*=\s*(\S+)", text)
-    return found is not None and not found[1].endswith(("none", "(null)"))
+    match = re.search(r"AccountingStorageType\s*=\s*(\S+)", text)
+    return match is not None and not match[1].endswith(("none", "(null)"))
 
 
 def memory_limit_mb() -> int | None:
@@ -92,7 +92,7 @@ def memory_limit_mb() -> int | None:
         return None
     if os.environ.get("SLURM_MEM_PER_NODE", "").isdigit():
         return int(os.environ["SLURM_MEM_PER_NODE"])
-    found = re.match(r"(\d+)([MG]?)$", describe(job).get("MinMemoryNode", ""))
-    if found is None:
+    match = re.match(r"(\d+)([MG]?)$", describe(job).get("MinMemoryNode", ""))
+    if match is None:
         return None
-    return int(found[1]) * (1024 if found[2] == "G" else 1) or None  # 0: no limit
+    return int(match[1]) * (1024 if match[2] == "G" else 1) or None  # 0: no limit

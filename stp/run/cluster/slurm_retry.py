@@ -1,8 +1,11 @@
-"""Patience with a Slurm controller that does not answer for a while (a restart, an upgrade).
+"""Waiting for a Slurm controller that does not answer for a while (a restart, an upgrade).
 
-Snakemake's plugin asks five times at once, and then forgets all jobs that it was watching, so that
-it waits for ever; it also takes a missing answer for a reason to ask ``sacct``, which knows nothing
-where there is no accounting; and a job that cannot be submitted counts as one that has failed.
+Snakemake's plugin (2.8) asks five times in a row, and then forgets all jobs that it was watching,
+so that it waits for ever. It takes a missing answer for a reason to ask ``sacct``, which knows
+nothing where there is no accounting. And a job that cannot be submitted counts as failed.
+
+No option of a profile replaces this: with many ``slurm-status-attempts`` the plugin would keep its
+jobs, but Ctrl-C would not end it while the controller is down; for the other two there is none.
 """
 
 import subprocess
@@ -13,8 +16,8 @@ from typing import Any
 ASK_AGAIN_SECONDS = 10
 
 
-def be_patient() -> None:
-    """Let this process wait for the controller instead. Only the driver needs it."""
+def wait_for_controller() -> None:
+    """Let this process, the driver, wait for the controller."""
     import snakemake_executor_plugin_slurm as plugin
 
     executor: Any = plugin.Executor
@@ -23,16 +26,16 @@ def be_patient() -> None:
     answered = {"now": True}
 
     async def remember_answer(command: str, logger: Any) -> Any:
-        found = await query(command, logger)
-        answered["now"] = found[0] is not None
-        return found
+        answer = await query(command, logger)
+        answered["now"] = answer[0] is not None
+        return answer
 
     async def check_or_keep(self: Any, jobs: list[Any]) -> AsyncIterator[Any]:
         answered["now"] = True
         async for job in check(self, jobs):
             yield job
-        if not answered["now"]:  # nothing is known about any job: all are still watched
-            self.logger.warning("Slurm does not answer; its jobs are looked at again later.")
+        if not answered["now"]:  # no state of any job is known: all are still watched
+            self.logger.warning("Slurm does not answer; its jobs are checked again later.")
             for job in jobs:
                 yield job
 

@@ -1,4 +1,4 @@
-"""What a run for one table makes, how long and how large, in five lines: for `stp plan TABLE`."""
+"""The remaining work for a table in five lines: `stp plan TABLE`."""
 
 import os
 from collections import Counter
@@ -12,15 +12,15 @@ from stp.plan.cells import Plan
 from stp.run.costs.summary import Entry, entries
 from stp.run.results import RESULTS
 from stp.run.status_text import short
-from stp.run.workflow_files import whose_bytes
+from stp.run.workflow_files import data_origins
 
 
 def dimension_of(plan: Plan, table: str) -> str:
-    """Name the dimension that a table shows.
+    """The dimension of a table.
 
     Args:
         plan: the plan.
-        table: the dimension, or the file, such as ``results/tables/short_term.csv``.
+        table: its name, or its file, such as ``results/tables/short_term.csv``.
 
     Raises:
         StpError: the scale has no such dimension.
@@ -30,18 +30,18 @@ def dimension_of(plan: Plan, table: str) -> str:
         raise StpError(
             f"the scale {plan.config.scale.scale} has no table {table}",
             expected=f"one of {', '.join(plan.config.scale.dimensions)}",
-            remedy="name one of these, or declare it under `dimensions:` in the scale file",
+            remedy="name another scale with --configfile, or declare the dimension in this one",
         )
     return name
 
 
 def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]:
-    """Say what a run for the table of a dimension makes.
+    """Yield a summary of the remaining work for the table of a dimension.
 
     Args:
         plan: the plan.
         dimension: one of its dimensions.
-        cores: that the run may use; those of this machine if None.
+        cores: number of cores that the run may use; None for those of this machine.
     """
     cores = cores or len(os.sched_getaffinity(0))
     cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
@@ -50,31 +50,31 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     own = jobs(plan, dimension)
     waiting = [entry for entry in own if not entry.done]
     stages = Counter(entry.rule.partition("_")[0] for entry in waiting)
-    yield f"{RESULTS}/tables/{dimension}.csv ({whose_bytes(plan)[dimension]})"
+    yield f"{RESULTS}/tables/{dimension}.csv ({data_origins(plan)[dimension]})"
     yield f"  {len(cells)} cells: {', '.join(models)} on {', '.join(tested)}"
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
     yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
     yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
     yield from guesses(plan, waiting)
     if any("multiply-adds of" in entry.cost.basis for entry in waiting):
-        yield "  the size of a network is unknown: `stp plan --measure` takes its speed here"
+        yield "  the size of a network is unknown: `stp plan --measure` measures its speed"
     left = size_text(sum(entry.cost.bytes for entry in waiting))
     yield f"  about {left} more below {short(plan.store)}"
 
 
 def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
-    """Say of which datasets nobody has counted the clips: time and storage are guesses."""
+    """Yield the datasets whose clips were not counted, so that time and storage are guesses."""
     bases = " ".join(entry.cost.basis for entry in waiting)
     for name in plan.config.datasets:
         if f" clips of {name} assumed" in bases:
             yield (
-                f"  a guess: nobody has counted the clips of {name}; after `stp prepare {name}`, "
-                "`stp plan` knows them (or state `counts` in its YAML)"
+                f"  a guess: the clips of {name} are not counted; `stp prepare {name}` counts "
+                "them (or set `counts` in its YAML)"
             )
 
 
 def jobs(plan: Plan, dimension: str) -> list[Entry]:
-    """List the jobs that the table of a dimension waits for, and those that make it."""
+    """List the jobs that make the table of a dimension, and those that it waits for."""
     outputs = set()
     for made in plan.cells:
         if made.cell.dimension != dimension:
@@ -92,7 +92,7 @@ def jobs(plan: Plan, dimension: str) -> list[Entry]:
 
 
 def wall_seconds(waiting: Iterable[Entry], cores: int) -> float:
-    """Share the work among cores; no shorter than the longest job."""
+    """The time of the work shared among cores, but not less than that of the longest job."""
     work = [(entry.cost.seconds, entry.processors) for entry in waiting]
     shared = sum(seconds * processors for seconds, processors in work) / cores
     return max([shared, *(seconds for seconds, _ in work)])

@@ -1,4 +1,4 @@
-"""What earlier work took: how long still, and how fast is this machine?"""
+"""Durations of earlier work, for the remaining time and the speed of this machine."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 MEASURED_SECONDS = 60.0
-"""Shorter work says more about starting than about speed."""
+"""Shorter work measures starting rather than speed."""
 
 Json = dict[str, Any]
 
@@ -17,7 +17,7 @@ class Durations:
     """Finished work of a store, appended by every verb.
 
     Args:
-        path: a file of lines of JSON; small appended lines do not mix.
+        path: a file of JSON lines, to which processes append.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,10 +27,10 @@ class Durations:
         """Record one finished piece of work.
 
         Args:
-            kind: a stage, and a model if it has one.
-            started: Unix time.
-            seconds: that it took.
-            speed: where all of it was done at once: ``work`` (see stp.run.costs.work), ``gpus`` and
+            kind: a stage, and its model if it has one.
+            started: start, as Unix time.
+            seconds: duration.
+            speed: if it was done in one attempt: ``work`` (see stp.run.costs.work), ``gpus`` and
                 ``threads``.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ class Durations:
             file.write(line + "\n")
 
     def rows(self) -> list[Json]:
-        """Read all lines; torn and foreign ones are left out."""
+        """Read all lines; incomplete and unknown ones are left out."""
         try:
             lines = self.path.read_text(errors="replace").splitlines()
         except FileNotFoundError:
@@ -58,27 +58,27 @@ class Durations:
         """Work per second, by kind, GPUs and CPU threads.
 
         Returns:
-            the median, and of how many jobs; only of jobs longer than a minute.
+            the median, and the number of jobs; only jobs longer than a minute count.
         """
-        found: dict[tuple[str, int, int], list[float]] = {}
+        by_kind: dict[tuple[str, int, int], list[float]] = {}
         for row in self.rows():
             if row["seconds"] > MEASURED_SECONDS and row.get("work"):
                 key = row["kind"], row.get("gpus", 0), row.get("threads", 1)
-                found.setdefault(key, []).append(row["work"] / row["seconds"])
-        return {key: (median(rates), len(rates)) for key, rates in found.items()}
+                by_kind.setdefault(key, []).append(row["work"] / row["seconds"])
+        return {key: (median(rates), len(rates)) for key, rates in by_kind.items()}
 
     def left(self, waiting: Iterable[tuple[str, float]], since: float) -> float | None:
         """Estimate the seconds until all waiting work is done.
 
-        Each kind counts with its mean so far, or that of its stage; what runs at the same time is
-        judged by how much work was done per second since the run began.
+        Each kind takes its mean duration so far, or that of its stage. Parallel work is estimated
+        from the work done per second since the run began.
 
         Args:
-            waiting: the kinds of all work that waits, and which part of it is left, from 0 to 1.
-            since: when the run began.
+            waiting: kinds of all unfinished work, with the remaining share, from 0 to 1.
+            since: start of the run, as Unix time.
 
         Returns:
-            None while no work of this run, or of a waiting stage, is finished.
+            seconds; None if no work of this run, or of a waiting stage, is finished.
         """
         rows = self.rows()
         here = [row for row in rows if row["started"] >= since]

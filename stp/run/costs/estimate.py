@@ -1,8 +1,8 @@
-"""What jobs are expected to cost: time, GPUs, memory, storage, each with its assumption.
+"""Estimated costs of jobs: time, GPUs, memory, storage, each with its assumption.
 
-Work (stp.run.costs.work) over a rate: what jobs of this store took for the same kind of work on as
-many GPUs and threads, or else steps that `stp plan --measure` took, or else the constants of
-config/costs.yaml. Nothing here can change a result.
+Time is work (stp.run.costs.work) over a rate: that of earlier jobs of this store with the same kind
+of work, GPUs and threads, or else of steps measured by `stp plan --measure`, or else the constants
+of config/costs.yaml. Nothing here can change a result.
 """
 
 import math
@@ -19,9 +19,9 @@ from stp.run.costs.work import Work, Workload
 
 TORCH_STAGES = ("train", "predict", "features")
 GPU_COPIES = 4
-"""Of the weights on a GPU in training: weights, gradients, two moments of Adam."""
+"""Copies of the weights on a GPU in training: weights, gradients, two moments of Adam."""
 COPIES = GPU_COPIES + 1
-"""Of the weights in training, with the best weights."""
+"""Copies of the weights in training, with the best weights."""
 MEMORY_HEADROOM = 1.25
 """Headroom of a memory request: a job that vanishes near its limit counts as out of memory."""
 ROUND_MB = 100
@@ -30,18 +30,19 @@ LEAST_MB = 1000
 
 @dataclass(frozen=True)
 class Cost:
-    """What one job is expected to cost.
+    """The estimated cost of a job.
 
     Attributes:
-        gpus: that it needs.
-        threads: CPU threads of each of its processes.
-        memory_mb: main memory to ask for, of all its processes and of Snakemake's.
-        seconds: wall time.
-        bytes: that it leaves in the store.
-        files: that it leaves in the store, at most.
-        basis: where the time comes from, and the memory of GPUs.
-        gpu_mb: memory that a training takes on each of its GPUs; None for all other jobs.
-        computing_s, reading_s: wall time of computing, and of reading meanwhile, without the start.
+        gpus: number of GPUs.
+        threads: number of CPU threads of each of its processes.
+        memory_mb: main memory of all its processes and of Snakemake, in MB.
+        seconds: wall time, in seconds.
+        bytes: size of its result.
+        files: number of files of its result, at most.
+        basis: assumptions behind the time, and behind the memory of GPUs.
+        gpu_mb: memory of a training on each of its GPUs, in MB; None for other jobs.
+        computing_s: wall time of computing without the start, in seconds.
+        reading_s: wall time of reading during the computation, in seconds.
     """
 
     gpus: int
@@ -57,12 +58,12 @@ class Cost:
 
 
 class Start(Strict):
-    """Seconds of a job beside its work.
+    """Seconds that a job takes besides its work.
 
     Attributes:
-        fetch, prepare, train, predict, features, score: of a job of this stage.
-        table: of a job that collects or renders.
-        gpu: that a job on a GPU takes on top.
+        fetch, prepare, train, predict, features, score: seconds of a job of this stage.
+        table: seconds of a job that collects or renders.
+        gpu: further seconds of a job on a GPU.
     """
 
     fetch: float
@@ -80,13 +81,13 @@ class Rates(Strict):
 
     Attributes:
         gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
-        cpu_gmacs: the same on one CPU thread.
+        cpu_gmacs: 10^9 multiply-adds of networks on one CPU thread.
         read_mb: MB of frames that are read.
         frames_mb: MB of frames that models without a network read and write.
         score_mvalues: 10^6 predicted values x conventions.
-        prepare_mb: MB of raw and prepared bytes, of one process.
-        download_mb: MB from the network.
-        generate_mb: MB of prepared data that generators lead to.
+        prepare_mb: MB of raw and prepared data, of one process.
+        download_mb: MB of downloads.
+        generate_mb: MB of prepared data whose raw files are generated.
     """
 
     gpu_gmacs: float
@@ -103,15 +104,15 @@ class Memory(Strict):
     """Memory of a job in MB.
 
     Attributes:
-        snakemake: of Snakemake in the job.
-        python: of Python and its libraries, without torch.
-        torch: of all that and torch.
-        gpu: of the host, for CUDA.
-        fit: of a fit in closed form.
-        score: of blocks that are scored.
-        prepare: of one process of a reader, at most.
-        per_gmac: kept for the backward pass, for each 10^9 multiply-adds.
-        per_mb: likewise, for each MB of a clip.
+        snakemake: memory of Snakemake in the job.
+        python: memory of Python and its libraries, without torch.
+        torch: memory of Python and its libraries, with torch.
+        gpu: main memory for CUDA.
+        fit: memory of a fit in closed form.
+        score: memory of the blocks that are scored.
+        prepare: memory of one process of a reader, at most.
+        per_gmac: activations kept for the backward pass, for each 10^9 multiply-adds.
+        per_mb: activations kept for the backward pass, for each MB of a clip.
     """
 
     snakemake: float
@@ -126,11 +127,11 @@ class Memory(Strict):
 
 
 class Files(Strict):
-    """Files of an artefact at most.
+    """Largest number of files of an artefact.
 
     Attributes:
-        fetch, prepare, train, predict, features, score: of this stage.
-        table: of a table.
+        fetch, prepare, train, predict, features, score: number of files of this stage.
+        table: number of files of a table.
     """
 
     fetch: int
@@ -146,11 +147,11 @@ class Constants(Strict):
     """Constants of the estimates of `stp plan` (config/costs.yaml).
 
     Attributes:
-        start_s: seconds of a job beside its work.
+        start_s: seconds of a job besides its work.
         rates: work per second.
-        unknown: what is taken where nothing is known.
+        unknown: assumptions for missing values.
         memory_mb: memory of a job.
-        files: files of an artefact, at most.
+        files: largest number of files of an artefact.
     """
 
     start_s: Start
@@ -167,16 +168,16 @@ WORDS = {
     "score_mvalues": "scores: predicted values x conventions at {rate:g} M/s",
     "prepare_mb": "preparation: raw and prepared bytes at {rate:g} MB/s and process, assumed",
     "download_mb": "downloads: {rate:g} MB/s, assumed",
-    "generate_mb": "made-up data: {rate:g} MB/s",
+    "generate_mb": "generated data: {rate:g} MB/s",
 }
 OWN_SPEED = (
     "networks on a GPU: multiply-adds at each model's speed, published or measured on an H200"
 )
 MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
 STEPS = "steps of {model} on {dataset}, on random frames: measured on {device} on {date}"
-SHARING = ", and as fast in each of {ranks} processes"
+SHARING = ", and the same speed in each of {ranks} processes"
 SCORING = (
-    "forecasts that are made faster than they are scored: predicted values x conventions at "
+    "forecasts that take less time than their scores: predicted values x conventions at "
     "{rate:g} M/s and thread"
 )
 GPU_MEMORY = (
@@ -188,7 +189,7 @@ READING = "networks that compute faster than frames are read: {rate:g} MB/s, ass
 
 
 class Costs:
-    """The costs of all jobs of a plan; fast, as answers are remembered.
+    """The estimated costs of all jobs of a plan, with a cache.
 
     Args:
         plan: the plan.
@@ -215,7 +216,7 @@ class Costs:
         return Steps(self.plan)
 
     def of(self, artefact: Artefact) -> Cost:
-        """What making an artefact costs."""
+        """The cost of making an artefact."""
         # Seeds cost alike; the folder of prepared data has none.
         key = artefact.folder
         if artefact.stage != "prepare":
@@ -321,13 +322,13 @@ class Costs:
         return start + max(computing, reading, scoring), computing, reading, basis
 
     def _gpu_mb(self, artefact: Artefact, work: Work) -> int | None:
-        """Memory of each GPU of a training: processes share a batch, and each has all weights."""
+        """GPU memory of a training in MB: processes share a batch, and each has all weights."""
         if not work.trained or not self.plan.gpus(artefact):
             return None
         return round(GPU_COPIES * work.weights_mb + work.activations_mb / self.plan.ranks(artefact))
 
     def _memory_mb(self, artefact: Artefact, work: Work) -> int:
-        """Memory of a job: of Snakemake, and of each process that computes."""
+        """Memory of a job in MB: of Snakemake, and of all processes that compute."""
         memory, gpus = self.constants.memory_mb, self.plan.gpus(artefact)
         ranks = self.plan.ranks(artefact)
         if artefact.stage not in TORCH_STAGES and not artefact.is_rollout:

@@ -1,6 +1,4 @@
-"""Facts about clips, files and networks that only estimates use: from the configuration, completed
-with stated assumptions where it is silent.
-"""
+"""Facts about clips, files and networks for estimates: from the configuration, or assumed."""
 
 import math
 from typing import Any, NamedTuple
@@ -21,7 +19,9 @@ class Clips(Strict):
     """Clips of each split.
 
     Attributes:
-        train, val, test: their number.
+        train: number of training clips.
+        val: number of validation clips.
+        test: number of test clips.
     """
 
     train: int
@@ -30,11 +30,11 @@ class Clips(Strict):
 
 
 class Unknown(Strict):
-    """What is taken where the configuration says nothing (config/costs.yaml).
+    """Assumptions where the configuration has no value (config/costs.yaml).
 
     Attributes:
-        clips: of a dataset without counts.
-        size: of a network without a size.
+        clips: clips of a dataset without counts.
+        size: size of a network without one.
     """
 
     clips: Clips
@@ -42,18 +42,18 @@ class Unknown(Strict):
 
 
 class Fact(NamedTuple):
-    """A fact, and whether it had to be assumed."""
+    """A value, with the assumptions behind it."""
 
     value: Any
     assumed: tuple[str, ...] = ()
 
 
 class Facts:
-    """What is known about the datasets and models of a plan.
+    """Facts about the datasets and models of a plan.
 
     Args:
         plan: the plan.
-        unknown: what to take where nothing is known.
+        unknown: assumptions for missing values.
     """
 
     def __init__(self, plan: Plan, unknown: Unknown) -> None:
@@ -63,16 +63,17 @@ class Facts:
         self._sizes: dict[tuple[str, str], Fact] = {}
 
     def counted(self, data: Artefact) -> dict[str, Any]:
-        """What preparing a dataset counted: clips of each split, and frames; empty before."""
+        """Counts of a prepared dataset: clips of each split, and frames; empty if not prepared."""
         if data.folder not in self._counted:
             receipt = read_receipt(self.plan.store / data.folder)
             self._counted[data.folder] = receipt.extras if receipt else {}
         return self._counted[data.folder]
 
     def clips(self, data: Artefact) -> Fact:
-        """Clips of each split and subset of a prepared dataset: those that were counted when it
-        was prepared, else its reader's options, else its facts. A subset that says nothing counts
-        as large as the test split.
+        """Clips of each split and subset of a dataset.
+
+        They are those counted when it was prepared, else those of its reader's options, else its
+        declared counts. A subset without a count is taken as large as the test split.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:
@@ -96,7 +97,7 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """What a network costs: the scale before the facts, the particular before the general."""
+        """The size of a network: the scale overrides its entry, and a dataset overrides both."""
         if (model, dataset) not in self._sizes:
             known: dict[str, Any] = {}
             for settings in (
@@ -123,7 +124,7 @@ class Facts:
         return self._sizes[model, dataset]
 
     def raw_mb(self, raw: Raw) -> Fact:
-        """Size of a release's raw files; unknown ones count as large as what they become."""
+        """Size of a release's raw files in MB; if unknown, that of the prepared data."""
         release = raw.declared
         if release.files and all(file.bytes is not None for file in release.files):
             return Fact(sum(file.bytes or 0 for file in release.files) / MB)
@@ -137,7 +138,7 @@ class Facts:
         return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
-        """Size of prepared frames; without a count, as if no two windows shared any."""
+        """Size of prepared frames in MB; without a count, as if no two windows shared frames."""
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)
         if frames is not None:
@@ -149,5 +150,5 @@ class Facts:
 
 
 def stored_mb(dataset: Dataset) -> float:
-    """Size of one prepared frame: a byte a value where the unit is that of video."""
+    """Size of a prepared frame in MB: one byte per value of video, else four."""
     return math.prod(dataset.shape) * (1 if dataset.units == "1" else FLOAT) / MB

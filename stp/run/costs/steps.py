@@ -1,4 +1,4 @@
-"""How fast networks are on a machine: durations of single steps that `stp plan --measure` took."""
+"""Speeds of networks on a machine: durations of single steps, measured by `stp plan --measure`."""
 
 import json
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ class Step:
     """Durations of a network on random frames, in seconds for each clip.
 
     Attributes:
-        train_s: of a training step.
-        validate_s: of an evaluation of the network, as in a validation.
-        forecast_s: of a whole forecast of the horizon of the training.
-        batch: clips at once.
-        device: where that was measured.
-        date: when, as YYYY-MM-DD.
+        train_s: duration of a training step.
+        validate_s: duration of an evaluation of the network, as in a validation.
+        forecast_s: duration of a complete forecast with the horizon of the training.
+        batch: number of clips in a batch.
+        device: name of the device.
+        date: date of the measurement, as YYYY-MM-DD.
     """
 
     train_s: float
@@ -35,7 +35,7 @@ class Step:
 
 
 class Steps:
-    """The measured steps of a store, for estimates alone.
+    """The measured steps of a store, which only estimates use.
 
     Args:
         plan: the plan of the store.
@@ -47,30 +47,30 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """The step of a network that is trained, or forecasts; None if nobody has measured it."""
+        """The step of the network of a training or forecast; None if it was not measured."""
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 
     def add(self, training: Artefact, step: Step) -> None:
-        """Remember a step of a network, whatever its dataset is called.
+        """Store a step of a network, for all datasets with the same shape.
 
         Raises:
             StpError: the store cannot be written.
         """
         self._known = {**self._read(), self._key(training): step}
-        text = {key: asdict(one) for key, one in self._known.items()}
+        text = {key: asdict(step) for key, step in self._known.items()}
         with writing(self.path):
             write_text(self.path, json.dumps(text, indent=1) + "\n")
 
     def _read(self) -> dict[str, Step]:
-        """All steps; none where the file is torn, or of another version."""
+        """All steps; empty if the file is damaged, or of another version."""
         try:
-            return {key: Step(**one) for key, one in json.loads(self.path.read_bytes()).items()}
+            return {key: Step(**step) for key, step in json.loads(self.path.read_bytes()).items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
     def _key(self, training: Artefact) -> str:
-        """Everything that the duration of a step depends on, apart from the machine."""
+        """A digest of all that determines the duration of a step, apart from the machine."""
         recipe, outside = training.recipe, {}
         module = f"{training.kind.models}.{recipe['model']}"
         if "class" in recipe:
@@ -89,32 +89,33 @@ class Steps:
 
 
 def trained(artefact: Artefact) -> Artefact | None:
-    """The training behind an artefact of a network: itself, or what a forecast is made with."""
+    """The training of an artefact of a network: itself, or that of its forecast."""
     if artefact.kind.is_light:
         return None
-    found = [artefact, *artefact.inputs.values()]
-    trainings = (one for one in found if isinstance(one, Artefact) and one.stage == "train")
-    return next((one for one in trainings if one.recipe["fit"] == "sgd"), None)
+    for other in (artefact, *artefact.inputs.values()):
+        if isinstance(other, Artefact) and other.stage == "train" and other.recipe["fit"] == "sgd":
+            return other
+    return None
 
 
 def batch_of(plan: Plan, training: Artefact) -> int:
-    """Clips that a training computes at once."""
+    """Number of clips that a training computes at once."""
     batch = int(training.recipe["train"].get("batch_size", TrainOptions.batch_size))
     return min(batch, int(plan.config.scale.runtime.get("micro_batch") or batch))
 
 
 def device_of(plan: Plan, training: Artefact) -> str:
-    """Where it computes: auto, cpu or cuda."""
-    wanted = str(plan.config.scale.runtime.get("device", "auto"))
-    return "cuda" if plan.gpus(training) else wanted
+    """The device of a training: auto, cpu or cuda."""
+    device = str(plan.config.scale.runtime.get("device", "auto"))
+    return "cuda" if plan.gpus(training) else device
 
 
 def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
-    """A training of each network whose speed neither jobs nor steps of this store tell.
+    """Yield a training of each network whose speed was measured neither by jobs nor by steps.
 
     Args:
         plan: the plan.
-        folders: of artefacts that count; all of the plan unless given.
+        folders: folders of the artefacts that count; None for all of the plan.
     """
     rates = Durations(plan.store / "state" / "durations.jsonl").rates()
     steps, seen = Steps(plan), set()

@@ -1,4 +1,4 @@
-"""What a whole plan costs, per rule and in total, with the assumptions: for `stp plan`."""
+"""The costs of a plan, by rule and in total, with the assumptions, for `stp plan`."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,27 +13,27 @@ from stp.run.workflow_files import manifest_path, results_of
 GENERAL = (
     "time of a job: its start plus its work over a rate; training is 3 forecasts a clip and epoch",
     "CPU hours: threads x time, also those of jobs on a GPU",
-    "storage: with raw bytes; prepared data as if no two windows shared frames, if not counted",
+    "storage: with raw files; prepared data, if not counted, as if no windows shared frames",
     "files: at most",
 )
 
 
 SHARED = "shared"
-"""Stands for a dimension: what all of them use."""
+"""Stands for the dimension of jobs that all dimensions need."""
 
 
 class Entry(NamedTuple):
     """One job of the plan.
 
     Attributes:
-        stage: fetch, prepare, ...; ``score, perceptual`` apart from ``score``.
-        dimension: that it belongs to; `SHARED` where all use it.
-        what: it makes.
-        done: whether that is there.
-        has_code: whether it can be made, as far as code goes.
-        cost: of the job.
-        processors: CPU threads of all its processes.
-        output: the file that it declares.
+        stage: fetch, prepare, ...; ``score, perceptual`` is separate from ``score``.
+        dimension: its dimension, or `SHARED`.
+        what: label of the result.
+        done: whether the result exists.
+        has_code: whether all of its code exists.
+        cost: its estimated cost.
+        processors: number of CPU threads of all its processes.
+        output: its declared output.
     """
 
     stage: str
@@ -57,11 +57,14 @@ class Line:
     """The jobs of one rule.
 
     Attributes:
-        jobs: their number.
-        done: how many of them are done.
-        longest_s: seconds of the longest.
-        bytes: that they leave.
-        files: that they leave, at most.
+        rule: name of the rule.
+        jobs: number of jobs.
+        done: number of finished jobs.
+        gpu_hours: hours on GPUs, times their number.
+        cpu_hours: hours on CPU threads, times their number.
+        longest_s: duration of the longest job, in seconds.
+        bytes: size of their results.
+        files: number of files of their results, at most.
     """
 
     rule: str
@@ -74,7 +77,7 @@ class Line:
     files: int = 0
 
     def add(self, entry: Entry, counted: bool) -> None:
-        """Add a job, and what it costs if that is counted."""
+        """Add a job; its cost only if `counted`."""
         self.jobs += 1
         self.done += entry.done
         if not counted:
@@ -90,7 +93,7 @@ class Line:
 def entries(plan: Plan) -> list[Entry]:
     """List all jobs of a plan, in the order in which they can run."""
     results = results_of(plan)
-    costs, found, coded = Costs(plan), [], _Coded()
+    costs, jobs, coded = Costs(plan), [], _Coded()
     raws = {
         raw.lock: raw
         for artefact in plan.artefacts.values()
@@ -100,10 +103,10 @@ def entries(plan: Plan) -> list[Entry]:
     for raw in raws.values():
         lock = plan.store / raw.lock
         what = f"{raw.dataset} ({raw.release})"
-        found.append(Entry("fetch", SHARED, what, lock.exists(), True, costs.of_raw(raw), 1, lock))
+        jobs.append(Entry("fetch", SHARED, what, lock.exists(), True, costs.of_raw(raw), 1, lock))
     for artefact in plan.artefacts.values():
         output = plan.store / artefact.receipt
-        found.append(
+        jobs.append(
             Entry(
                 f"{artefact.stage}, {PERCEPTUAL}" if artefact.is_perceptual else artefact.stage,
                 artefact.dimension or SHARED,
@@ -115,48 +118,46 @@ def entries(plan: Plan) -> list[Entry]:
                 output,
             )
         )
-    scored = {entry.output: entry.done for entry in found}
+    scored = {entry.output: entry.done for entry in jobs}
     for dimension in plan.config.scale.dimensions:
         complete = all(scored[Path(receipt)] for receipt in plan.receipts(dimension))
         rows = results / "collected" / f"{dimension}.parquet"
         table = results / "tables" / f"{dimension}.csv"
         for stage, output in (("collect", rows), ("render", table)):
             done = complete and _is_newer(output, manifest_path(dimension, results))
-            found.append(
-                Entry(stage, dimension, dimension, done, True, costs.of_table(), 1, output)
-            )
-    return sorted(found, key=lambda entry: _order(entry.stage))
+            jobs.append(Entry(stage, dimension, dimension, done, True, costs.of_table(), 1, output))
+    return sorted(jobs, key=lambda entry: _order(entry.stage))
 
 
-def lines(found: Iterable[Entry], everything: bool = False) -> list[Line]:
+def lines(jobs: Iterable[Entry], everything: bool = False) -> list[Line]:
     """Add up the jobs of each rule, and of all rules.
 
     Args:
-        found: the jobs.
-        everything: whether costs are of all jobs, or of those that are still to do.
+        jobs: the jobs.
+        everything: whether finished jobs count, too.
 
     Returns:
         a line for each rule, and ``total``.
     """
     by_rule: dict[str, Line] = {}
     total = Line("total")
-    for entry in found:
+    for entry in jobs:
         for line in (by_rule.setdefault(entry.rule, Line(entry.rule)), total):
             line.add(entry, everything or not entry.done)
     return [*by_rule.values(), total]
 
 
-def assumptions(found: Iterable[Entry], everything: bool = False) -> list[str]:
-    """List what the costs rest on, each once."""
-    said = dict.fromkeys(GENERAL)
-    for entry in found:
+def assumptions(jobs: Iterable[Entry], everything: bool = False) -> list[str]:
+    """List the assumptions of the costs, each once."""
+    texts = dict.fromkeys(GENERAL)
+    for entry in jobs:
         if everything or not entry.done:
-            said |= dict.fromkeys(entry.cost.basis.split("; "))
-    return list(said)
+            texts |= dict.fromkeys(entry.cost.basis.split("; "))
+    return list(texts)
 
 
-def as_json(found: list[Entry]) -> dict[str, object]:
-    """Everything, for machines."""
+def as_json(jobs: list[Entry]) -> dict[str, object]:
+    """The jobs, sums and assumptions as JSON."""
     return {
         "artefacts": [
             {
@@ -168,30 +169,30 @@ def as_json(found: list[Entry]) -> dict[str, object]:
                 "receipt": str(entry.output),
                 "cost": asdict(entry.cost),
             }
-            for entry in found
+            for entry in jobs
         ],
-        "to_do": [asdict(line) for line in lines(found)],
-        "jobs": by_dimension(found),
-        "all": [asdict(line) for line in lines(found, everything=True)],
-        "assumptions": assumptions(found, everything=True),
+        "to_do": [asdict(line) for line in lines(jobs)],
+        "jobs": by_dimension(jobs),
+        "all": [asdict(line) for line in lines(jobs, everything=True)],
+        "assumptions": assumptions(jobs, everything=True),
     }
 
 
-def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
-    """Count the jobs of each stage by the dimension of the evaluation that they belong to.
+def by_dimension(jobs: Iterable[Entry]) -> dict[str, dict[str, int]]:
+    """Count the jobs of each stage by their dimension.
 
     Returns:
-        stage -> dimension, or ``shared`` -> number of jobs, done or not.
+        number of jobs, finished or not, by stage and by dimension or ``shared``.
     """
     counted: dict[str, dict[str, int]] = {}
-    for entry in found:
+    for entry in jobs:
         of_stage = counted.setdefault(entry.stage, {})
         of_stage[entry.dimension] = of_stage.get(entry.dimension, 0) + 1
     return counted
 
 
 class _Coded:
-    """Has all code that an artefact needs been written? Remembers its answers."""
+    """Whether all code of an artefact and its inputs exists, with a cache."""
 
     def __init__(self) -> None:
         self.known: dict[str, bool] = {}

@@ -14,26 +14,26 @@ from stp.run.costs.summary import (
 )
 
 WIDE = 140
-"""Characters from which a list of jobs has all columns."""
+"""Width of a terminal, in characters, from which a list of jobs has all columns."""
 FURTHER = ("GPU memory", "computing", "reading")
 COLUMNS = (
     "jobs", "done", "GPU hours", "CPU hours", "longest job", "storage", "files at most",
 )  # fmt: skip
 
 
-def show(console: Console, found: list[Entry], everything: bool) -> None:
-    """Print the costs of each rule, and below them what they rest on.
+def show(console: Console, entries: list[Entry], everything: bool) -> None:
+    """Print the costs of each rule, and the assumptions below.
 
     Args:
-        console: where to.
-        found: the jobs of the plan.
-        everything: costs of all jobs, or of those that are still to do.
+        console: the console to print to.
+        entries: the jobs of the plan.
+        everything: whether finished jobs count, too.
     """
     table = Table(title="all jobs" if everything else "still to do")
     table.add_column("rule")
     for column in COLUMNS:
         table.add_column(column, justify="right")
-    summed = lines(found, everything)
+    summed = lines(entries, everything)
     following = [line.rule for line in summed[1:]] + [""]
     for line, after in zip(summed, following, strict=True):
         table.add_row(
@@ -48,19 +48,19 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
             end_section=after == "total",
         )
     console.print(table)
-    console.print(jobs(found))
+    console.print(jobs(entries))
     console.print("These are estimates. Assumptions:", highlight=False)
-    for text in assumptions(found, everything):
+    for text in assumptions(entries, everything):
         console.print(f"  - {text}", highlight=False)
-    without = sum(not entry.has_code for entry in found)
+    without = sum(not entry.has_code for entry in entries)
     if without:
         console.print(f"{without:,} jobs have no code yet (--list marks them).", highlight=False)
 
 
-def jobs(found: list[Entry]) -> Table:
-    """A table of the number of jobs of each stage, by the dimension that they belong to."""
-    counted = by_dimension(found)
-    used = list(dict.fromkeys([SHARED, *(entry.dimension for entry in found)]))
+def jobs(entries: list[Entry]) -> Table:
+    """A table of the numbers of jobs, by stage and dimension."""
+    counted = by_dimension(entries)
+    used = list(dict.fromkeys([SHARED, *(entry.dimension for entry in entries)]))
     table = Table(title="jobs by stage and dimension, done or not")
     table.add_column("stage")
     for name in [*used, "total"]:
@@ -74,14 +74,14 @@ def jobs(found: list[Entry]) -> Table:
     return table
 
 
-def listing(found: list[Entry], width: int) -> Table:
-    """A table of every job: what it makes, whether that is there, and what it costs.
+def listing(entries: list[Entry], width: int) -> Table:
+    """A table of all jobs, with state and cost.
 
     Args:
-        found: the jobs.
-        width: characters of a line; a narrow table has fewer columns, and folds long names.
+        entries: the jobs.
+        width: width of the terminal, in characters; a narrow table has fewer columns.
     """
-    table = Table(title=f"{len(found)} jobs", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(title=f"{len(entries)} jobs", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("job", overflow="fold")
     for heading in ("done", "GPUs", "memory", "time", "storage"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -92,8 +92,8 @@ def listing(found: list[Entry], width: int) -> Table:
         table.add_column("fingerprint", no_wrap=True)
     else:
         also = f"{', '.join(FURTHER)} and fingerprints"
-        table.caption = f"{also}: a terminal of {WIDE} characters, or --json"
-    for entry in found:
+        table.caption = f"{also}: in a terminal of {WIDE} characters, or with --format json"
+    for entry in entries:
         absent = "-" if entry.has_code else "no code"
         fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
         table.add_row(
@@ -109,7 +109,7 @@ def listing(found: list[Entry], width: int) -> Table:
 
 
 def _further(entry: Entry) -> list[str]:
-    """What `FURTHER` names, of jobs that it is known of."""
+    """The columns of `FURTHER`; empty if unknown."""
     cost = entry.cost
     times = (cost.computing_s, cost.reading_s)
     memory = size_text(cost.gpu_mb * 1e6) if cost.gpu_mb else ""

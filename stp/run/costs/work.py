@@ -1,7 +1,7 @@
-"""How much work a job is, and how many bytes it needs and leaves: from its recipe and the facts
-beside it (clips of a dataset, size of a network), without torch and without a look at the data.
+"""The work of jobs, their memory and the size of their results, without torch and without data.
 
-A network's work counts in 10^9 multiply-adds, all other work in MB (10^6 bytes) or in 10^6 values.
+They follow from recipes and facts (clips of a dataset, size of a network). Work of networks counts
+in 10^9 multiply-adds, all other work in MB (10^6 bytes) or in 10^6 values.
 """
 
 import math
@@ -18,7 +18,7 @@ from stp.plan.model import Size
 from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
 
 TRAINING = 3
-"""A training step costs three forecasts: forward, and twice as much backward."""
+"""A training step counts as three forecasts: one forward, and twice as much backward."""
 
 # Facts are about Moving-MNIST, 10 -> 10 frames of 1 x 64 x 64. Fitted to the multiply-adds of
 # ConvLSTM and SimVPv2, counted for the shapes of all 14 datasets: within 7 %, but for SimVPv2 on
@@ -30,41 +30,41 @@ REFERENCE_LEADS = 10
 PER_CHANNEL = 0.005
 """Only the first and the last layer see the channels of a frame; the others are far wider."""
 PASS_SHARE = 0.5
-"""Part of the work of a pass that does not depend on how many frames it is shown."""
+"""Share of the work of a pass that does not depend on its number of context frames."""
 
 
 LOOK_GMACS = 1.74
-"""Of I3D for a frame of 224 x 224, in clips of 16; counted on the module."""
+"""Multiply-adds of I3D for a frame of 224 x 224, in clips of 16, counted on the module."""
 LOOK_PIXELS = 224 * 224
 LOOK_FEATURES = 400
 LOOK_MB = 800.0
-"""A block of clips in the first layers: 32 frames of 25 MB."""
+"""Memory of a block of clips in the first layers: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
-"""One trial of a calibration takes as long as a pass over so many MB of frames, about 0.1 s."""
+"""A trial of a calibration counts as a pass over this many MB of frames, about 0.1 s."""
 PEOPLE_MB = 10.0
-"""Size of a table of people, about."""
+"""Assumed size of a table of people."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one job has to do.
+    """The work of a job.
 
     Attributes:
-        rate: the rate of config/costs.yaml that its amount is measured by.
-        amount: in the unit of that rate.
-        reading_mb: stored frames that are read meanwhile.
-        bytes: that it leaves.
-        batch_mb: float32 frames that it holds in memory.
-        weights_mb: weights of its network.
-        activations_mb: kept for the backward pass, of the clips that are computed at once.
-        is_counted: whether these were counted on the module, and not assumed.
-        gpu_gmacs_per_s: 10^9 multiply-adds per second that its network achieves on a GPU.
-        scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
+        rate: name of the rate in config/costs.yaml that applies to the amount.
+        amount: amount of work, in the unit of that rate.
+        reading_mb: stored frames that are read during the work.
+        bytes: size of the result.
+        batch_mb: float32 frames in memory.
+        weights_mb: weights of the network.
+        activations_mb: activations kept for the backward pass, of the clips computed at once.
+        is_counted: whether activations were counted on the module rather than assumed.
+        gpu_gmacs_per_s: speed of the network on a GPU, in 10^9 multiply-adds per second.
+        scored_mvalues: 10^6 predicted values x conventions that are scored during the work.
         block_mb: float32 frames that are scored at a time.
-        trained: clips that a network is trained on, each as often as it is seen.
-        validated: clips that it is validated on, likewise.
-        forecasts: that it makes, in those of the horizon of its training.
-        unknown: what had to be assumed.
+        trained: number of training clips, times their repetitions.
+        validated: number of validation clips, times their repetitions.
+        forecasts: number of forecasts, as multiples of those with the horizon of the training.
+        unknown: the assumptions.
     """
 
     rate: str
@@ -89,9 +89,9 @@ class Workload:
 
     Args:
         plan: the plan.
-        facts: what is known about its datasets and models.
-        per_gmac: MB of activations per 10^9 multiply-adds, where a model does not say.
-        per_mb: MB of activations per MB of a clip, likewise.
+        facts: facts about its datasets and models.
+        per_gmac: MB of activations per 10^9 multiply-adds, for models without a count.
+        per_mb: MB of activations per MB of a clip, for models without a count.
     """
 
     def __init__(self, plan: Plan, facts: Facts, per_gmac: float, per_mb: float) -> None:
@@ -106,7 +106,7 @@ class Workload:
         return work
 
     def of_raw(self, raw: Raw) -> Work:
-        """The work of fetching raw bytes; what is made up counts as what it becomes."""
+        """The work of fetching raw files; generated files count as the data prepared from them."""
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
         own = _paths(raw)
@@ -135,7 +135,7 @@ class Workload:
         )
 
     def _light(self, artefact: Artefact) -> Work:
-        """Tracks and opinions are small: seconds, whatever is done with them."""
+        """The work on tracks and opinions, which takes only seconds."""
         trials = artefact.recipe.get("train", {}).get("trials", 0)
         return Work(
             "frames_mb",
@@ -256,31 +256,31 @@ class Workload:
         recipe, data = artefact.recipe, _data(artefact)
         counts, unknown = self.facts.clips(data)
         clips, frames = counts[recipe["split"]], _leads(recipe)
-        looked = LOOK_GMACS
+        gmacs = LOOK_GMACS
         if recipe.get("seed") is not None:  # frames keep their size
-            looked *= math.prod(data.recipe["shape"][1:]) / LOOK_PIXELS
-        looking = Work(
+            gmacs *= math.prod(data.recipe["shape"][1:]) / LOOK_PIXELS
+        features = Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * frames * looked,
+            clips * frames * gmacs,
             bytes=clips * LOOK_FEATURES * 8,
             batch_mb=LOOK_MB,
             unknown=(*unknown, "every network that looks at clips is taken for I3D"),
         )
         if not artefact.is_rollout:
-            return looking
+            return features
         made = self._predict(artefact)
-        if made.rate != looking.rate:  # without a network: little beside the look
-            return looking
-        return replace(looking, amount=looking.amount + made.amount, reading_mb=made.reading_mb)
+        if made.rate != features.rate:  # without a network, forecasts take little time
+            return features
+        return replace(features, amount=features.amount + made.amount, reading_mb=made.reading_mb)
 
 
 def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
-    """10^9 multiply-adds of one forecast, by one evaluation of the network.
+    """10^9 multiply-adds of a forecast by one evaluation of the network.
 
     Args:
-        size: of the network, for Moving-MNIST.
-        recipe: names shape and context.
-        leads: lead times of the forecast.
+        size: size of the network on Moving-MNIST.
+        recipe: recipe with shape and context.
+        leads: number of lead times of the forecast.
     """
     channels, height, width = recipe["shape"]
     context = recipe["context"]
@@ -306,17 +306,17 @@ def _data(artefact: Artefact) -> Artefact:
 
 
 def _leads(forecast: dict[str, Any]) -> int:
-    """How many lead times a recipe's forecasts have."""
+    """Number of lead times of a recipe's forecasts."""
     leads = forecast.get("leads") or range(forecast["lead_times"])
     return leads[-1] - leads[0] + 1 if forecast.get("interpolated") else len(leads)
 
 
 def _members(forecast: dict[str, Any]) -> int:
-    """How many forecasts of each clip a recipe asks for."""
+    """Number of forecasts of each clip in a recipe."""
     return max(forecast["predict"].get(key, 1) for key in ("samples", "trainings"))
 
 
 def _values(recipe: Mapping[str, Any], frames: int) -> int:
-    """Values of some frames."""
+    """Number of values in some frames."""
     channels, height, width = recipe["shape"]
     return int(frames * channels * height * width)

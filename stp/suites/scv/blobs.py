@@ -1,8 +1,8 @@
-"""Units of drawn StarCraft videos as blobs: their colours, areas and places, and where they go.
+"""Recognise and track units of generated StarCraft videos as blobs of one colour.
 
-For videos drawn as stp.datasets.scv.appearance draws them. Colours are taken apart by what they are
-mixed of; a blob is a connected area of one colour. Units are told by colour and area, and followed
-from frame to frame: no unit goes farther than its largest step.
+Videos are drawn by `stp.datasets.scv.appearance`. Pixels are unmixed into ground and one colour; a
+blob is a connected area of one colour. Units are identified by colour and area, and tracked from
+frame to frame: no unit moves farther than its largest step.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from scipy.optimize import linear_sum_assignment
 from stp.datasets.scv.appearance import COLOURS, GROUND, SHARD
 
 UNLIKE = 0.12
-"""Distance of a pixel from all mixtures of ground and a colour, from which it is none; 0..1."""
+"""Distance in 0..1 from all mixtures of ground and a colour, above which a pixel has no colour."""
 FAINT = 0.15
-"""Share of a pixel, less of which is taken for noise."""
+"""Share of a pixel below which a colour counts as noise."""
 CORE = 0.4
-"""Share of a pixel that a colour covers in the middle of a blob."""
+"""Share of a pixel that a colour covers inside a blob."""
 SLACK = 0.15
-"""Share by which an area may be off: half of the way to the next type of unit."""
+"""Relative tolerance of an area: half of the difference to the next type of unit."""
 ROUNDING = 0.5
-"""Pixels by which a place may be off, and an area for each pixel of its radius."""
+"""Tolerance of a position in pixels, and of an area per pixel of its radius."""
 LEAST = 0.4
-"""Share of a mineral shard; smaller areas are noise."""
+"""Smallest area of a blob, as a share of that of a mineral shard."""
 IN_FRAME = np.zeros((3, 3, 3), bool)
 IN_FRAME[1] = ndimage.generate_binary_structure(2, 1)
-"""Neighbours of a pixel, (time, row, column): those in its own frame."""
+"""Neighbourhood of a pixel, (time, row, column): pixels of the same frame."""
 
 
 class Blob(NamedTuple):
@@ -37,7 +37,7 @@ class Blob(NamedTuple):
     Attributes:
         colour: a key of `COLOURS`.
         area: pixels.
-        place: row and column of its centre, pixels.
+        place: row and column of the centre, pixels.
     """
 
     colour: str
@@ -46,17 +46,17 @@ class Blob(NamedTuple):
 
     @property
     def radius(self) -> float:
-        """Of the disc of the same area, pixels."""
+        """Radius of a disc of the same area, pixels."""
         return float(np.sqrt(self.area / np.pi))
 
 
 class Seen(NamedTuple):
-    """What is recognised in a video.
+    """The blobs of a video.
 
     Attributes:
-        cover: colour -> how much of each pixel it covers, (T, H, W) in 0..1; a pixel has one
-            colour. "none" is 1 where it has none of those that there may be.
-        blobs: of each frame.
+        cover: colour -> share of each pixel that it covers, (T, H, W) in 0..1; a pixel has one
+            colour. "none" is 1 where it has none of the possible colours.
+        blobs: blobs of each frame.
     """
 
     cover: dict[str, np.ndarray]
@@ -73,12 +73,12 @@ class Seen(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """Where units are in each frame.
+    """Positions of units in each frame.
 
     Attributes:
-        seen: whether a unit is seen, (units, T).
-        places: where each is or was last, (units, 1 + T, 2), pixels; the first is its start.
-        others: number of blobs that are none of the units, (T,).
+        seen: whether a unit is visible, (units, T).
+        places: current or last position of each, (units, 1 + T, 2), pixels; the first is its start.
+        others: number of blobs that are not one of the units, (T,).
     """
 
     seen: np.ndarray
@@ -87,9 +87,10 @@ class Paths(NamedTuple):
 
     @property
     def farthest(self) -> float:
-        """How far units come from where they are in the first frame, mean over units, pixels.
+        """Largest distance of units from their first position, mean over units, pixels.
 
-        Not from their starts, so that what stands still one step from there does not move.
+        The first frame, not the start, so that a unit that stays one step from its start does not
+        count as moving.
         """
         gaps = np.linalg.norm(self.places[:, 1:] - self.places[:, 1:2], axis=-1)
         return float(gaps.max(axis=1).mean())
@@ -99,8 +100,8 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
     """Recognise colours and blobs.
 
     Args:
-        frames: (T, 3, H, W) in 0..1.
-        colours: that there may be, keys of `COLOURS`.
+        frames: RGB frames, (T, 3, H, W) in 0..1.
+        colours: possible colours, keys of `COLOURS`.
     """
     cover = covered(frames, colours)
     blobs: list[list[Blob]] = [[] for _ in frames]
@@ -111,7 +112,7 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
 
 
 def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
-    """How much of each pixel a colour covers; see `Seen.cover`."""
+    """The share of each pixel that a colour covers; see `Seen.cover`."""
     ground = np.array(GROUND) / 255
     off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
     ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
@@ -129,7 +130,7 @@ def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]
 
 
 def _blobs(colour: str, area: np.ndarray) -> list[tuple[int, Blob]]:
-    """All areas of a colour that are larger than noise, with the frames in which they are."""
+    """All areas of a colour that are larger than noise, with their frames."""
     labels, number = ndimage.label(area > CORE, structure=IN_FRAME)
     for _ in range(2):
         # Pixels at the edge, less covered, belong to the area beside them.
@@ -157,42 +158,42 @@ def _blobs(colour: str, area: np.ndarray) -> list[tuple[int, Blob]]:
 
 
 def area_of(radius: float, size: int) -> float:
-    """Pixels of a disc whose radius is in widths of the map."""
+    """Area in pixels of a disc whose radius is in widths of the map."""
     return float(np.pi * (radius * size) ** 2)
 
 
 def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
-    """Which blobs have the colour of a unit, and its area but for what drawing changes.
+    """Which blobs have the colour of a unit, and its area within tolerance.
 
     Returns:
         bool (units, blobs).
     """
-    areas, theirs = (np.array([blob.area for blob in some]) for some in (units, blobs))
+    areas, blob_areas = (np.array([blob.area for blob in some]) for some in (units, blobs))
     slack = SLACK * areas + ROUNDING * np.sqrt(areas / np.pi)
     colours, others = (np.array([blob.colour for blob in some], str) for some in (units, blobs))
     same = colours[:, None] == others
-    return np.asarray(same & (np.abs(areas[:, None] - theirs) <= slack[:, None]))
+    return np.asarray(same & (np.abs(areas[:, None] - blob_areas) <= slack[:, None]))
 
 
 def assign(
     units: Sequence[Blob], places: np.ndarray, reach: np.ndarray, blobs: Sequence[Blob]
 ) -> list[Blob | None]:
-    """Which blob each unit is: one like it and near its place, so that all are as near as possible.
+    """Assign similar, nearby blobs to units, with the smallest sum of distances.
 
     Args:
-        units: as they look.
-        places: where they are expected, (units, 2), pixels.
-        reach: how far from there they may be, (units,), pixels.
-        blobs: of a frame.
+        units: blobs of the units.
+        places: expected positions, (units, 2), pixels.
+        reach: largest distance from these, (units,), pixels.
+        blobs: blobs of a frame.
 
     Returns:
-        A blob for each unit; None if it is not seen.
+        A blob for each unit; None if it is not visible.
     """
     never = 1e9
     if not units or not blobs:
         return [None] * len(units)
     gaps = np.linalg.norm(places[:, None] - [blob.place for blob in blobs], axis=-1)
-    # Those that were seen last, and so are near, come first.
+    # Units that were visible most recently, whose reach is small, have priority.
     costs = np.where(
         alike(units, blobs) & (gaps <= reach[:, None] + ROUNDING), gaps + reach[:, None], never
     )
@@ -204,13 +205,13 @@ def assign(
 
 
 def follow(units: Sequence[Blob], blobs: Sequence[Sequence[Blob]], step: float) -> Paths:
-    """Follow units from frame to frame.
+    """Track units from frame to frame.
 
     Args:
-        units: in the first observed frame.
-        blobs: of their colours, in each frame.
-        step: the farthest that one goes from a frame to the next, pixels. As the first frame is
-            that of the units themselves, they may be one step from there.
+        units: units in the first observed frame.
+        blobs: blobs of their colours in each frame, which may be up to one step away from the units
+            in the first one.
+        step: largest distance that a unit moves between frames, pixels.
     """
     seen = np.zeros((len(units), len(blobs)), bool)
     places = np.array([[unit.place] * (1 + len(blobs)) for unit in units])

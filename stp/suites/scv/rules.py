@@ -1,15 +1,17 @@
-"""The rules of simple StarCraft games, and how far a video keeps them: by its frames alone.
+"""The rules of simple StarCraft games, and how far the frames of a video keep them.
 
-For videos drawn as stp.datasets.scv.appearance draws them; units are blobs that
-stp.suites.scv.blobs follows. Unterthiner et al. 2018, section 3.2: "any valid RTwM video must
-consist of a pick-up, transportation, and drop-off phase, and the same number and type of units that
-were picked up must be dropped off again". The first observed frame says what there is, and where. A
-video in which nothing happens breaks rules: at least half of what is collected, lost or picked up
-in the observed video has to be, and units have to come half as far.
+Videos are drawn by `stp.datasets.scv.appearance`; units are blobs (`stp.suites.scv.blobs`).
+Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
+transportation, and drop-off phase, and the same number and type of units that were picked up must
+be dropped off again".
 
-Some rules are about what stays as it is, in each frame, others about what has to happen. How much
-of the rules a video keeps is the product of both means: what happens to the wrong things does not
-count, and neither do the right things if nothing happens to them.
+The first observed frame shows the objects and their positions. A video in which nothing happens
+breaks rules: at least half as much as in the observed video must be collected, lost or picked up,
+and units must move at least half as far.
+
+Some rules are about what stays the same in each frame, others about what must happen. The share of
+the rules that a video keeps is the product of the means of both kinds: neither changes of wrong
+objects nor right objects without changes count.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,26 +23,26 @@ from stp.datasets.scv.appearance import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TE
 from stp.suites.scv.blobs import Seen, alike, area_of, assign, follow, see
 
 SURE = 0.5
-"""Share of a thing that is to be seen if it is there."""
+"""Share of an object that must be visible for it to be present."""
 HALF = 0.5
-"""Share of what happens in the observed video that has to happen in the predicted one."""
+"""Share of the changes in the observed video that must happen in the predicted one."""
 STRANGE = 3.0
-"""Areas of the smallest unit that may have no colour of the game, for the seams of others."""
+"""Largest area without a colour of the game, in areas of the smallest unit."""
 MARINE_STEP, ARMY_STEP, MEDIVAC_STEP = 0.030, 0.036, 0.11
-"""The farthest that things go from a recorded frame to the next, widths of the map."""
+"""Largest movement of objects between recorded frames, widths of the map."""
 RANGE = 0.175
-"""The farthest between the edges of two units of which one is lost, widths of the map."""
+"""Largest distance between the edges of two units of which one is lost, widths of the map."""
 ARMIES = ("zerg", "terran")
 LOSSES = 4
-"""The most units that an army loses from a recorded frame to the next."""
+"""Largest number of units that an army loses between recorded frames."""
 
 
 class Judged(NamedTuple):
     """How far a video keeps each rule, 0..1.
 
     Attributes:
-        stays: share of the frames, and of the things in them, in which what stays is right.
-        happens: how much happens of what has to; what need not happen is absent.
+        stays: rule -> share of frames, and of the objects in them, that keep it.
+        happens: change -> share of the required amount; None if none is required.
     """
 
     stays: dict[str, float]
@@ -48,7 +50,7 @@ class Judged(NamedTuple):
 
     @property
     def share(self) -> float:
-        """How much of the rules is kept, 0..1; 1 exactly if all are, in all frames."""
+        """Share of the rules that is kept, 0..1; 1 exactly if all rules are kept in all frames."""
         happens = [share for share in self.happens.values() if share is not None]
         done = np.mean(happens) if happens else 1.0
         return float(np.mean(list(self.stays.values())) * done)
@@ -58,8 +60,8 @@ class Game(NamedTuple):
     """A game.
 
     Attributes:
-        colours: that there may be, keys of `stp.datasets.scv.appearance.COLOURS`.
-        judge: its rules: (predicted, observed) as they are seen.
+        colours: possible colours, keys of `stp.datasets.scv.appearance.COLOURS`.
+        judge: judges the blobs of a predicted video, given those of the observed one.
     """
 
     colours: tuple[str, ...]
@@ -67,22 +69,22 @@ class Game(NamedTuple):
 
 
 NOTHING = Judged({"what there is at the beginning": 0.0}, {})
-"""The things of the first observed frame are not recognised."""
+"""Result if the objects of the first observed frame are not recognised."""
 
 
 def _enough(done: float, needed: float) -> float | None:
-    """How much is done of what has to be, at most 1; None if nothing has to be."""
+    """Share of the required amount that is done, at most 1; None if nothing is required."""
     return float(np.clip(done / needed, 0, 1)) if needed > 0 else None
 
 
 def _plain(seen: Seen) -> np.ndarray:
-    """In which frames nothing else is to be seen, (T,)."""
+    """Frames without other objects, bool (T,)."""
     strange = seen.cover["none"].sum(axis=(1, 2))
     return np.asarray(strange <= STRANGE * area_of(RADII[0], seen.size))
 
 
 def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.ndarray]:
-    """Pixels around each place, bool (size, size)."""
+    """Pixels around each position, bool (size, size)."""
     rows, columns = np.mgrid[:size, :size]
     return [np.hypot(rows - at[0], columns - at[1]) < radius for at in places]
 
@@ -105,7 +107,7 @@ def _move_unit(predicted: Seen, observed: Seen) -> Judged:
     length = float(np.hypot(*way))
     steps = np.diff(places, axis=0)
     bends = np.linalg.norm(steps - way, axis=1)
-    # Where it is bound for is seen from all steps, so that those of a pixel are not too coarse.
+    # The direction is judged over all steps, since single steps of a pixel are too coarse.
     gone = np.hypot(*(places[-1] - places[0] - way * len(steps)))
     starts = np.hypot(*(places[0] - unit.place)) <= length / 2 + 0.5
     arrives = gone <= length * len(steps) / 4 + 0.5
@@ -140,17 +142,17 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
     elsewhere = ~np.any(discs, axis=0)
 
     def lie(seen: Seen) -> np.ndarray:
-        """Whether each shard is there, (T, shards)."""
+        """Whether each shard is present, (T, shards)."""
         shares = [seen.cover["shard"][:, disc].sum(axis=1) for disc in discs]
         return np.stack(shares, axis=1) > SURE * full
 
-    # From a unit's place in the frame before, or in this one, to each shard.
+    # Distances from units, in the previous or in this frame, to each shard.
     gaps = np.linalg.norm(ours.places[:, :, None] - shards, axis=-1).min(axis=0)
     touch = RADII[1] * (1 + DEPTH) + SHARD
     is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (touch + MARINE_STEP / 2) * size + 1
     there = lie(predicted)
     before = np.vstack([np.ones(len(shards), bool), there[:-1]])
-    # A shard that returned, or vanished alone, is wrong from then on.
+    # A shard that returns, or vanishes without a unit, is wrong from then on.
     wrong = (there & ~before) | (before & ~there & ~is_reached)
     right = ~np.logical_or.accumulate(wrong)
     new = predicted.cover["shard"][:, elsewhere].sum(axis=1) > SURE * full
@@ -193,7 +195,7 @@ def _brawl(predicted: Seen, observed: Seen) -> Judged:
         gaps[army[:, None] == army] = np.inf
         lost = lives & ~seen
         at_once = np.bincount(army, lost)[army]
-        # A unit that vanished far from enemies, or returned, is wrong from then on.
+        # A unit that vanishes far from enemies, or returns, is wrong from then on.
         wrong = (seen & ~lives) | (lost & ((gaps.min(axis=1) > RANGE * size) | (at_once > LOSSES)))
         right[wrong, t:] = False
         lives &= seen
@@ -222,7 +224,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     size = predicted.size
     teams = observed.of(*TEAMS)
     first, back, start = teams[0], teams[-1], observed.of("medivac")[0]
-    # Some may have been picked up before the first observed frame, even all.
+    # Some or all may have been picked up before the first observed frame.
     rest, missed = list(first), []
     for blob in back:
         same = np.flatnonzero(alike(rest, [blob]))
@@ -241,7 +243,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     places = np.array([blob.place for blob in units]).reshape(-1, 2)
     near, beside = 0.02 * size + 0.5, (MEDIVAC + RADII[-1] + 0.03) * size + 0.5
     touch = np.array([MEDIVAC * size + blob.radius for blob in units])
-    # A unit that vanished far from the medivac, or after it was delivered, is wrong from then on.
+    # A unit that vanishes far from the medivac, or after its delivery, is wrong from then on.
     right = np.ones(len(units), bool)
     of_medivac = ours.seen[0] & (ours.others == 0) & _plain(predicted)
     of_units = np.zeros(len(of_medivac))
@@ -250,7 +252,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
         places[inside] = medivac
         match = assign(units, places, np.where(inside, beside, near), blobs)
         gone = np.array([blob is None for blob in match], bool)
-        # The medivac touches the unit on a way between frames that is no longer than a step.
+        # The medivac touches the unit on a path between frames that is at most a step long.
         way = np.linalg.norm(places[:, None] - ours.places[0, t : t + 2], axis=-1).sum(axis=1)
         taken = (phase == "waiting") & gone
         right &= ~taken | (way <= 2 * touch + MEDIVAC_STEP * size + 1)
@@ -262,7 +264,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
         for i, unit in enumerate(match):
             if unit is not None and let_out[i]:
                 places[i] = unit.place
-        # Nothing is inside of what is no medivac.
+        # Units can only be inside a medivac that is recognised.
         there = (phase != "inside") | of_medivac[t]
         count = len(units) + len(blobs) - (~gone).sum()
         of_units[t] = (right & there).sum() / count if count else 1
@@ -296,24 +298,24 @@ road_trip = Game((*TEAMS, "medivac", "beacon"), _road_trip)
 
 
 def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """How much of the rules of a game each video keeps.
+    """The share of the rules of a game that each video keeps.
 
     Args:
-        game: one of this module.
-        predicted: (N, T, C, H, W) in 0..1.
-        observed: likewise.
+        game: a game of this module.
+        predicted: predicted videos, (N, T, C, H, W) in 0..1.
+        observed: observed videos, (N, T, C, H, W) in 0..1.
 
     Returns:
-        (N,) in 0..1, 1 if it keeps all of them. NaN for bad data; infinite where the observed video
-        itself breaks a rule, as its things are not recognised (those of the real game are not).
+        (N,) in 0..1, 1 if all rules are kept. NaN for NaN in predictions; infinite if the observed
+        video breaks a rule itself, since its objects are not recognised (as in the real game).
     """
     shares = np.full(len(predicted), np.inf)
     if predicted.shape[2] != 3:
         return shares
-    for i, (ours, theirs) in enumerate(zip(predicted, observed, strict=True)):
-        true = see(theirs, game.colours)
+    for i, (video, truth) in enumerate(zip(predicted, observed, strict=True)):
+        true = see(truth, game.colours)
         if game.judge(true, true).share == 1:
-            shares[i] = game.judge(see(ours, game.colours), true).share
+            shares[i] = game.judge(see(video, game.colours), true).share
     shares[np.isnan(predicted).any(axis=(1, 2, 3, 4))] = np.nan
     return shares
 

@@ -24,7 +24,7 @@ SELECT
         WHEN count(*) = 1 THEN min(reason)
         ELSE 'intervals are of single trainings: see by_lead'
     END AS reason,
-    min(CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+    min(CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
         || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
         || ', ' || protocol || ' protocol') AS bytes,
     bool_and(comparable) AS comparable

@@ -63,7 +63,7 @@ weekly AS (
         CASE WHEN count(*) = 1 THEN min(ci95_high) END AS crpss_high,
         count(*) AS seeds, min(n) AS n, min(reason) FILTER (value IS NULL) AS remark,
         min(CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source
-            || ' bytes' || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
+            || ' data' || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol') AS bytes,
         bool_and(comparable) AS comparable
     FROM overall

@@ -40,7 +40,7 @@ known AS (
             WHEN contains(convention, 'random') THEN 'a network with random weights'
         END,
         nullif(
-            concat_ws(', ', nullif(source, '') || ' bytes', nullif(protocol, '') || ' protocol'), ''
+            concat_ws(', ', nullif(source, '') || ' data', nullif(protocol, '') || ' protocol'), ''
         ), comparable,
         NOT simulated AND NOT contains(convention, 'random')
     FROM agreement_with_people JOIN asked USING (study)

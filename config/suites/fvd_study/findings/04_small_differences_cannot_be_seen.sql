@@ -39,7 +39,7 @@ known AS (
         END,
         NOT simulated AND NOT contains(convention, 'random'),
         nullif(
-            concat_ws(', ', nullif(source, '') || ' bytes', nullif(protocol, '') || ' protocol'), ''
+            concat_ws(', ', nullif(source, '') || ' data', nullif(protocol, '') || ' protocol'), ''
         ), comparable
     FROM agreement_with_people JOIN asked USING (study)
     WHERE counting = 'all' AND kind = 'gap' AND metric = 'FVD'

@@ -21,7 +21,7 @@ WITH scored AS (
             WHEN 'fvd.predicted_only' THEN 'FVD' WHEN 'ssim.range1' THEN 'SSIM' ELSE 'PSNR'
         END AS metric,
         value, reason,
-        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol' AS bytes,
         comparable

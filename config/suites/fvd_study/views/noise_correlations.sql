@@ -21,7 +21,7 @@ WITH scored AS (
             WHEN c.higher_is_better THEN -o.value WHEN NOT c.higher_is_better THEN o.value
         END AS worse,
         c.best_at IS NULL AND c.higher_is_better IS NULL AS has_no_direction,
-        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol' AS bytes,
         o.comparable

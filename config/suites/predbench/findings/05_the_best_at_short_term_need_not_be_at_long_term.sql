@@ -14,21 +14,7 @@
 --   values are means over all lead times. FVD is compared within one test set only. The paper's
 --   long-term results are a figure, without numbers.
 
-WITH leads AS (
-    SELECT
-        side, dimension, tested, model, 'columns in which it is the best' AS metric,
-        count(*) FILTER (is_best) AS value, 'all columns' AS against, count(*) AS other,
-        CASE
-            WHEN count(*) FILTER (is_best) >= count(*) / 2 THEN true
-            WHEN count(*) FILTER (NOT is_best) > count(*) / 2 THEN false
-        END AS outcome,
-        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
-        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
-        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
-    FROM paper_values
-    GROUP BY side, dimension, tested, model
-),
-places AS (
+WITH places AS (
     SELECT
         s.side, s.tested, s.metric,
         string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
@@ -60,7 +46,7 @@ SELECT
     l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark,
     l.bytes, l.comparable
 FROM said s
-JOIN leads l ON l.model = s.model AND l.dimension = s.dimension
+JOIN paper_leads l ON l.model = s.model AND l.dimension = s.dimension
     AND l.tested = CASE l.dimension
         WHEN 'long_term' THEN s.dataset || ' extrapolation' ELSE s.dataset
     END

@@ -14,21 +14,7 @@
 --   A "lead" is read as: best in half of the columns, however small the distance. Models are
 --   compared within one test set only, so FVD is at equal N.
 
-WITH leads AS (
-    SELECT
-        side, dimension, tested, model, 'columns in which it is the best' AS metric,
-        count(*) FILTER (is_best) AS value, 'all columns' AS against, count(*) AS other,
-        CASE
-            WHEN count(*) FILTER (is_best) >= count(*) / 2 THEN true
-            WHEN count(*) FILTER (NOT is_best) > count(*) / 2 THEN false
-        END AS outcome,
-        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
-        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
-        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
-    FROM paper_values
-    GROUP BY side, dimension, tested, model
-),
-places AS (
+WITH places AS (
     SELECT
         g.side, g.tested, g.metric,
         string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
@@ -52,7 +38,7 @@ SELECT
     side, 'a. Earthformer leads in generalization' AS part, 4 AS needed, model, tested, metric,
     value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark,
     bytes, comparable
-FROM leads
+FROM paper_leads
 WHERE model = 'earthformer' AND dimension = 'generalization'
     AND (tested LIKE 'bridge %' OR tested LIKE 'traffic4cast %')
 UNION ALL
@@ -60,7 +46,7 @@ SELECT
     side, 'b. Earthformer does not lead in the short term', 2, model, tested, metric,
     value, against, other, NOT outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
     bytes, comparable
-FROM leads
+FROM paper_leads
 WHERE model = 'earthformer' AND dimension = 'short_term'
     AND tested IN ('bridge', 'traffic4cast')
 UNION ALL

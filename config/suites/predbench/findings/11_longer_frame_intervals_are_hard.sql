@@ -67,20 +67,6 @@ stable AS (
     FROM smallest
     GROUP BY ALL
 ),
-leads AS (
-    SELECT
-        side, dimension, tested, model, 'columns in which it is the best' AS metric,
-        count(*) FILTER (is_best) AS value, 'all columns' AS against, count(*) AS other,
-        CASE
-            WHEN count(*) FILTER (is_best) >= count(*) / 2 THEN true
-            WHEN count(*) FILTER (NOT is_best) > count(*) / 2 THEN false
-        END AS outcome,
-        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
-        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
-        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
-    FROM paper_values
-    GROUP BY side, dimension, tested, model
-),
 beaten AS (
     SELECT
         side, model, count(*) FILTER (is_best) AS value, count(*) AS other,
@@ -104,7 +90,7 @@ SELECT
     side, 'b. MCVD leads BridgeData and nuScenes at longer intervals', 4,
     model, tested, metric, value, against, other, outcome,
     fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-FROM leads
+FROM paper_leads
 WHERE model = 'mcvd' AND tested IN ('bridge x2', 'bridge x3', 'nuscenes x2', 'nuscenes x3')
 UNION ALL
 SELECT
@@ -124,7 +110,7 @@ SELECT
     side, 'e. Earthformer leads WeatherBench at longer intervals', 2,
     model, tested, metric, value, against, other, outcome,
     fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-FROM leads
+FROM paper_leads
 WHERE model = 'earthformer' AND tested IN ('weatherbench x2', 'weatherbench x3')
 UNION ALL
 SELECT

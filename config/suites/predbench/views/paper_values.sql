@@ -85,7 +85,7 @@ by_setting AS (
         of_variable AS variable, heading AS metric, min(convention) AS convention,
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
         min(n) AS n, min(reason) AS reason,
-        array_to_string(list_sort(list(DISTINCT CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+        array_to_string(list_sort(list(DISTINCT CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol')), '; ') AS bytes,
         bool_and(comparable) AS comparable

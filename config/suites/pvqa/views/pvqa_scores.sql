@@ -13,7 +13,7 @@
 SELECT
     o.dimension, o.model, coalesce(s.components, 240) AS components,
     coalesce(s.training, 100) AS training, o.value, o.ci95_low, o.ci95_high, o.reason,
-    CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+    CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
         || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
         || ', ' || protocol || ' protocol' AS bytes,
     o.comparable

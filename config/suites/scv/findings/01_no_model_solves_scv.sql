@@ -41,7 +41,7 @@ runs AS (
     FROM (
         SELECT
             o.*,
-            CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+            CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
                 || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
                 || ', ' || protocol || ' protocol' AS bytes
         FROM overall o JOIN conventions USING (convention)

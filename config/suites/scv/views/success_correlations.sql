@@ -23,7 +23,7 @@ WITH scored AS (
             WHEN c.higher_is_better THEN o.value WHEN NOT c.higher_is_better THEN -o.value
         END AS value,
         c.best_at IS NULL AND c.higher_is_better IS NULL AS has_no_direction,
-        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
+        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' data'
             || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
             || ', ' || protocol || ' protocol' AS bytes,
         o.comparable
@@ -68,8 +68,8 @@ of_dataset AS (
             WHEN bool_and(has_no_direction) THEN 'neither value is better than the other'
             WHEN models < 3
                 THEN models || ' models have both; ranks need 3' || coalesce('; ' || min(why), '')
-            WHEN count(DISTINCT y) FILTER (is_there) = 1 THEN 'success is the same of all models'
-            ELSE 'the metric is the same of all models'
+            WHEN count(DISTINCT y) FILTER (is_there) = 1 THEN 'success is equal for all models'
+            ELSE 'the metric is equal for all models'
         END AS reason,
         min(bytes) AS bytes, bool_and(comparable) AS comparable
     FROM ranked

@@ -27,46 +27,50 @@ LEADS = 4
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of a case; see `stp.render.figures.kinds.render`."""
     styles = read(manifest, results).styles
-    shown = compare(load_manifest(manifest), str(case))
+    sample = compare(load_manifest(manifest), str(case))
     with paper_size():
-        finish(draw(shown, styles), out, [note.rstrip(".") for note in shown.notes])
+        finish(draw(sample, styles), out, [note.rstrip(".") for note in sample.notes])
 
 
-def draw(shown: SampleForecasts, styles: dict[str, Style]) -> Figure:
+def draw(sample: SampleForecasts, styles: dict[str, Style]) -> Figure:
     """Draw a row of panels for each variable, a column for each of some lead times.
 
     Args:
-        shown: a start with its forecasts.
+        sample: a start with its forecasts.
         styles: by model; a model without one is left out.
     """
-    leads = spread(len(shown.truth), LEADS)
-    forecasts = [one for one in shown.forecasts if one.label in styles]
-    names = ["truth", *(one.label for one in forecasts)]
-    height = 0.5 + 1.6 * len(shown.variables) + legend_height(names)
+    leads = spread(len(sample.truth), LEADS)
+    forecasts = [forecast for forecast in sample.forecasts if forecast.label in styles]
+    names = ["truth", *(forecast.label for forecast in forecasts)]
+    height = 0.5 + 1.6 * len(sample.variables) + legend_height(names)
     figure = new_figure(TEXT_WIDTH, height)
-    figure.suptitle(f"{shown.title}, {shown.clip}")
-    places = figure.subplots(
-        len(shown.variables), len(leads), sharex=True, sharey="row", squeeze=False
+    figure.suptitle(f"{sample.title}, {sample.clip}")
+    panels = figure.subplots(
+        len(sample.variables), len(leads), sharex=True, sharey="row", squeeze=False
     )
-    wavenumbers = np.arange(1, min(shown.truth.shape[2:]) // 2 + 1)
-    for row, variable in zip(places, shown.variables, strict=True):
-        truth = shown.fields(shown.truth, variable)
-        for place, lead in zip(row, leads, strict=True):
+    wavenumbers = np.arange(1, min(sample.truth.shape[2:]) // 2 + 1)
+    for row, variable in zip(panels, sample.variables, strict=True):
+        truth = sample.fields(sample.truth, variable)
+        for axes, lead in zip(row, leads, strict=True):
             power = radial_spectrum(truth[lead])
-            place.plot(wavenumbers, power, color=TRUTH, linewidth=1.8, label="truth", zorder=1.5)
-            for one in forecasts:
-                field = shown.fields(one.frames, variable)[lead]
+            axes.plot(wavenumbers, power, color=TRUTH, linewidth=1.8, label="truth", zorder=1.5)
+            for forecast in forecasts:
+                field = sample.fields(forecast.frames, variable)[lead]
                 if np.isfinite(field).all():  # else the model lacks the variable
-                    style = styles[one.label]
-                    about = {"color": style.colour, "linestyle": style.line, "label": one.label}
-                    place.plot(wavenumbers, radial_spectrum(field), **about)
-            place.set_xscale("log")
-            place.set_yscale("log")
-            plain_ticks(place.xaxis)
-            place.set_title(f"{variable.name}, lead time {lead + 1}")
+                    style = styles[forecast.label]
+                    about = {
+                        "color": style.colour,
+                        "linestyle": style.line,
+                        "label": forecast.label,
+                    }
+                    axes.plot(wavenumbers, radial_spectrum(field), **about)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            plain_ticks(axes.xaxis)
+            axes.set_title(f"{variable.name}, lead time {lead + 1}")
         row[0].set_ylabel(f"power [({variable.units})²]")
-    for place in places[-1]:
-        place.set_xlabel("wavenumber")
+    for axes in panels[-1]:
+        axes.set_xlabel("wavenumber")
     plain = {name: style._replace(marker="") for name, style in styles.items()}
     legend(figure, {"truth": Style(TRUTH, "-", ""), **plain}, names)
     return figure

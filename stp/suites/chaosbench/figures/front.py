@@ -41,8 +41,8 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """
     errors, spectra = (at_leads(scores, case, name) for name in (ERROR, SPECTRA))
     lines = [line for line in scores.lines(case) if line.cells[0].key.seed is not None]
-    there = {lead for line in lines for _, _, lead in errors[line.model]}
-    variables, leads = variables_of(scores, case), [lead for lead in LEADS if lead in there]
+    available = {lead for line in lines for _, _, lead in errors[line.model]}
+    variables, leads = variables_of(scores, case), [lead for lead in LEADS if lead in available]
     if not leads:
         return in_words(f"{scores.title(case)}: no trained network has values by lead time"), []
     names = [line.model for line in lines]
@@ -50,31 +50,31 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         len(variables) * len(leads), 1.85, len(leads), extra=0.45 + legend_height(names)
     )
     figure.suptitle(scores.title(case))
-    places = iter(axes)
+    panel_axes = iter(axes)
     for variable in variables:
         for lead in leads:
-            axis, at = next(places), (variable, None, lead)
-            axis.set_title(f"{variable}, lead time {lead}")
-            shown = {
+            panel, at = next(panel_axes), (variable, None, lead)
+            panel.set_title(f"{variable}, lead time {lead}")
+            values = {
                 line.model: (errors[line.model][at], spectra[line.model][at])
                 for line in lines
                 if at in errors[line.model] and at in spectra[line.model]
             }
-            for model, (x, y) in shown.items():
-                _cross(axis, x, y, scores, model)
+            for model, (x, y) in values.items():
+                _cross(panel, x, y, scores, model)
             for network in dict.fromkeys(line.cells[0].key.model for line in lines):
-                of = [shown[line.model] for line in lines if _is_of(line, network, shown)]
-                joined = front([(x.value, y.value) for x, y in of])
+                points = [values[line.model] for line in lines if _is_of(line, network, values)]
+                joined = front([(x.value, y.value) for x, y in points])
                 if len(joined) > 1:
-                    axis.plot(*zip(*joined, strict=True), color="black", linewidth=0.6, zorder=1)
-            axis.set_xscale("log")
-            axis.set_yscale("log")
-            for ticks in (axis.xaxis, axis.yaxis):  # often less than a decade
+                    panel.plot(*zip(*joined, strict=True), color="black", linewidth=0.6, zorder=1)
+            panel.set_xscale("log")
+            panel.set_yscale("log")
+            for ticks in (panel.xaxis, panel.yaxis):  # often less than a decade
                 ticks.set_major_locator(MaxNLocator(3))
                 ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 ticks.set_minor_locator(NullLocator())
-            axis.set_xlabel("RMSE")
-            axis.set_ylabel("SpecDiv")
+            panel.set_xlabel("RMSE")
+            panel.set_ylabel("SpecDiv")
     legend(figure, scores.styles, names, lines=False)
     return figure, ["bars: 95 % intervals, where there are any", "line: front of a network"]
 
@@ -82,21 +82,23 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Those points that no other is better than in one number and not worse in the other."""
     return sorted(
-        one
-        for one in set(points)
-        if not any(o != one and o[0] <= one[0] and o[1] <= one[1] for o in points)
+        point
+        for point in set(points)
+        if not any(
+            other != point and other[0] <= point[0] and other[1] <= point[1] for other in points
+        )
     )
 
 
-def _is_of(line: Line, network: str, shown: dict[str, tuple[Value, Value]]) -> bool:
-    return line.cells[0].key.model == network and line.model in shown
+def _is_of(line: Line, network: str, values: dict[str, tuple[Value, Value]]) -> bool:
+    return line.cells[0].key.model == network and line.model in values
 
 
-def _cross(axis: Axes, x: Value, y: Value, scores: Scores, model: str) -> None:
+def _cross(axes: Axes, x: Value, y: Value, scores: Scores, model: str) -> None:
     """A point with its intervals."""
     style = scores.styles[model]
-    for one, line in ((x, axis.hlines), (y, axis.vlines)):
-        if one.low is not None and one.high is not None:
-            other = y if one is x else x
-            line(other.value, one.low, one.high, color=style.colour, linewidth=0.8, zorder=2)
-    axis.plot([x.value], [y.value], label=model, zorder=3, **point(style))
+    for value, line in ((x, axes.hlines), (y, axes.vlines)):
+        if value.low is not None and value.high is not None:
+            other = y if value is x else x
+            line(other.value, value.low, value.high, color=style.colour, linewidth=0.8, zorder=2)
+    axes.plot([x.value], [y.value], label=model, zorder=3, **point(style))

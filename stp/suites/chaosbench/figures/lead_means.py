@@ -43,11 +43,11 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         StpError: there is no such case.
     """
     scores = scores.over_leads()
-    found = by_lead(scores, case)
+    values_by_lead = by_lead(scores, case)
     of_columns = {
         column: values
         for column in scores.columns(case)
-        if (values := _values(found, column)) and max(map(max, values.values())) > 1
+        if (values := _values(values_by_lead, column)) and max(map(max, values.values())) > 1
     }
     title = scores.title(case)
     if not of_columns:
@@ -59,22 +59,22 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     figure, axes = panels(len(of_columns), 0.55 + ROW * len(lines), extra=0.35)
     figure.suptitle(f"{title}: means over lead times")
     counts, is_printed, without = set(), False, dict[str, None]()
-    for place, (column, values) in zip(axes, of_columns.items(), strict=True):
-        place.set_title(scores.heading(case, column))
+    for panel, (column, values) in zip(axes, of_columns.items(), strict=True):
+        panel.set_title(scores.heading(case, column))
         common = _common(values.values())
         counts.add(len(common))
         heights = {model: height for height, model in enumerate(lines)}
         for model, at in values.items():
             if common <= set(at):
                 mean = fmean(at[lead] for lead in common)
-                place.plot([mean], [heights[model]], label=model, **point(scores.styles[model]))
+                panel.plot([mean], [heights[model]], label=model, **point(scores.styles[model]))
             else:
                 without[model] = None
         for name, at in printed_by_lead(scores, case, column).items():
             ours = named.get(name, "")
             if ours in values and common <= set(at):
                 is_printed = True
-                place.plot(
+                panel.plot(
                     [fmean(at[lead] for lead in common)],
                     [heights[ours]],
                     linestyle="none",
@@ -84,10 +84,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
                     label=f"{name} (published)",
                 )
         if 0 < untrained < len(lines):
-            place.axhline(untrained - 0.5, color="black", linewidth=0.6)
-        place.set_ylim(len(lines) - 0.5, -0.5)
-        at_left = place.get_subplotspec().is_first_col()  # type: ignore[union-attr]
-        place.set_yticks(range(len(lines)), list(lines) if at_left else [])
+            panel.axhline(untrained - 0.5, color="black", linewidth=0.6)
+        panel.set_ylim(len(lines) - 0.5, -0.5)
+        at_left = panel.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+        panel.set_yticks(range(len(lines)), list(lines) if at_left else [])
     notes = [f"means over the lead times that most forecasts of a panel have ({_range(counts)})"]
     if without:
         notes.append(f"no point where some of these are missing: {'; '.join(without)}")
@@ -105,16 +105,16 @@ def _common(values: Collection[Iterable[int]]) -> set[int]:
 
 
 def _values(
-    found: dict[str, dict[int, dict[str, Entry]]], column: str
+    entries: dict[str, dict[int, dict[str, Entry]]], column: str
 ) -> dict[str, dict[int, float]]:
     """Values of a column, model -> lead time -> value; models without any are left out."""
     values = {
         model: {
             lead: value
-            for lead, at in of.items()
+            for lead, at in by_column.items()
             if column in at and (value := at[column].value) is not None
         }
-        for model, of in found.items()
+        for model, by_column in entries.items()
     }
     return {model: at for model, at in values.items() if at}
 

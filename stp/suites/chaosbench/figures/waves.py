@@ -33,39 +33,47 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
 
 def draw(scores: Scores, case: str) -> Figure:
     """Draw a row of panels for each model, a column for each variable: octaves over lead time."""
-    found = {model: of for model, of in at_leads(scores, case, CONVENTION).items() if of}
+    values_by_model = {
+        model: by_place
+        for model, by_place in at_leads(scores, case, CONVENTION).items()
+        if by_place
+    }
     variables = variables_of(scores, case)
-    places = {place for of in found.values() for place in of}
-    bands = sorted({band for variable, band, _ in places if variable and band is not None})
-    if not found or not bands:
+    all_places = {panel for by_place in values_by_model.values() for panel in by_place}
+    bands = sorted({band for variable, band, _ in all_places if variable and band is not None})
+    if not values_by_model or not bands:
         return in_words(f"{scores.title(case)}: no model has values of {CONVENTION}")
-    last = max(lead for _, _, lead in places)
-    figure = new_figure(TEXT_WIDTH, 0.9 + 0.55 * len(found))
+    last = max(lead for _, _, lead in all_places)
+    figure = new_figure(TEXT_WIDTH, 0.9 + 0.55 * len(values_by_model))
     figure.suptitle(scores.title(case))
-    axes = figure.subplots(len(found), len(variables), sharex=True, sharey=True, squeeze=False)
+    axes = figure.subplots(
+        len(values_by_model), len(variables), sharex=True, sharey=True, squeeze=False
+    )
     unit, labels = tick_labels(ticks(1, last), step_of(scores.lines(case)[0].cells[0]))
-    for row, (model, of) in zip(axes, found.items(), strict=True):
-        for place, variable in zip(row, variables, strict=True):
-            shown = np.full((len(bands), last), np.nan)
-            for at, band in enumerate(bands):
+    for row, (model, by_place) in zip(axes, values_by_model.items(), strict=True):
+        for panel, variable in zip(row, variables, strict=True):
+            coherence = np.full((len(bands), last), np.nan)
+            for row_number, band in enumerate(bands):
                 for lead in range(1, last + 1):
-                    if one := of.get((variable, band, lead)):
-                        shown[at, lead - 1] = one.value
-            drawn = place.imshow(
-                shown, cmap="viridis", vmin=0, vmax=1, aspect="auto", origin="lower",
+                    if value := by_place.get((variable, band, lead)):
+                        coherence[row_number, lead - 1] = value.value
+            image = panel.imshow(
+                coherence, cmap="viridis", vmin=0, vmax=1, aspect="auto", origin="lower",
                 extent=(0.5, last + 0.5, -0.5, len(bands) - 0.5), interpolation="nearest",
                 label=f"{model} {variable}",
             )  # fmt: skip
-            for at, values in enumerate(shown):
+            for row_number, values in enumerate(coherence):
                 below = np.flatnonzero(values < LOST)
                 if len(below):
-                    place.plot([below[0] + 0.5] * 2, [at - 0.5, at + 0.5], color="white")
+                    panel.plot(
+                        [below[0] + 0.5] * 2, [row_number - 0.5, row_number + 0.5], color="white"
+                    )
         row[0].set_yticks(range(len(bands)), [f"{band:g}" for band in bands])
         row[0].set_ylabel(model, rotation=0, ha="right", va="center", labelpad=14)
-    for place, variable in zip(axes[0], variables, strict=True):
-        place.set_title(variable)
-    for place in axes[-1]:
-        place.set_xticks(ticks(1, last), labels)
-        place.set_xlabel(f"lead time [{unit}]")
-    figure.colorbar(drawn, ax=axes, label="coherence", shrink=min(1.0, 3 / len(found)))
+    for panel, variable in zip(axes[0], variables, strict=True):
+        panel.set_title(variable)
+    for panel in axes[-1]:
+        panel.set_xticks(ticks(1, last), labels)
+        panel.set_xlabel(f"lead time [{unit}]")
+    figure.colorbar(image, ax=axes, label="coherence", shrink=min(1.0, 3 / len(values_by_model)))
     return figure

@@ -1,4 +1,4 @@
-"""Write how metrics correlate with each other over all cells (Unterthiner et al. 2018, 4.5)."""
+"""Correlations between metrics over all cells (Unterthiner et al. 2018, section 4.5)."""
 
 from itertools import combinations
 from pathlib import Path
@@ -15,10 +15,10 @@ from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import of_whom, warnings, write
 
 PAIRS = {"FVD": "fvd.predicted_only", "SSIM": "ssim.range1", "PSNR": "psnr.pooled"}
-"""What section 4.5 of the paper correlates."""
+"""The metrics of section 4.5 of the paper."""
 ALL = "all"
 FEWEST = 3
-"""Cells that a correlation needs."""
+"""The fewest cells of a correlation."""
 
 HEADER = (
     *("scale", "dataset", "metric", "with", "cells"),
@@ -31,14 +31,13 @@ class Pair(NamedTuple):
     """Two metrics over the cells of a dataset, or of all.
 
     Attributes:
-        dataset: whose cells; `ALL` of all of them.
-        one: convention.
-        other: convention.
-        cells: that have both.
-        pearson: None for the reason `why`.
-        kendall: tau-b; None likewise.
-        printed: Pearson's and Kendall's correlation in the paper, as printed; empty if not.
-        why: there is no correlation; empty if there is.
+        dataset: the dataset of the cells; `ALL` for all datasets together.
+        one, other: conventions.
+        cells: number of cells that have both.
+        pearson: Pearson's correlation; None has a reason `why`.
+        kendall: Kendall's tau-b; None has a reason `why`.
+        printed: Pearson's and Kendall's correlation as the paper prints them; empty if it does not.
+        why: why there is no correlation; empty if there is one.
     """
 
     dataset: str
@@ -57,37 +56,37 @@ def pairs_of(plan: Manifest) -> list[Pair]:
     Raises:
         StpError: a file is missing or damaged.
     """
-    found = curves(plan, resamples=0)
+    all_curves = curves(plan, resamples=0)
     printed = {
         (value.model, value.run, value.metric): value.raw
         for value in read_published(plan.published)
         if value.dimension == "correlation"
     }
-    datasets = list(dict.fromkeys(curve.dataset for curve in found))
+    datasets = list(dict.fromkeys(curve.dataset for curve in all_curves))
     names = {convention: name for name, convention in PAIRS.items()}
     pairs = []
     for dataset in [*datasets, ALL]:
-        values = _values([c for c in found if dataset in (c.dataset, ALL)])
-        for one, other in combinations(values, 2):
-            a, b = names.get(one, ""), names.get(other, "")
-            theirs = [
+        values = _values([c for c in all_curves if dataset in (c.dataset, ALL)])
+        for first, other in combinations(values, 2):
+            a, b = names.get(first, ""), names.get(other, "")
+            published = [
                 (printed.get((a, b, kind)) or printed.get((b, a, kind)) or "")
                 if dataset == ALL
                 else ""
                 for kind in ("pearson", "kendall")
             ]
-            pairs.append(_pair(dataset, one, other, values, (theirs[0], theirs[1])))
+            pairs.append(_pair(dataset, first, other, values, (published[0], published[1])))
     return pairs
 
 
-def _values(found: list[Curve]) -> dict[str, dict[tuple[str, str, int], float]]:
+def _values(all_curves: list[Curve]) -> dict[str, dict[tuple[str, str, int], float]]:
     """Convention -> dataset, distortion and intensity -> value."""
     values: dict[str, dict[tuple[str, str, int], float]] = {}
-    for curve in found:
-        own = values.setdefault(curve.convention, {})
+    for curve in all_curves:
+        of_convention = values.setdefault(curve.convention, {})
         for intensity, value in zip(curve.intensities, curve.values, strict=True):
             if value is not None:
-                own[curve.dataset, curve.distortion, intensity] = value
+                of_convention[curve.dataset, curve.distortion, intensity] = value
     return values
 
 
@@ -104,7 +103,7 @@ def _pair(
     if len(shared) < FEWEST:
         why = f"{len(shared)} cells have both; a correlation needs {FEWEST}"
     elif np.ptp(x) == 0 or np.ptp(y) == 0:
-        why = "one of them is the same everywhere"
+        why = "one of the metrics is constant"
     if why:
         return Pair(dataset, one, other, len(shared), None, None, printed, why)
     pearson, kendall = float(pearsonr(x, y).statistic), float(kendalltau(x, y).statistic)
@@ -115,7 +114,7 @@ def render_metric_correlations(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
     Args:
-        manifest: of the dimension whose models are distortions.
+        manifest: the dimension whose models are distortions.
         out: path of the CSV file.
 
     Raises:
@@ -133,11 +132,11 @@ def render_metric_correlations(manifest: Path, out: Path) -> None:
 def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
     sections = []
     for dataset in dict.fromkeys(pair.dataset for pair in pairs):
-        own = [pair for pair in pairs if pair.dataset == dataset]
+        of_dataset = [pair for pair in pairs if pair.dataset == dataset]
         rows: list[list[str | Item]] = [
             [p.one, p.other, str(p.cells), f"{p.pearson:.3f}", p.printed[0], f"{p.kendall:.3f}",
              p.printed[1]]
-            for p in own
+            for p in of_dataset
             if p.pearson is not None and p.kendall is not None
         ]  # fmt: skip
         sections.append(
@@ -148,7 +147,7 @@ def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
                 rows=rows,
                 numeric=[False, False, *[True] * 5],
                 notes=[
-                    *(f"{p.one} with {p.other}: {p.why}" for p in own if p.why and p.cells),
+                    *(f"{p.one} with {p.other}: {p.why}" for p in of_dataset if p.why and p.cells),
                     *(f"{name}: {reason}" for name, reason in plan.unavailable.items()),
                 ],
             )
@@ -159,8 +158,8 @@ def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
         intro=[
             "Pearson's correlation and Kendall's tau-b of pairs of metrics over all distortions "
             "and intensities: within each dataset, and over all of them.",
-            "published: section 4.5 of the paper, over models that were trained on its datasets; "
-            "ours are over distortions, so the two are not the same quantity.",
+            "published: section 4.5 of the paper, over models trained on its datasets. Ours are "
+            "over distortions, which is another quantity.",
             of_whom(plan),
         ],
         sections=sections,

@@ -57,10 +57,10 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     Returns:
         the figure, and notes.
     """
-    figure, places = panels(6, 2.2, extra=0.1)
+    figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(
-            places, (_spread, _halves, _features, _errors, _reversed, _time), strict=True
+            panel_axes, (_spread, _halves, _features, _errors, _reversed, _time), strict=True
         ):
             missing = panel(axes, scores, ask)
             if missing:
@@ -72,12 +72,12 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 def _printed_pair(scores: Scores) -> list[str]:
     """What the paper prints of the two videos of its Figure 9."""
-    found: dict[str, list[str]] = {}
-    for one in scores.published:
-        if one.dimension == REVERSED_PAIR:
-            found.setdefault(one.model, []).append(one.raw)
-    said = ", ".join(f"{measure} {' and '.join(pair)}" for measure, pair in found.items())
-    return [f"printed of two videos (9): {said}"] if said else []
+    printed: dict[str, list[str]] = {}
+    for value in scores.published:
+        if value.dimension == REVERSED_PAIR:
+            printed.setdefault(value.model, []).append(value.raw)
+    text = ", ".join(f"{measure} {' and '.join(pair)}" for measure, pair in printed.items())
+    return [f"printed of two videos (9): {text}"] if text else []
 
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -92,9 +92,9 @@ def _views(scores: Scores) -> Iterator[Ask]:
     """
     plan = scores.plan
     with duckdb.connect() as database:
-        for kept in (QUALITY, RATINGS):
-            made = query(files([plan], kept), kept)
-            database.execute(f"CREATE VIEW {kept.view.name} AS {made}")
+        for stored_rows in (QUALITY, RATINGS):
+            sql_of_rows = query(files([plan], stored_rows), stored_rows)
+            database.execute(f"CREATE VIEW {stored_rows.view.name} AS {sql_of_rows}")
         _fill(database, plan)
         for name, sql in plan.suite.views.items():
             try:
@@ -121,17 +121,22 @@ def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
         "CREATE TABLE models (model VARCHAR, title VARCHAR, role VARCHAR, network VARCHAR, "
         "parts VARCHAR[], learns BOOLEAN)"
     )
-    for name, of in plan.models.items():
-        about = [of.role, of.network, list(of.parts or ()), of.learns]
+    for name, facts in plan.models.items():
+        further = [facts.role, facts.network, list(facts.parts or ()), facts.learns]
         titled = [name, plan.names.models.get(name, name)]
-        database.execute("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)", [*titled, *about])
+        database.execute("INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)", [*titled, *further])
     database.execute(
         "CREATE TABLE artefacts (stage VARCHAR, fingerprint VARCHAR, recipe JSON, extras JSON)"
     )
     for folder in sorted(folders):
-        made = require_receipt(folder)
-        told = [made.stage, made.fingerprint, json.dumps(made.recipe), json.dumps(made.extras)]
-        database.execute("INSERT INTO artefacts VALUES (?, ?, ?, ?)", told)
+        receipt = require_receipt(folder)
+        values = [
+            receipt.stage,
+            receipt.fingerprint,
+            json.dumps(receipt.recipe),
+            json.dumps(receipt.extras),
+        ]
+        database.execute("INSERT INTO artefacts VALUES (?, ?, ?, ?)", values)
 
 
 def _spread(axes: Axes, scores: Scores, ask: Ask) -> str:
@@ -156,9 +161,9 @@ def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.plot(x, y, linestyle="none", marker=".", color=COLOURS[0], label="halves")
     axes.set_xlabel("opinion score, one half")
     axes.set_ylabel("other half")
-    known = [one.raw for one in scores.published if one.model == SPLIT_HALF]
-    said = "".join([f"median PLCC {median:.3f}", *(f", printed {raw}" for raw in known)])
-    axes.text(0.05, 0.92, said, transform=axes.transAxes)
+    published = [value.raw for value in scores.published if value.model == SPLIT_HALF]
+    text = "".join([f"median PLCC {median:.3f}", *(f", printed {raw}" for raw in published)])
+    axes.text(0.05, 0.92, text, transform=axes.transAxes)
     return ""
 
 
@@ -173,33 +178,39 @@ def _plain(scores: Scores) -> dict[str, Line]:
 
 def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
     """Network and features of those that are made of `FEATURES`."""
-    found = []
+    measures = []
     for model, line in _plain(scores).items():
-        of = scores.plan.models.get(model)
-        if of is None or of.network is None:
+        facts = scores.plan.models.get(model)
+        if facts is None or facts.network is None:
             continue
-        part = "_".join(of.parts or ())
+        part = "_".join(facts.parts or ())
         if part in FEATURES:
-            found.append((of.network, part, line))
-    return found
+            measures.append((facts.network, part, line))
+    return measures
 
 
 def _features(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.set_title("features (7)")
-    found = _measured(scores)
-    networks = sorted({network for network, _, _ in found})
+    measures = _measured(scores)
+    networks = sorted({network for network, _, _ in measures})
     if not networks:
         return "no measure of MCS, RFD or SSA"
     width = 0.8 / len(networks)
     for number, network in enumerate(networks):
-        entries = {part: line.row.entries[COLUMN] for own, part, line in found if own == network}
+        entries = {
+            part: line.row.entries[COLUMN]
+            for of_network, part, line in measures
+            if of_network == network
+        }
         values = [entries[part].value or 0.0 if part in entries else 0.0 for part in FEATURES]
-        at = np.arange(len(FEATURES)) + width * (number - (len(networks) - 1) / 2)
-        axes.bar(at, values, width, color=COLOURS[number % len(COLOURS)], label=network)
-        for place, part in zip(at, FEATURES, strict=True):
+        positions = np.arange(len(FEATURES)) + width * (number - (len(networks) - 1) / 2)
+        axes.bar(positions, values, width, color=COLOURS[number % len(COLOURS)], label=network)
+        for position, part in zip(positions, FEATURES, strict=True):
             entry = entries.get(part)
             if entry and entry.low is not None and entry.high is not None:
-                axes.plot([place, place], [entry.low, entry.high], color="black", linewidth=0.6)
+                axes.plot(
+                    [position, position], [entry.low, entry.high], color="black", linewidth=0.6
+                )
     axes.set_xticks(range(len(FEATURES)), list(FEATURES.values()), rotation=30, ha="right")
     axes.set_ylabel(f"{COLUMN}, median over splits")
     axes.legend(frameon=False, fontsize=6)
@@ -218,8 +229,8 @@ def _errors(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.axhline(FAR, color="#555555", linewidth=0.6)
     for right, above in ((0, 0), (0, 1), (1, 0), (1, 1)):
         share = np.mean(((x > FAR) == right) & ((y > FAR) == above))
-        place = (0.3 + 0.65 * right, 0.3 + 0.62 * above)
-        axes.text(*place, f"{share:.0%}", transform=axes.transAxes, ha="right")
+        position = (0.3 + 0.65 * right, 0.3 + 0.62 * above)
+        axes.text(*position, f"{share:.0%}", transform=axes.transAxes, ha="right")
     axes.set_xlabel(f"MCS, {network}: error [points]")
     axes.set_ylabel("RFD: error [points]")
     return ""
@@ -248,18 +259,18 @@ def _time(axes: Axes, scores: Scores, ask: Ask) -> str:
         "SELECT model, seconds, CASE WHEN proposed = 'both' THEN proposed ELSE role END "
         "FROM {suite}_times JOIN {suite}_measures USING (model) ORDER BY ALL"
     )
-    found = [row for row in rows if row[0] in lines]
-    if not found:
+    timed = [row for row in rows if row[0] in lines]
+    if not timed:
         return "no measure was timed"
     named: set[str] = set()
-    for model, seconds, group in found:
+    for model, seconds, group in timed:
         line, (name, colour) = lines[model], GROUPS[group]
         value = line.row.entries[COLUMN].value or 0.0
         label = "" if name in named else name
         named.add(name)
         axes.plot([seconds], [value], linestyle="none", marker=".", color=colour, label=label)
-        at = (seconds, value)
-        axes.annotate(line.model, at, (2, 1), fontsize=3.5, textcoords="offset points")
+        position = (seconds, value)
+        axes.annotate(line.model, position, (2, 1), fontsize=3.5, textcoords="offset points")
     axes.set_xscale("log")
     axes.set_xlabel("time of a video [s]")
     axes.set_ylabel(COLUMN)

@@ -1,4 +1,4 @@
-"""Does a predicted game keep its rules? See stp.suites.scv.rules."""
+"""Success of predicted games by their rules (`stp.suites.scv.rules`)."""
 
 import numpy as np
 
@@ -7,18 +7,18 @@ from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, kept
 
 
 def scv_success(*, game: GameName) -> Metric:
-    """All of them in all frames?"""
+    """The share of videos that keep all rules of the game in all frames."""
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        found = kept(rules, predicted, observed)
-        return np.where(np.isfinite(found), found == 1, found)[:, None, None]
+        shares = kept(rules, predicted, observed)
+        return np.where(np.isfinite(shares), shares == 1, shares)[:, None, None]
 
     return Metric(statistics, leads="pool", no_value=NO_VALUE, independent_leads=False, share=True)
 
 
 def partial_success(*, game: GameName) -> Metric:
-    """How much of them?"""
+    """The share of the rules of the game that videos keep."""
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Write how metrics rank models beside how success ranks them."""
+"""Rank correlations of metrics with success over models."""
 
 from pathlib import Path
 
@@ -20,60 +20,67 @@ def render_success_correlations(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
     Args:
-        manifest: of a dimension with models of datasets whose success is known.
+        manifest: a dimension with datasets for which success is known.
         out: path of the CSV file.
 
     Raises:
         StpError: a file is missing or damaged.
     """
     plan = load_manifest(manifest)
-    found = rankings(plan)
+    all_rankings = rankings(plan)
     cells = cells_of(plan)
     rows = [
-        [*(["", plan.scale, "", ALL] if one.dataset == ALL else where(plan, cells[one.dataset])),
-         one.subset, one.setting, one.convention, one.success, one.models, one.correlation,
-         *(one.over_clips or (None, None)), *(one.over_models or (None, None)), one.why]
-        for one in found
+        [*(["", plan.scale, "", ALL] if r.dataset == ALL else where(plan, cells[r.dataset])),
+         r.subset, r.setting, r.convention, r.success, r.models, r.correlation,
+         *(r.over_clips or (None, None)), *(r.over_models or (None, None)), r.why]
+        for r in all_rankings
     ]  # fmt: skip
-    write(out, HEADER, rows, _grid(plan, found, out.stem))
+    write(out, HEADER, rows, _grid(plan, all_rankings, out.stem))
 
 
-def _grid(plan: Manifest, found: list[Ranking], name: str) -> Grid:
-    places: dict[tuple[str, ...], list[Ranking]] = {}
-    for one in found:
-        places.setdefault((one.dataset, one.subset, one.setting, one.success), []).append(one)
-    sections = [_section(plan, here) for here in places.values()]
-    without = sorted(set(cells_of(plan)) - {one.dataset for one in found})
+def _grid(plan: Manifest, all_rankings: list[Ranking], name: str) -> Grid:
+    groups: dict[tuple[str, ...], list[Ranking]] = {}
+    for ranking in all_rankings:
+        groups.setdefault(
+            (ranking.dataset, ranking.subset, ranking.setting, ranking.success), []
+        ).append(ranking)
+    sections = [_section(plan, alike) for alike in groups.values()]
+    without = sorted(set(cells_of(plan)) - {ranking.dataset for ranking in all_rankings})
     return Grid(
         name=name,
         title=f"Metrics beside success, scale {plan.scale}",
         intro=[
-            "Spearman's rank correlation of each metric with success over models: 1 is a metric "
-            "that ranks models as their success does, whichever direction is better. Variants, "
+            "Spearman's rank correlation of each metric with success over models: 1 for a metric "
+            "that ranks models as success does, whichever direction is better. Variants, "
             "snapshots and seeds count as models.",
-            "Two intervals (95 %): over clips, what other test clips would give for the same "
-            "models; over models, what other models would give. A few models say little about "
-            "others, however many clips there are.",
+            "Two 95 % intervals: over clips, for other test clips and the same models; over "
+            "models, for other models. A few models say little about others, however many clips "
+            "there are.",
             of_whom(plan),
         ],
         sections=sections,
-        warnings=warnings(sorted({one.convention for one in found})),
+        warnings=warnings(sorted({ranking.convention for ranking in all_rankings})),
         legend=[
-            *(f"`{c}`: {plan.conventions[c].description}" for c in _conventions(found)),
-            *(f"{plan.names.datasets[one]}: success is not known there" for one in without),
+            *(f"`{c}`: {plan.conventions[c].description}" for c in _conventions(all_rankings)),
+            *(f"{plan.names.datasets[ranking]}: success is not known there" for ranking in without),
         ],
         made_from=f"Made from scores and features by `{table_command(plan.scale, name)}`.",
     )
 
 
-def _conventions(found: list[Ranking]) -> list[str]:
-    named = [name for one in found for name in (one.convention, one.success) if "." in name]
+def _conventions(all_rankings: list[Ranking]) -> list[str]:
+    named = [
+        name
+        for ranking in all_rankings
+        for name in (ranking.convention, ranking.success)
+        if "." in name
+    ]
     return list(dict.fromkeys(named))
 
 
-def _section(plan: Manifest, found: list[Ranking]) -> Section:
+def _section(plan: Manifest, alike: list[Ranking]) -> Section:
     """One dataset, or all of them, and one convention of success: a metric in each row."""
-    one = found[0]
+    first = alike[0]
     rows: list[list[str | Item]] = [
         [
             ranking.convention,
@@ -82,20 +89,20 @@ def _section(plan: Manifest, found: list[Ranking]) -> Section:
             _ends(ranking.over_clips),
             _ends(ranking.over_models),
         ]
-        for ranking in found
+        for ranking in alike
     ]
-    case = ", ".join(filter(None, (one.subset, one.setting)))
+    case = ", ".join(filter(None, (first.subset, first.setting)))
     return Section(
         title=(
             "Mean of all datasets"
-            if one.dataset == ALL
-            else f"{plan.names.datasets[one.dataset]} ({case})"
+            if first.dataset == ALL
+            else f"{plan.names.datasets[first.dataset]} ({case})"
         )
-        + f", {one.success}",
+        + f", {first.success}",
         columns=["metric", "models", "correlation", "over clips", "over models"],
         rows=rows,
         numeric=[False, True, True, True, True],
-        notes=[f"{ranking.convention}: {ranking.why}" for ranking in found if ranking.why],
+        notes=[f"{ranking.convention}: {ranking.why}" for ranking in alike if ranking.why],
     )
 
 

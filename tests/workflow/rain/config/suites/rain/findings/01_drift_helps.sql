@@ -7,7 +7,7 @@
 --   The score is that of single pixels, over all lead times.
 
 WITH scores AS (
-    SELECT model, value, reason, source || ' bytes' AS bytes, comparable
+    SELECT model, value, reason, source || ' data' AS bytes, comparable
     FROM overall
     WHERE suite = 'rain' AND convention = 'fss.scale1' AND threshold IS NULL AND leads IS NULL
 )

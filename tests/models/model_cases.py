@@ -1,4 +1,4 @@
-"""The twelve trained models at tiny sizes, and things that move for them to learn."""
+"""All models at tiny sizes, and moving shapes for them to learn."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "sampler": {"steps": 4},
     },
 }
-NAMES = list(OPTIONS)
+TWELVE = list(OPTIONS)
+"""Networks of PredBench."""
+LEVELS = {"channels": [8, 8, 8]}
+TOWER = {"widths": [4, 3, 4, 3, 5, 4, 3], "masks": 3, "kernel": 3}
+OPTIONS |= {
+    "small_convnet": {"width": 12, "layers": 3},
+    "climax": {"patch": 2, "width": 16, "depth": 2, "heads": 2, "drop": 0.0, "drop_path": 0.0},
+    "lagged_ae": LEVELS,
+    "resnet": {**LEVELS, "blocks": [1, 1], "width": 4},
+    "unet": LEVELS,
+    "fno": {**LEVELS, "modes": [2, 2]},
+    "vae": {**LEVELS, "latent": 4},
+    "cdna": TOWER,
+    "sv2p": {**TOWER, "latent_widths": [3, 4, 5]},
+    "svg": {"widths": [3, 4], "code": 5, "latent": 3, "hidden": 4},
+    "savp": {**TOWER, "encoder_width": 3, "discriminator_width": 2},
+}
+TRAINED = list(OPTIONS)
+OPTIONS |= {"persistence": {}, "context_mean": {}, "linear_extrapolation": {}}
 SHALLOW = {"stem_channels": [16], "enc_depth": [1], "dec_depth": [1], "drop": 0.0}
 """An Earthformer that learns in a few steps."""
 
@@ -54,7 +72,7 @@ def recipe(
     horizon: int = HORIZON,
     **options: Any,
 ) -> dict[str, Any]:
-    """What makes up a model: the options above, and others in their place."""
+    """The keys of a recipe that make up a model: the options above, overridden by `options`."""
     return {
         "model": name,
         "options": {**OPTIONS[name], **options},

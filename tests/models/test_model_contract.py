@@ -1,27 +1,33 @@
-"""What holds for each of the twelve models: sizes, precision, independence, learning.
+"""The contract of all models: shapes, precision, causality, independence, gradients, learning.
 
-What only concerns one of them is in its own file: published sizes, equations, gradients.
+A test of one model alone, such as its equations, is in a file of its own; published sizes are in
+test_model_sizes.py, and refused options in test_models_create.py.
 """
 
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import torch
-from parts import long_except
-from torch import nn
-from twelve import (
+from model_cases import (
     CONTEXT,
     HORIZON,
-    NAMES,
+    OPTIONS,
     SHALLOW,
     SIDE,
+    TRAINED,
+    TWELVE,
     job,
     make,
     moving_digits,
     recipe,
     write_squares,
 )
+from parts import long_except
+from torch import nn
 
+import stp.models
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.models import mcvd, weights
@@ -33,8 +39,14 @@ from stp.options.train import TrainOptions
 from stp.train.factories import loss_of
 from stp.train.run import run
 
+NAMES = list(OPTIONS)
 SMALL = (1, SIDE, SIDE)
-BATCH_NORM = {"simvpv2", "tau"}
+BATCH_NORM = {"simvpv2", "tau", "lagged_ae", "resnet", "unet", "fno", "vae", "svg", "savp"}
+ONE_FRAME = {"persistence", "climax", "lagged_ae", "resnet", "unet", "fno", "vae"}
+"""Models that read the last context frame alone."""
+RECURRENT = ("convlstm", "e3dlstm", "mau", "phydnet", "predrnn", "predrnnpp", "predrnnv2")
+IN_BLOCKS = ("simvpv1", "simvpv2", "tau", "earthformer", "small_convnet")
+STOCHASTIC = ("cdna", "sv2p", "svg", "savp")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +55,7 @@ def squares(tmp_path_factory) -> Path:
 
 
 def lively(model: nn.Module) -> nn.Module:
-    """Make everything count that hardly does at first: last layers of MCVD, blocks of SimVP."""
+    """Raise the weights of layers that start near zero: last layers of MCVD, blocks of SimVP."""
     for layer in model.modules():
         if isinstance(layer, nn.Conv2d) and layer.weight.abs().max() < 1e-4:
             nn.init.xavier_uniform_(layer.weight)
@@ -53,44 +65,70 @@ def lively(model: nn.Module) -> nn.Module:
     return model
 
 
+def test_every_model_is_under_contract():
+    modules = [module.name for module in pkgutil.iter_modules(stp.models.__path__)]
+    models = {name for name in modules if hasattr(import_module(f"stp.models.{name}"), "Model")}
+    assert models == {*NAMES, "climatology"}, "a climatology is fitted, and needs a phase"
+
+
 # Sizes
+
+OTHER_STEPS = {
+    **{name: {"patch_size": 4} for name in ("convlstm", "predrnn", "predrnnpp", "predrnnv2")},
+    "e3dlstm": {"patch_size": 4, "window": 3},
+    "mau": {"scale": 4},
+    "phydnet": {"bounded": False},
+    "earthformer": {"stem_scales": [[1, 3]], "decoder_frames": "context"},
+    "mcvd": {"multipliers": [1, 2, 3]},
+    **{name: {"n_s": 4} for name in ("simvpv1", "simvpv2", "tau")},
+    "svg": {"prior": "learned"},
+}
+"""Options that pad and halve frames in another way."""
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("channels", "context", "horizon"), [(1, 2, 5), (2, 5, 2), (3, 3, 3), (8, 2, 1)]
 )
-def test_any_channels_lengths_and_sides(name, channels, context, horizon):
-    """Neither patches of 4 nor two halvings divide 18 and 22; a batch is one clip."""
-    patches = {"patch_size": 4} if "patch_size" in recipe(name, SMALL)["options"] else {}
-    model = make(name, (channels, 18, 22), context, horizon, **patches)
-    clip = torch.rand(1, context + horizon, channels, 18, 22)
+@pytest.mark.parametrize("sides", [(18, 22), (10, 7)])
+def test_any_channels_lengths_and_sides(name, channels, context, horizon, sides):
+    """Neither patches of 4 nor two halvings divide the sides; a batch is one clip."""
+    options = OTHER_STEPS.get(name, {}) if sides == (10, 7) else {}
+    model = make(name, (channels, *sides), context, horizon, **options)
+    clip = torch.rand(1, context + horizon, channels, *sides)
     frames = clip[:, :context]
     longest = model(frames, 2 * horizon + 1)  # two and a half blocks
-    assert longest.shape == (1, 2 * horizon + 1, channels, 18, 22)
+    assert longest.shape == (1, 2 * horizon + 1, channels, *sides)
     assert longest.dtype == torch.float32
     assert longest.isfinite().all()
+    if name in STOCHASTIC:
+        assert longest.min() >= 0 and longest.max() <= 1
     for shorter in {1, horizon}:
         assert torch.equal(model(frames, shorter), longest[:, :shorter])
-    loss = model.train().loss(clip, 0)
+    in_parts = torch.cat(list(model.parts(frames, 2 * horizon + 1)), dim=1)
+    assert torch.equal(in_parts, longest)
+    loss = model.train().loss(clip.repeat(2, 1, 1, 1, 1), 0)
     assert loss.shape == () and loss.isfinite()
 
 
 # Precision
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("earthformer", "mcvd")])
+@pytest.mark.parametrize("name", [n for n in TRAINED if n != "mcvd"])
 def test_mixed_precision_is_finite_and_near_float32(name):
-    """Those two are compared in their own files."""
-    model, clip = make(name, SMALL), torch.rand(2, 6, *SMALL)
+    """MCVD is compared in its own file."""
+    options = {"global_vectors": 2} if name == "earthformer" else {}
+    model, clip = make(name, SMALL, **options), torch.rand(2, 6, *SMALL)
     exact = model(clip[:, :3], 7)
     with torch.autocast("cpu", torch.bfloat16):
         mixed, loss = model(clip[:, :3], 7), model.train().loss(clip, 0)
         loss.backward()
     assert loss.dtype == torch.float32 and loss.isfinite()
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
-    # a bfloat16 has 8 bits; errors add up over layers and over lead times
-    assert (mixed - exact).abs().mean() < 0.03 * exact.abs().mean()
+    # A bfloat16 has 8 bits; errors add up over layers and over lead times. Earthformer has some 50
+    # layers and three blocks here.
+    tolerance = 0.08 if name == "earthformer" else 0.03
+    assert (mixed - exact).abs().mean() < tolerance * exact.abs().mean()
 
 
 # What forecasts depend on
@@ -112,13 +150,15 @@ def test_forecasts_are_a_function_of_the_context(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_context_frame_matters(name):
+def test_every_context_frame_matters_that_a_model_reads(name):
     model, frames = lively(make(name, SMALL)), torch.rand(1, 3, *SMALL)
     before = model(frames, 3)
     for t in range(3):
         moved = frames.clone()
         moved[:, t] += 0.5
-        assert ((model(moved, 3) - before).abs().amax(dim=(0, 2, 3, 4)) > 0).all()
+        differs = ((model(moved, 3) - before).abs().amax(dim=(0, 2, 3, 4)) > 0).tolist()
+        is_read = t == 2 or (name not in ONE_FRAME and (name, t) != ("linear_extrapolation", 0))
+        assert differs == [is_read] * 3
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "mcvd"])
@@ -132,10 +172,21 @@ def test_neighbours_in_a_batch_do_not_matter(name):
     torch.testing.assert_close(model(frames, 4)[1:], every[1:], **rounding)
 
 
-@pytest.mark.parametrize("name", ["e3dlstm", "mau", "phydnet"])
+@pytest.mark.parametrize("name", ["mcvd", "vae", "sv2p", "svg", "savp"])
+def test_members_differ_and_come_again(name):
+    model, frames = make(name, SMALL), torch.rand(2, 3, *SMALL)
+    assert model.is_sampled
+    for values in model.parameters():
+        nn.init.normal_(values, std=0.3)
+    with torch.no_grad():
+        first, again, other = (model(frames, 3, member) for member in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert (first - other).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("name", RECURRENT)
 def test_an_output_never_sees_later_frames(name):
-    """With the truth shown all the time, as in early training; the other recurrent models have
-    this test in their own files."""
+    """With the truth shown all the time, as in early training."""
     model, clip = make(name, SMALL).train(), torch.rand(2, 6, *SMALL)
     shown = torch.ones(2, 2, dtype=torch.bool)
     before = roll(model.following(), clip, 3, 5, shown)
@@ -147,11 +198,24 @@ def test_an_output_never_sees_later_frames(name):
         assert same == [t < later for t in range(5)]
 
 
+@pytest.mark.parametrize("name", IN_BLOCKS)
+@pytest.mark.parametrize(("context", "horizon"), [(3, 2), (2, 3)])
+def test_more_lead_times_than_trained_go_block_by_block(name, context, horizon):
+    model, frames = make(name, SMALL, context, horizon), torch.rand(1, context, *SMALL)
+    first = model(frames, horizon)
+    second = model(torch.cat([frames, first], dim=1)[:, -context:], horizon)
+    expected = torch.cat([first, second], dim=1)
+    torch.testing.assert_close(model(frames, 2 * horizon), expected)
+    torch.testing.assert_close(model(frames, horizon + 1), expected[:, : horizon + 1])
+
+
+# Losses
+
 FREE_RUNNING = {
-    "e3dlstm": {"scheduled_sampling": {"stop": 0}},
-    "mau": {"scheduled_sampling": {"stop": 0}},
-    "predrnn": {"scheduled_sampling": {"stop": 0}},
-    "predrnnpp": {"scheduled_sampling": {"stop": 0}},
+    **{
+        name: {"scheduled_sampling": {"stop": 0}}
+        for name in ("convlstm", "e3dlstm", "mau", "predrnn", "predrnnpp")
+    },
     "predrnnv2": {"scheduled_sampling": {"start": 0, "stop": 0}, "decouple_beta": 0},
 }
 
@@ -181,32 +245,56 @@ def test_a_named_loss_of_a_recurrent_model_compares_all_that_it_is_trained_on(na
     torch.manual_seed(4)
     own = model.loss(clip, 0)
     torch.manual_seed(4)
-    found = named(clip, 0)
+    value = named(clip, 0)
     if loss == "mse":  # PhyDNet's own is a sum over five steps
-        torch.testing.assert_close(found * (5 if name == "phydnet" else 1), own)
+        torch.testing.assert_close(value * (5 if name == "phydnet" else 1), own)
     torch.manual_seed(4)
     predicted, observed = model.outputs(clip, 0)
     assert predicted.dtype == torch.float32 and torch.equal(observed, clip[:, 1:])
     expected = {"mse": torch.square, "l1": torch.abs}[loss](predicted - observed).mean()
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(value, expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [("simvpv1", {}), ("simvpv2", {}), ("tau", {"change_weight": 0})]
-)
-def test_the_loss_of_a_block_is_that_of_a_forecast_from_the_context(name, options):
+@pytest.mark.parametrize("name", IN_BLOCKS)
+def test_the_loss_of_a_block_is_that_of_a_forecast_from_the_context(name):
+    options = {"change_weight": 0} if name == "tau" else {}
     model, clip = make(name, SMALL, **options).train(), torch.rand(3, 6, *SMALL)
     expected = (model(clip[:, :3], 3) - clip[:, 3:]).square().mean()
     assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-# Training
+# Gradients
+
+GRADIENTS = {
+    **{name: (name, {}) for name in TRAINED},
+    "e3dlstm, released attention": ("e3dlstm", {"attention": "released"}),
+    "earthformer, deep": ("earthformer", {"enc_depth": [2, 1], "dec_depth": [1, 2]}),
+    "svg, learned prior": ("svg", {"prior": "learned"}),
+}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", GRADIENTS)
+def test_gradient_reaches_every_parameter_and_steps_lower_the_loss(case):
+    name, options = GRADIENTS[case]
+    model, clip = make(name, SMALL, **options).train(), torch.rand(4, 6, *SMALL)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(6):
+        optimizer.zero_grad()
+        torch.manual_seed(4)
+        loss = model.loss(clip, 200_000)
+        loss.backward()
+        losses.append(loss.item())
+        silent = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+        assert not silent
+        optimizer.step()
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("name", TRAINED)
 def test_a_step_repeats_bit_by_bit(name):
     """On a CPU, and on a GPU where there is one: then also that all of it can be deterministic."""
-    found = []
+    runs = []
     with settle("auto", 1, "bf16") as compute:
         for _ in range(2):
             model = make(name, SMALL).train().to(compute.device)
@@ -214,18 +302,18 @@ def test_a_step_repeats_bit_by_bit(name):
             with compute.autocast():
                 loss = model.loss(clip, 0)
             loss.backward()
-            found.append([loss, *[p.grad for p in model.parameters()]])
-    for first, second in zip(*found, strict=True):
+            runs.append([loss, *[p.grad for p in model.parameters()]])
+    for first, second in zip(*runs, strict=True):
         assert (first is None and second is None) or torch.equal(first, second)
 
 
 def gradient(folder: Path, data: Path, name: str, monkeypatch, **runtime) -> list[torch.Tensor]:
     """The gradient of a training's only step, on 7 clips."""
-    seen: list[torch.Tensor] = []
+    gradients: list[torch.Tensor] = []
 
     def note(optimizer):
         for group in optimizer.param_groups:
-            seen.extend(p.grad.clone() for p in group["params"])
+            gradients.extend(p.grad.clone() for p in group["params"])
 
     options = {"drop": 0.0} if name == "earthformer" else {"dropout": 0.0} if name == "mcvd" else {}
     train = {"batch_size": 7, "max_clips": 7, "epochs": 1}
@@ -234,7 +322,7 @@ def gradient(folder: Path, data: Path, name: str, monkeypatch, **runtime) -> lis
         # Of noise drawn for each clip in turn, parts of a batch would draw other noise.
         patch.setattr(mcvd.Model, "loss", noise_of_the_clip)
         run(job(folder, data, {**recipe(name, SMALL, **options), "train": train}, **runtime))
-    return seen
+    return gradients
 
 
 def noise_of_the_clip(model: nn.Module, clip: torch.Tensor, step: int) -> torch.Tensor:
@@ -243,29 +331,29 @@ def noise_of_the_clip(model: nn.Module, clip: torch.Tensor, step: int) -> torch.
 
 @pytest.mark.parametrize(
     "name",
-    long_except(["convlstm", "mcvd"], [n for n in NAMES if n not in BATCH_NORM], part="learning"),
+    long_except(["convlstm", "mcvd"], [n for n in TWELVE if n not in BATCH_NORM], part="learning"),
 )
 def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, squares, monkeypatch, name):
     """Exactly where nothing is drawn for a clip; dropout and MCVD's noise are others in parts."""
     whole = gradient(tmp_path / "whole", squares, name, monkeypatch)
     parts = gradient(tmp_path / "parts", squares, name, monkeypatch, micro_batch=3)
     largest = max(g.abs().max() for g in whole)
-    for one, other in zip(whole, parts, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5 * largest.item())
+    for ours, theirs in zip(whole, parts, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5 * largest.item())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRAINED)
 def test_batch_norm_is_where_it_is_said_and_cannot_be_computed_in_parts(tmp_path, squares, name):
     model = make(name, SMALL)
     has = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
     assert has == (name in BATCH_NORM)
     if has:
         what = {**recipe(name, SMALL), "train": {"batch_size": 7, "epochs": 1}}
-        with pytest.raises(StpError, match="micro_batch is 3"):
+        with pytest.raises(StpError, match="micro_batch"):
             run(job(tmp_path, squares, what, micro_batch=3))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRAINED)
 def test_saved_weights_give_the_same_forecasts(tmp_path, name):
     what, trained = recipe(name, SMALL), lively(make(name, SMALL)).train()
     frames = torch.rand(2, 3, *SMALL)
@@ -298,11 +386,11 @@ OVERFIT = {  # steps, learning rate, options
     "tau": (80, 0.01, {}),
     "earthformer": (240, 0.005, SHALLOW),
     "mcvd": (120, 0.005, NOISE),
+    "small_convnet": (100, 0.01, {}),
 }
 
 
-@pytest.mark.long(part="learning")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", long_except(["small_convnet"], OVERFIT, part="learning"))
 def test_learns_four_moving_digits_by_heart(name):
     steps, rate, options = OVERFIT[name]
     clips = moving_digits(4)
@@ -325,7 +413,7 @@ def test_learns_four_moving_digits_by_heart(name):
 
 
 ONE_EPOCH = {"batch_size": 8, "lr": 0.01, "schedule": "onecycle"}  # 5 steps
-BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in NAMES} | {
+BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in TWELVE} | {
     "phydnet": ({"epochs": 4, "batch_size": 4, "lr": 0.004}, {}),
     "earthformer": ({"epochs": 15, "batch_size": 4, "lr": 0.004}, SHALLOW),
     "mcvd": ({**ONE_EPOCH, "lr": 0.005, "epochs": 20}, {**NOISE, "sampler": {"steps": 10}}),
@@ -333,10 +421,7 @@ BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in NAMES} | {
 """Training and other options of each model: 40 to 150 steps on 40 clips."""
 
 
-QUICK = {"convlstm", "simvpv2"}
-
-
-@pytest.mark.parametrize("name", long_except(QUICK, NAMES, part="learning"))
+@pytest.mark.parametrize("name", long_except(["convlstm", "simvpv2"], TWELVE, part="learning"))
 def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares, name):
     train, options = BUDGET[name]
     what = {**recipe(name, SMALL, **options), "train": train}
@@ -353,3 +438,17 @@ def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares
     assert persistence == pytest.approx(1 / 3)
     # 0.13; a forecast that is the same for all clips errs by 3/16 at least
     assert error < 0.4 * persistence
+
+
+@pytest.mark.long(part="learning")
+@pytest.mark.parametrize(("name", "rate"), [("convlstm", 5e-4), ("simvpv2", 1e-3)])
+def test_a_step_of_the_published_size_lowers_the_loss(name, rate):
+    torch.manual_seed(0)
+    what = {"model": name, "options": {}, "shape": (1, 64, 64), "context": 10, "horizon": 10}
+    model, clip = create(what), torch.rand(1, 20, 1, 64, 64)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate / 25)  # the first of onecycle
+    before = model.loss(clip, 0)
+    before.backward()
+    optimizer.step()
+    with torch.inference_mode():
+        assert model.loss(clip, 0) < before

@@ -1,8 +1,7 @@
-"""Statistics of repeated runs of one model, each by a name that says exactly what it is.
+"""Statistics of repeated runs of one model: spread, tests of halves, detectable differences.
 
-Two of them reproduce what the PredBench paper prints in its Tables 17 and 18 (appendix C.3), as
-found by trying all splits of the printed runs: ``std.population`` and ``p.larger``. The others say
-what those two leave open; see docs/reliability.md.
+``std.population`` and ``p.larger`` reproduce Tables 17 and 18 of the PredBench paper (appendix
+C.3); they were found by trying all splits of the printed runs. See docs/reliability.md.
 """
 
 import math
@@ -11,15 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import optimize, stats
 
-from stp.render.tables.groups import alternating, halves
-
 CONFIDENCE = 0.95
 POWER = 0.8
 COMPARED_SEEDS = (3, 5, 10)
-"""Seeds of each of two models, for the smallest difference that a comparison would find."""
+"""Numbers of seeds per model for which the minimum detectable difference is given."""
 
 PAPER_STD, PAPER_P = "std.population", "p.larger"
-"""The conventions of the paper's columns `std` and `pvalue`."""
+"""The statistics in the paper's columns `std` and `pvalue`."""
 
 MEANINGS = {
     "std.population": "standard deviation of the runs, divisor n; reproduces the column `std` of "
@@ -38,7 +35,7 @@ MEANINGS = {
     "range": "max - min",
     "cv": "coefficient of variation: std.sample / |mean|",
 }
-"""What each statistic means; those that say what a comparison would find: `meaning`."""
+"""What each statistic means, except ``mdd.*``; see `meaning`."""
 
 
 def meaning(statistic: str) -> str:
@@ -67,9 +64,13 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
     mean, sample = float(values.mean()), _std(values, 1)
     margin = sample / math.sqrt(len(values))
     margin *= float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    tests = {"p.halves": student(*halves(runs)), "p.alternating": student(*alternating(runs))}
+    middle = (len(runs) + 1) // 2
+    tests = {
+        "p.halves": student(runs[:middle], runs[middle:]),
+        "p.alternating": student(runs[::2], runs[1::2]),
+    }
     low, high = float(values.min()), float(values.max())
-    found = {
+    described = {
         "std.population": _std(values, 0),
         "p.larger": max((p for p in tests.values() if p is not None), default=None),
         **tests,
@@ -83,8 +84,8 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
         "cv": sample / abs(mean) if mean else None,
     }
     for seeds in sorted({*COMPARED_SEEDS, len(values)}):
-        found[f"mdd.{seeds}"] = detectable_difference(sample, seeds)
-    return found
+        described[f"mdd.{seeds}"] = detectable_difference(sample, seeds)
+    return described
 
 
 def _std(values: np.ndarray, ddof: int) -> float:
@@ -95,7 +96,7 @@ def _std(values: np.ndarray, ddof: int) -> float:
 def student(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the p-value of Student's two-sided t-test with equal variances.
 
-    None where neither group has any spread: nothing to measure a difference with.
+    None where neither group has any spread.
     """
     if all(min(group) == max(group) for group in (first, second)):
         return None

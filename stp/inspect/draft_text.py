@@ -1,0 +1,124 @@
+"""The dataset file and the scale file of a draft, as YAML with comments."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from stp.core.errors import StpError
+from stp.inspect.draft import Draft
+from stp.inspect.own_files import raw_folders
+from stp.inspect.yaml_lines import flow, mirror_lines, release_lines, scale_lines
+from stp.plan import config
+from stp.plan.checked_config import CONFIG_FOLDER
+from stp.plan.model import Size
+from stp.plan.suite import draft_for
+from stp.prepare.output import SPLITS
+from stp.score.jackknife import FEWEST_CLUSTERS
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "convlstm": {
+        "num_hidden": [32],
+        "filter_size": 3,
+        "patch_size": 4,
+        "scheduled_sampling": {"stop": 300, "rate": 0.00333},
+    },
+    "simvpv2": {"hid_s": 8, "hid_t": 64, "n_s": 4, "n_t": 3, "mlp_ratio": 2},
+}
+"""Options of the small networks of a draft."""
+MODELS = ["persistence", "climatology", "context_mean", *NETWORKS]
+
+
+def dataset_text(draft: Draft) -> str:
+    """The draft of config/datasets/<name>.yaml, with comments."""
+    counts = ", ".join(
+        f"{split} {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+        for split in SPLITS
+    )
+    metrics_note = f"; {draft.notes['metrics']}" if "metrics" in draft.notes else ""
+    lines = [
+        f"# Drafted by `stp new-dataset` from {draft.root}. docs/own_data.md explains every key.",
+        f"# With these settings: {counts}.",
+        *(f"# {line}" for line in interval_lines(draft)),
+        f"title: {flow(draft.name.replace('_', ' ').capitalize())}",
+        f"shape: {flow(draft.shape)}{_note(draft, 'shape')}",
+        f"context: {draft.context} # frames that a model sees",
+        f"horizon: {draft.horizon} # frames that it predicts",
+        *([f"units: {flow(draft.units)}"] if draft.units != "1" else []),
+        f"metrics: {flow(draft.metrics)} # columns of the table; all are in config/conventions/"
+        + metrics_note,
+        "reader: own.reader",
+        "prepare:",
+        f"  kind: {draft.kind}{_note(draft, 'kind')}",
+        *(f"  {key}: {flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
+        f"counts: {flow({**draft.clips, 'frames': draft.frames})} # for estimates of `stp plan`",
+        *release_lines(draft.files),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def interval_lines(draft: Draft) -> Iterator[str]:
+    """Why there is no confidence interval, and the edit that gives one; nothing if there is one."""
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield (
+            f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
+            f"{FEWEST_CLUSTERS} are needed."
+        )
+        if draft.more_clusters:
+            yield f"To get them, change: {draft.more_clusters}"
+        else:
+            yield "More or longer recordings have more."
+
+
+def _note(draft: Draft, key: str) -> str:
+    return f" # {draft.notes[key]}" if key in draft.notes else ""
+
+
+def scale_text(draft: Draft) -> str:
+    """A scale file that trains a few small models on the dataset."""
+    mirror = None if draft.root in raw_folders() else draft.root
+    dimension = draft_for("frames")[1]
+    lines = [
+        *scale_lines(draft.name, "small models", dimension),
+        "seeds: [0]",
+        *mirror_lines(mirror),
+        "dimensions:",
+        f"  {dimension}: {{datasets: [{draft.name}], models: {flow(MODELS)}}}",
+        "models:",
+        "  convlstm:",
+        f"    options: {flow(NETWORKS['convlstm'])}",
+        "    train: {batch_size: 4}",
+        *_size(draft, "convlstm"),
+        "  simvpv2:",
+        f"    options: {flow(NETWORKS['simvpv2'])}",
+        *_size(draft, "simvpv2"),
+        "train: {batch_size: 8, epochs: 10, lr: 0.003, schedule: onecycle, precision: float32,"
+        " threads: 1}",
+        "predict: {batch_size: 16, threads: 1}",
+        "runtime: {device: auto, checkpoint_every_s: 60}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _size(draft: Draft, model: str) -> Iterator[str]:
+    """The size of a network on this dataset, for `stp plan`; nothing where it cannot be built."""
+    from stp.profiling.size import size
+    from stp.run.costs.work import forecast_gmacs
+
+    recipe = {
+        "model": model,
+        "options": NETWORKS[model],
+        "shape": draft.shape,
+        "context": draft.context,
+        "horizon": draft.horizon,
+    }
+    try:
+        counted = size(recipe)
+    except StpError:  # a frame size that the network does not take, as its training will say
+        return
+    steps = config.load(CONFIG_FOLDER / "demo.yaml").models[model].size.steps
+    # Sizes in the configuration are those on Moving-MNIST: convert from this dataset.
+    ratio = forecast_gmacs(Size(gmacs=1.0, steps=steps), recipe, draft.horizon)
+    gmacs = float(f"{counted.forecast / 1e9 / ratio:.4g}")
+    yield (
+        f"    size: {flow({'parameters': counted.parameters, 'gmacs': gmacs})}"
+        f" # {counted.forecast / 1e9:.3g} G multiply-adds of a forecast here"
+    )

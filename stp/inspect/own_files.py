@@ -1,0 +1,123 @@
+"""The user's own files of frames: their kind, the folder that their names are relative to."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stp.core.disk import require_regular
+from stp.core.errors import StpError
+from stp.data.raw_files import RawFiles
+from stp.inspect import guess_tracks
+from stp.plan.scale import Paths, folders
+from stp.prepare.own import arrays, grids, pictures
+from stp.prepare.video import SUFFIXES as VIDEO_SUFFIXES
+
+SUFFIXES = {
+    "videos": VIDEO_SUFFIXES,
+    "pictures": pictures.SUFFIXES,
+    "arrays": arrays.SUFFIXES,
+    "grids": grids.SUFFIXES,
+}
+
+
+class UnlockedFiles(RawFiles):
+    """Raw files without a lock file.
+
+    Args:
+        root: folder that names are relative to.
+        names: raw names.
+    """
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self.root, self.names = root, sorted(names)
+
+    def find(self, name: str) -> Path:
+        return self.root / name
+
+
+def members_of(path: Path) -> tuple[str, list[Path]]:
+    """The kind of input of a file or folder, and its files.
+
+    Raises:
+        StpError: there are no files of a known kind, files of several kinds, or a named pipe or
+            device.
+    """
+    if not path.exists():
+        raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
+    inside = [require_regular(path)] if not path.is_dir() else sorted(path.rglob("*"))
+    inside = [p for p in inside if p.exists() and not p.is_dir()]
+    inside = [p for p in inside if not p.name.startswith(".") or ".zarr/" in p.as_posix()]
+    by_kind: dict[str, list[Path]] = {}
+    for member in inside:
+        in_store = any(parent.suffix == ".zarr" for parent in member.parents)
+        for kind, suffixes in SUFFIXES.items():
+            if kind == "grids":
+                suffixes = (*suffixes, *grids.GRIB)  # which their reader refuses, with a remedy
+            is_kind = kind == "grids" if in_store else member.name.lower().endswith(suffixes)
+            if is_kind:
+                by_kind.setdefault(kind, []).append(require_regular(member))
+    if len(by_kind) != 1:
+        counts = ", ".join(f"{len(members)} of {kind}" for kind, members in by_kind.items())
+        kinds = {**SUFFIXES, "detections of people": guess_tracks.SUFFIXES}
+        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
+        raise StpError(
+            f"{path}: {counts or 'no files that can be read'}",
+            expected=f"files of one kind ({known})",
+            remedy="name a folder that holds one kind of data",
+        )
+    return next(iter(by_kind.items()))
+
+
+def root_of(path: Path) -> Path:
+    """The folder of raw files that holds a path, or else its parent folder."""
+    for folder in raw_folders():
+        if path.is_relative_to(folder) and path != folder:
+            return folder
+    return path.parent
+
+
+def raw_folders() -> list[Path]:
+    """The configured folders of raw files."""
+    paths = folders(Paths())
+    return [folder for key in ("raw", "mirror") if (folder := paths[key]) is not None]
+
+
+def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[str, Any]]:
+    """Entries of a release for some files: one pattern for each depth and suffix.
+
+    Args:
+        names: raw names.
+        top: raw name of the file or folder that holds them.
+        is_file: ``top`` is a file.
+    """
+    if is_file:
+        yield {"path": top}
+        return
+    patterns: dict[str, None] = {}
+    for name in names:
+        store = next((p for p in PurePosixPath(name).parents if p.suffix == ".zarr"), None)
+        if store is not None:
+            patterns[f"{store}/**/*"] = None
+            continue
+        inside = PurePosixPath(name).relative_to(top)
+        stars = ["*"] * (len(inside.parts) - 1)
+        patterns["/".join([top, *stars, f"*{inside.suffix}"])] = None
+    for pattern in patterns:
+        yield {"path": pattern, "many": True}
+
+
+def dataset_name(path: Path, name: str | None) -> str:
+    """The name of a dataset, by default made from its path.
+
+    Raises:
+        StpError: the name has other characters than small letters, digits and _.
+    """
+    name = name or re.sub(r"\W+", "_", path.stem.lower()).strip("_") or "own"
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise StpError(
+            f"{name!r} cannot be the name of a dataset",
+            expected="small letters, digits and _, beginning with a letter",
+            remedy="set --name",
+        )
+    return name

@@ -1,0 +1,123 @@
+"""Multi-scale structural similarity of fields on the globe, a value for each variable.
+
+It follows ChaosBench (appendix F.1.4) and its code: an odd number of rows or columns gets one more
+before the first, and at the last scale the window is not applied in a direction in which it does
+not fit, so that 121 x 240 grid points have five scales, the last of 8 x 15. All grid points weigh
+the same. Where nothing was observed, both fields have their own mean of the points that were. The
+formula is that of `stp.metrics.ms_ssim`.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.globe import Area, by_group
+from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.metric import Metric, every_component, needs_data
+from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarity
+
+
+def smallest_grid(scales: int) -> int:
+    """Rows and columns that a grid needs for the window to fit at all scales but the last."""
+    size = WINDOW
+    for _ in range(scales - 2):
+        size = 2 * size - 1
+    return size
+
+
+def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
+    """Means of 2 x 2 points, (F, H, W); an odd first row or column is paired with 0 or itself."""
+    _, height, width = frames.shape
+    odd, share = height % 2, 0.5 if zero else 1.0
+    rows = np.empty((len(frames), (height + 1) // 2, width), frames.dtype)
+    np.add(frames[:, odd::2], frames[:, odd + 1 :: 2], out=rows[:, odd:])
+    if odd:
+        np.multiply(frames[:, 0], 2 * share, out=rows[:, 0])
+    odd = width % 2
+    halved = np.empty((*rows.shape[:2], (width + 1) // 2), frames.dtype)
+    np.add(rows[:, :, odd::2], rows[:, :, odd + 1 :: 2], out=halved[:, :, odd:])
+    if odd:
+        np.multiply(rows[:, :, 0], 2 * share, out=halved[:, :, 0])
+    halved *= 0.25
+    return halved
+
+
+def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest value of fields (G, H, W) and the factor to 0..255, (G, 1, 1); NaN if constant."""
+    low = fields.min(axis=(1, 2), keepdims=True)
+    size = fields.max(axis=(1, 2), keepdims=True) - low
+    return low, 255 / np.where(size == 0, np.nan, size)
+
+
+def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Fields of a range in 0..255, float32."""
+    return np.asarray((fields - low) * factor, np.float32)
+
+
+def field_similarity(
+    area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
+) -> np.ndarray:
+    """Compare fields.
+
+    Args:
+        area: the observed points.
+        predicted, observed: (G, H, W), in any unit.
+        scales: number of scales, from the finest; if not all, their weights are divided by their
+            sum.
+        own_range: each field is scaled by its own range, and the added row or column is 0; else
+            both are scaled by the range of the observed field, and it repeats its neighbour.
+
+    Returns:
+        float64 (G,), computed in float32. The mean of each scale is right to 1e-6, and so is the
+        value unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark).
+        Infinite where a field that gives a range is constant; NaN stays NaN.
+    """
+    x, y = area.filled(predicted), area.filled(observed)
+    of_x, of_y = _range(x), _range(y)
+    bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)
+    x, y = _scaled(x, *(of_x if own_range else of_y)), _scaled(y, *of_y)
+    halve = partial(_halved_with, zero=own_range)
+    # As published, the weights of all five scales sum to 1.0001.
+    weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else shares(scales)
+    values = similarity(x, y, 255, weights, halve)
+    return np.where(np.isnan(values) & ~bad, np.inf, values)
+
+
+def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: bool) -> Metric:
+    bound = per_variable(metric, compared)
+    weights = weights_of(compared.data)
+    if weights is None:
+        return bound
+    height, width = compared.data.shape[1:]
+    if min(height, width) < (needed := smallest_grid(scales)):
+        why = f"a grid of {height} x {width} points; {scales} scales need {needed}"
+        return bound._replace(reason=why)
+
+    def of_area(area: Area, predicted: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
+        return (field_similarity(area, predicted, observed, scales=scales, own_range=own_range),)
+
+    return bound._replace(statistics=lambda p, o: by_group(of_area, p, o, weights, 1))
+
+
+def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
+    """Of each variable on a grid.
+
+    Args:
+        scales: five, for grids from 81 points, or so many of the finest: three for grids from 21
+            points. Values of different numbers of scales are not comparable.
+        value_range: each field is scaled to 0..255 by its own range (ChaosBench's code; the paper
+            does not say by which range), so that no error of mean or amplitude counts; or both by
+            that of the observed one, so that they count.
+
+    Raises:
+        StpError: `scales` is not 1 to 5.
+    """
+    check_scales(scales)
+    return Metric(
+        needs_data,
+        finish=every_component,
+        no_value="a field is constant",
+        on_data=partial(_fields_on, scales=scales, own_range=value_range == "own"),
+    )

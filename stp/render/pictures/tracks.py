@@ -1,0 +1,169 @@
+"""Drawings of a dataset of people: all tracks over the map, or the busiest moments."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
+from stp.render.pictures import movie_files as movie
+from stp.render.pictures.people import (
+    FORMATS,
+    MOVIES,
+    OBSERVED,
+    STEPS_PER_SECOND,
+    aspect_of,
+    check_suffix,
+    draw_place,
+    fix_layout,
+    put_note,
+    save,
+)
+from stp.render.pictures.scene import extent_of
+from stp.tracks.prepared import Place, read
+from stp.tracks.tracks import Tracks
+
+__all__ = ["FORMATS", "draw_prepared", "overview", "walk", "write_place"]
+
+WALKED = 20.0
+"""Seconds of the animation."""
+MOST_TRACKS = 3000
+"""The most tracks that are drawn."""
+
+
+def draw_prepared(folder: Path, out: Path, **_: object) -> None:
+    """Draw prepared data; see `write_place`.
+
+    Raises:
+        StpError: the file is of another kind, or the data are damaged.
+    """
+    write_place(read(folder), out)
+
+
+def write_place(place: Place, out: Path) -> None:
+    """Write an overview of a dataset: all tracks over the map, or the busiest moments.
+
+    Args:
+        place: the dataset.
+        out: .png, .svg or .pdf for all tracks; .gif or .mp4 for the busiest `WALKED` seconds.
+
+    Raises:
+        StpError: the file is of another kind.
+    """
+    check_suffix(out)
+    if out.suffix in MOVIES:
+        movie.save(list(walk(place)), out, STEPS_PER_SECOND)
+    else:
+        save(overview(place), [out])
+
+
+def _whose(place: Place) -> str:
+    facts = place.about
+    return f"{str(facts['source']).capitalize()} data, release {facts['release']}."
+
+
+def overview(place: Place) -> Figure:
+    """A figure of all tracks over the map, coloured by speed, and below it people over time."""
+    tracks = place.tracks
+    paths = _paths(tracks)
+    drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]
+    extent = extent_of(tracks.position)
+    aspect = aspect_of(extent, 2.4)
+    with paper_size():
+        figure = new_figure(TEXT_WIDTH, min(7.0, 5.6 / aspect) + 1.6)
+        upper, lower = figure.subplots(2, 1, height_ratios=[min(7.0, 5.6 / aspect), 0.9])
+        draw_place(upper, place.obstacles, place.goals, extent)
+        speeds = np.array([_speed(path, tracks) for _, path in drawn_paths])
+        lines = LineCollection([path for _, path in drawn_paths], cmap="viridis", lw=0.7, alpha=0.7)
+        lines.set_array(speeds)
+        lines.set_clim(0, max(0.5, float(np.percentile(speeds, 98))))
+        lines.set_zorder(2)
+        lines.set_label("_tracks")
+        upper.add_collection(lines)
+        figure.colorbar(lines, ax=upper, label="mean speed [m/s]", shrink=0.8, pad=0.01)
+        _people_over_time(lower, place)
+        drawn_text = f" ({len(drawn_paths)} drawn)" if len(drawn_paths) < len(paths) else ""
+        figure.suptitle(
+            f"{place.about['dataset']}: {len(paths)} people{drawn_text}, {len(tracks)} detections "
+            f"every {tracks.dt:g} s",
+            fontsize=9,
+            parse_math=False,
+        )
+        put_note(figure, [_whose(place)])
+    return figure
+
+
+def _paths(tracks: Tracks) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Frames and positions of each person, ascending in time."""
+    paths = []
+    for rows in tracks.people().values():
+        order = rows[np.argsort(tracks.frame[rows], kind="stable")]
+        paths.append((tracks.frame[order], tracks.position[order]))
+    return paths
+
+
+def _speed(path: np.ndarray, tracks: Tracks) -> float:
+    """Mean speed along a path, metres per second; gaps count as one step."""
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    return float(steps.mean() / tracks.dt) if len(steps) else 0.0
+
+
+def _people_over_time(axes: Axes, place: Place) -> None:
+    tracks = place.tracks
+    frames, people = np.unique(tracks.frame, return_counts=True)
+    seconds = (frames - frames[0]) / tracks.step * tracks.dt
+    minutes = seconds / 60
+    axes.fill_between(minutes, people, step="post", color=OBSERVED, alpha=0.5, lw=0)
+    share = place.about["calibration"]
+    cut = np.sort(tracks.frame)[min(len(tracks) - 1, int(len(tracks) * share))]
+    at = (cut - frames[0]) / tracks.step * tracks.dt / 60
+    axes.axvline(at, color=TRUTH, lw=1, ls="--")
+    for text, side in (("calibration ", "right"), (" test", "left")):
+        axes.annotate(text, (at, people.max()), fontsize=6, va="top", ha=side)
+    axes.set_xlim(0, minutes[-1] if minutes[-1] > 0 else 1)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("time [min]")
+    axes.set_ylabel("people")
+
+
+def walk(place: Place) -> Iterator[np.ndarray]:
+    """Pictures of the `WALKED` seconds with the most people, one for each step.
+
+    Returns:
+        uint8 (height, width, 3), height and width even.
+    """
+    tracks = place.tracks
+    frames = np.unique(tracks.frame)
+    length = max(1, round(WALKED / tracks.dt)) * tracks.step
+    behind = np.searchsorted(np.sort(tracks.frame), [frames, frames + length])
+    first = float(frames[int(np.argmax(behind[1] - behind[0]))])
+    moments = np.arange(first, min(first + length, frames[-1] + 1), tracks.step)
+    extent = extent_of(tracks.position)
+    aspect = aspect_of(extent, 2.4)
+    paths = [(at, path) for at, path in _paths(tracks) if at[-1] >= first and at[0] <= moments[-1]]
+    with paper_size():
+        figure = new_figure(5.6, 5.2 / aspect + 0.7)
+        axes = figure.subplots()
+        draw_place(axes, place.obstacles, place.goals, extent)
+        figure.suptitle(place.about["dataset"], fontsize=8)
+        put_note(figure, [_whose(place)])
+        fix_layout(figure)
+        for moment in moments:
+            drawn: list[Any] = []
+            for at, path in paths:
+                past = path[(at <= moment) & (at > moment - length / 4)]
+                if len(past) and at[0] <= moment <= at[-1]:
+                    drawn += axes.plot(*past.T, color="#0072b2", lw=1.2, zorder=3)
+                    drawn += axes.plot(*past[-1], marker="o", ms=5, color=TRUTH, zorder=4)
+            seconds = (moment - frames[0]) / tracks.step * tracks.dt
+            figure.suptitle(
+                f"{place.about['dataset']}\n{seconds:.1f} s, {len(drawn) // 2} people", fontsize=8,
+                parse_math=False,
+            )  # fmt: skip
+            yield movie.pixels(figure)
+            for artist in drawn:
+                artist.remove()

@@ -1,0 +1,52 @@
+"""What a scale must have for some tables; light, since planning asks it."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from stp.core.errors import ConfigurationError
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest_types import Names
+
+FEWEST_RUNS = 4
+"""Two in each half: fewer have no spread within a half."""
+
+
+def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
+    """Refuse a study of too few repeated runs.
+
+    Args:
+        runs: name of a training, and its number of seeds.
+        where: the file that names the seeds.
+
+    Raises:
+        ConfigurationError: nothing is trained with seeds, or a training has too few.
+    """
+    runs = list(runs)
+    few = [f"{name}: {number}" for name, number in runs if number < FEWEST_RUNS]
+    if few or not runs:
+        raise ConfigurationError(
+            f"{where}: too few seeds for a study of repeated runs"
+            + (f" ({'; '.join(few)})" if few else " (no model that is trained with a seed)"),
+            expected=f"trained models, each with at least {FEWEST_RUNS} seeds",
+            remedy="add seeds under `seeds:` in the scale file, as config/reliability.yaml does",
+        )
+
+
+def is_reproduced(
+    key: CellKey, tables: Mapping[str, str], models: Collection[tuple[str, str]], names: Names
+) -> bool:
+    """Whether a cell of the short-term dimension belongs to a published table of reproductions.
+
+    Args:
+        key: key of the cell.
+        tables: dataset -> name of its table among the published values.
+        models: (table, model) of all published values.
+        names: the paper's names of models.
+    """
+    as_trained = key.trained_on == key.tested_on and key.train_subset == "all"
+    model = names.of_model(key)
+    return (
+        as_trained
+        and key.subset == "test"
+        and model is not None
+        and (tables.get(key.tested_on, ""), model) in models
+    )

@@ -1,0 +1,54 @@
+"""The database of all scales."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from small_store import SmallStore
+
+from stp.collect.database import build
+from stp.collect.merge_scales import combine
+from stp.collect.scores import collect
+from stp.core.errors import StpError
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Results of two scales, each with artefacts of its own."""
+    for scale, value in (("demo", 0.5), ("old", 0.7)):
+        folder = tmp_path / scale
+        folder.mkdir()
+        small = SmallStore(folder)
+        small.add("persistence", "moving_mnist", {"ssim.range2": {"mean": value}})
+        manifest, rows = small.write(), folder / "short_term.parquet"
+        collect(manifest, rows)
+        build([manifest], [rows], folder / "results.duckdb")
+    return tmp_path
+
+
+def values(results: Path, relation: str) -> list[float]:
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as store:
+        return [value for (value,) in store.execute(f"SELECT value FROM {relation}").fetchall()]
+
+
+def test_each_scale_has_a_schema_and_the_last_one_needs_none(results: Path) -> None:
+    assert combine(results, "demo") == {}
+    assert values(results, "old.overall WHERE value IS NOT NULL") == [0.7]
+    assert 0.5 in values(results, "demo.overall")
+    assert values(results, "demo.overall") == values(results, "overall")
+
+
+def test_a_scale_whose_artefacts_were_deleted_is_left_out(results: Path) -> None:
+    for path in (results / "old").iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    left_out = combine(results, "demo")
+    assert list(left_out) == ["old"]
+    assert str(results / "old" / "results.duckdb") in left_out["old"]
+    assert 0.5 in values(results, "overall")
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as store:
+        schemas = store.execute("SELECT DISTINCT schema_name FROM duckdb_views()").fetchall()
+    assert ("old",) not in schemas
+    with pytest.raises(StpError, match=r"old/results\.duckdb"):
+        combine(results, "old")
