@@ -141,7 +141,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 if isinstance(key, yaml.ScalarNode):
                     name, line = (key.tag, key.value), key.start_mark.line + 1
                     if name in lines:
-                        problem = f"the key {key.value!r} is also in line {lines[name]}"
+                        problem = f"the key {key.value!r} is in line {lines[name]} already"
                         raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                     lines[name] = line
         super().flatten_mapping(node)

@@ -40,8 +40,9 @@ def network(config: Config, model: str, dataset: str) -> Json:
         raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, known))
     if model not in known:
         raise StpError(
-            f"profile: {model} is not a network",
-            expected=f"a model that is trained by gradient descent: {', '.join(known)}",
+            f"profile: {model} is not a network: there is nothing to count or to train",
+            expected=f"one of {', '.join(known)}",
+            remedy="name a model that is trained by gradient descent",
         )
     recipe = as_json(Recipes(config).train(model, dataset, 0))
     network = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
