@@ -19,27 +19,27 @@ from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parent.parent
 SLURM = "tests/slurm/"
-# No example has to end in a fifth of a second: machines are slow and busy.
+# Without a deadline for examples: machines are slow and busy.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Putting all verbs together takes longer than most of them, and tests call a thousand.
+# Building the command line takes longer than most verbs, and tests call it a thousand times.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
-# Plans of tests see no weights, so that their metrics are NULL everywhere. Workers inherit this.
+# Plans of tests have no weights: their metrics are NULL on all machines. Workers inherit this.
 WEIGHTS = "STP_TEST_WEIGHTS"
-if given := os.environ.pop("STP_WEIGHTS_DIR", None):
-    os.environ[WEIGHTS] = given
+if folder := os.environ.pop("STP_WEIGHTS_DIR", None):
+    os.environ[WEIGHTS] = folder
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Of a run in the background. Programs that tests start inherit it, and tests send them Ctrl-C.
+    # In a background run. Programs that tests start inherit it, and tests send them Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def raw_mirror() -> Path:
-    """The folder of real sample bytes; tests that need it skip where it is not at hand."""
+    """The folder of real sample files; without it, tests that need it are skipped."""
     value = os.environ.get("STP_RAW_MIRROR")
     if not value:
-        pytest.skip("set STP_RAW_MIRROR to the folder of the sample bytes to run this test")
+        pytest.skip("set STP_RAW_MIRROR to the folder of the sample files to run this test")
     folder = Path(value).absolute()
     if not (folder / "MANIFEST.tsv").is_file():
         pytest.fail(f"STP_RAW_MIRROR={value} has no MANIFEST.tsv")
@@ -48,8 +48,10 @@ def raw_mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def real_weights() -> Callable[[str], tuple[Path, dict[str, Any]]]:
-    """Finds published weights of a network: the file, and what is declared of it. Tests that need
-    them skip where they are not at hand."""
+    """Finds the file of published weights of a network and its declaration.
+
+    Without weights, tests that need them are skipped.
+    """
 
     def find(network: str) -> tuple[Path, dict[str, Any]]:
         from stp.plan import weights
@@ -57,17 +59,17 @@ def real_weights() -> Callable[[str], tuple[Path, dict[str, Any]]]:
         folder = os.environ.get(WEIGHTS)
         if not folder:
             pytest.skip("set STP_WEIGHTS_DIR to the folder of weights to run this test")
-        found = weights.present(Path(folder), weights.declared())
-        if network not in found:
+        files = weights.present(Path(folder), weights.declared())
+        if network not in files:
             pytest.skip(f"STP_WEIGHTS_DIR has no weights of {network}")
-        return Path(folder) / found[network].file, found[network].model_dump()
+        return Path(folder) / files[network].file, files[network].model_dump()
 
     return find
 
 
 @pytest.fixture(scope="module", autouse=True)
 def settings_are_left_alone() -> Iterator[None]:
-    """What a module sets in the environment, it takes back: the next one may be any other."""
+    """A module restores the environment: any other module may be next."""
 
     def settings() -> dict[str, str]:
         return {name: value for name, value in os.environ.items() if name.startswith("STP_")}
@@ -84,7 +86,7 @@ def settings_are_left_alone() -> Iterator[None]:
 def made_once(
     tmp_path_factory: pytest.TempPathFactory, worker_id: str
 ) -> Callable[[str, Callable[[Path], object]], Path]:
-    """Makes a folder in the first worker that asks for it; others wait for it, and only read."""
+    """Makes a folder in the first worker that needs it; other workers wait for it, and read it."""
     base = tmp_path_factory.getbasetemp()
 
     def find(name: str, make: Callable[[Path], object]) -> Path:
@@ -103,22 +105,21 @@ def made_once(
 
 
 class Scheduling(LoadFileScheduling):
-    """Tests of a file run on one worker, so that what they share, such as a finished workflow, is
-    made once; all tests on Slurm run on one, since only one Slurm can be started."""
+    """Runs tests of a file on one worker, so that their fixtures are made once, and all tests on
+    Slurm on one, since only one Slurm can be started."""
 
     def _split_scope(self, nodeid: str) -> str:
         return SLURM if nodeid.startswith(SLURM) else super()._split_scope(nodeid)
 
 
 def pytest_configure() -> None:
-    """Interrupts reach what tests start, even if the tests were started in the background of a
-    shell, which has them ignored."""
+    """Let interrupts reach programs that tests start: a background shell ignores them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
-    """Share out tests by file."""
+    """Distribute tests by file."""
     return Scheduling(config, log)
 
 
@@ -130,12 +131,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on Slurm first, then files of slow tests: so no worker has minutes to do when all
-    others have ended.
+    """Put tests on Slurm first, then files of slow tests, so that workers end together.
 
     Raises:
-        UsageError: a long test is in no part; or two modules have one name: Python would import the
-            first for both, or not, by the order.
+        UsageError: a long test is in no part; or two modules have one name, of which Python would
+            import either.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (not item.nodeid.startswith(SLURM), item.path not in slow))
@@ -150,16 +150,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name bytes by their number: those of gzip have the time, and workers must find one name."""
+    """Name bytes by their number: gzip files have a time, and workers need equal names."""
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Look for garbage only among what tests make: thousands of tests and libraries all stay.
+    """Exclude tests and libraries, which all stay, from garbage collection.
 
-    The first time, pytest rewrites each module, which takes ten seconds: each worker begins with
-    others, and finds the rest rewritten.
+    In the first run, pytest rewrites each module, which takes ten seconds: each worker starts with
+    other modules, and finds the rest rewritten.
     """
     gc.disable()
     worker = getattr(session.config, "workerinput", None)
@@ -167,7 +167,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         files = sorted((ROOT / "tests").rglob("test_*.py"))
         first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
         for path in [*files[first:], *files[:first]]:
-            with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting tells
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # collection reports it
                 _ = pytest.Module.from_parent(session, path=path).obj
     result = yield
     gc.freeze()
@@ -176,13 +176,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     return result
 
 
-# What is told in the end
+# Summary
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the tests of sample bytes, on Slurm and with weights that really ran, for CI."""
-    found = [report for reports in terminalreporter.stats.values() for report in reports]
-    reports = [report for report in found if isinstance(report, pytest.TestReport)]
+    """Count the tests of sample files, on Slurm and with weights that really ran, for CI."""
+    entries = [entry for entries in terminalreporter.stats.values() for entry in entries]
+    reports = [entry for entry in entries if isinstance(entry, pytest.TestReport)]
     kinds = {"sample": "sample_bytes", "slurm": "real_slurm", "weights": "real_weights"}
     for kind, mark in kinds.items():
         selected = {report.nodeid for report in reports if mark in report.keywords}
@@ -193,9 +193,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
-    """Say in the last lines what could not run here, and what would have it run."""
+    """List the tests that this machine cannot run, and what they need."""
     yield
-    gc.unfreeze()  # what DuckDB finds at the end of Python, it calls a leak
+    gc.unfreeze()  # DuckDB reports objects that remain at the end of Python as leaks
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:  # a worker
         return

@@ -1,4 +1,4 @@
-"""Conventions of the configuration, for tests: by their names."""
+"""Conventions of the configuration by name, for tests."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from stp.score.conventions import Convention, build
 
 
 def defined(*names: str) -> dict[str, dict[str, Any]]:
-    """Functions and options of conventions, as score recipes have them."""
+    """Functions and options of conventions, as in score recipes."""
     return {name: declared(name, "a test")[1].definition for name in names}
 
 
 def convention(name: str) -> Any:
-    """The convention itself."""
-    made: Convention = build(name, defined(name)[name])
-    return made
+    """A convention that computes."""
+    built: Convention = build(name, defined(name)[name])
+    return built

@@ -1,4 +1,4 @@
-"""The library properscoring without numba, which would compile for longer than all tests take."""
+"""properscoring without numba, which would compile for longer than all tests take."""
 
 import sys
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 _modules: dict[str, Any] = sys.modules
 with pytest.MonkeyPatch.context() as patch:
-    patch.setitem(_modules, "numba", None)  # this key alone: modules imported meanwhile stay
+    patch.setitem(_modules, "numba", None)  # restores this key only: other imports stay
     import properscoring
 
 __all__ = ["properscoring"]

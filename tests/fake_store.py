@@ -1,4 +1,4 @@
-"""A store of a few bytes: artefacts of a real plan, with receipts like the runner's."""
+"""A small store: artefacts of a real plan, with receipts like those of the runner."""
 
 import json
 import os
@@ -34,11 +34,13 @@ def pick(plan: Plan, stage: str, model: str = "", dataset: str = "enso") -> Arte
 
 
 def finish(plan: Plan, artefact: Artefact, days_old: float = 0, **receipt: Any) -> Path:
-    """Publish an artefact that holds its own label; without its inputs.
+    """Publish an artefact that contains its label, without its inputs.
 
     Args:
-        days_old: since it was finished.
-        receipt: what its receipt says otherwise.
+        plan: the plan.
+        artefact: of the plan.
+        days_old: its age in days.
+        receipt: values that replace those of its receipt.
     """
     final = plan.store / artefact.folder
     temporary = store.temporary_folder(final)
@@ -80,21 +82,21 @@ def finish_all(plan: Plan, days_old: float = 0) -> None:
 
 
 def lock_raw(path: Path, dataset: str, digit: str = "a") -> None:
-    """Write the lock file of one made-up raw file."""
+    """Write the lock file of one synthetic raw file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     files = {f"{dataset}/file.nc": {"bytes": 5, "sha256": digit * 64}}
     path.write_text(json.dumps({"dataset": dataset, "files": files}))
 
 
 def grow_old(folder: Path, days: float) -> None:
-    """Set the times of a folder and everything in it back."""
+    """Set back the times of a folder and of all that it contains."""
     moment = time.time() - days * DAY
     for path in [folder, *folder.rglob("*")]:
         os.utime(path, (moment, moment))
 
 
 def hold(state: Path, **attempt: Any) -> None:
-    """Let a living process (this one) hold the lease of an artefact, as its first attempt."""
+    """Let this process hold the lease of an artefact, as its first attempt."""
     state.mkdir(parents=True, exist_ok=True)
     host = os.uname().nodename
     (state / "lease.json").write_text(json.dumps({"host": host, "pid": os.getpid(), "token": "t"}))
@@ -102,7 +104,7 @@ def hold(state: Path, **attempt: Any) -> None:
 
 
 def tried(state: Path, how: str | None = None, detail: str = "", **attempt: Any) -> None:
-    """Append an attempt, and its end unless it still runs."""
+    """Append an attempt and its end, unless ``how`` is None: it still runs."""
     state.mkdir(parents=True, exist_ok=True)
     path = state / "attempts.jsonl"
     number = path.read_text().count('"start"') + 1 if path.exists() else 1

@@ -1,4 +1,4 @@
-"""Titles of people who try: what is code to a browser, SQL, LaTeX, a shell, a template, a path."""
+"""Hostile titles: code for a browser, SQL, LaTeX, a shell, a template and a path."""
 
 HOSTILE = (
     "</script><script>bad=1</script><b id='bad'>\"R&D\"</b> <!-- é ↑ 'x' ${bad=1} {{7*7}} "
@@ -6,6 +6,6 @@ HOSTILE = (
     "\u202egnp.exe\u202c\nanother line"
 )
 WORD = "<b id='bad'>${bad=1}%\u202e../x"
-"""The same where a word has 40 signs at most, and no comma or quote."""
+"""A hostile word of at most 40 characters, without comma and quote."""
 UNHARMED = "return !('bad' in window) && document.getElementById('bad') === null"
-"""For a browser: nothing of it was run."""
+"""Script for a browser, which is true if no hostile code was run."""

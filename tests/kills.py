@@ -1,4 +1,4 @@
-"""A job that is killed (SIGKILL) again and again, before ever later changes of files, and ends."""
+"""Kill a job (SIGKILL) repeatedly, before ever later changes of files, until it ends."""
 
 import multiprocessing
 import os
@@ -11,11 +11,11 @@ from typing import Any
 from stp.core.job import Job
 
 CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.move"}
-"""Events of Python that say so, of files beside the state of the job."""
+"""Audit events of Python for changes of files."""
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of all files below a folder."""
+    """The content of all files below a folder, by relative path."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -23,14 +23,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 def run_until_it_ends(
     make: Callable[[], Job], run: Callable[[Job], object]
 ) -> tuple[Path, list[Path]]:
-    """Kill a job before its third change of files, go on until about twice as many, and so on.
+    """Kill a job before its third change of files, resume it until about twice as many, and so on.
 
     Args:
-        make: the job: with an empty folder to write to, and the state that was left.
+        make: makes the job, with an empty output folder and the state of the killed one.
         run: the stage.
 
     Returns:
-        what the last run wrote, and the folders of those that were killed.
+        the output folder of the last run, and those of the killed ones.
     """
     killed: list[Path] = []
     changes, context = 3, multiprocessing.get_context("fork")
@@ -47,13 +47,13 @@ def run_until_it_ends(
 
 
 def _run_until_killed(run: Callable[[Job], object], job: Job, changes: int) -> None:
-    left = changes
+    remaining = changes
 
-    def count(event: str, given: tuple[Any, ...]) -> None:
-        nonlocal left
-        if event in CHANGES and str(job.state.parent) in str(given[0]):
-            left -= 1
-            if not left:
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal remaining
+        if event in CHANGES and str(job.state.parent) in str(arguments[0]):
+            remaining -= 1
+            if not remaining:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)

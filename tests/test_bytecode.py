@@ -46,10 +46,10 @@ def test_equal_code_is_compiled_once_for_all_processes_and_another_one_again(mod
     """Stale code stays refused; what was compared counts for these bytes of both files alone."""
     compared = []
     monkeypatch.setattr(
-        bytecode, "_compared", lambda name, *_: compared.append(name) or {"equal": True}
+        bytecode, "_compare", lambda name, *_: compared.append(name) or {"equal": True}
     )
     for _ in range(2):
-        fingerprint.remembered.cache_clear()  # as in another process
+        fingerprint.source_cache.cache_clear()  # as in another process
         bytecode.refuse_stale(["stale_example"])
     assert compared == ["stale_example"]
     compiled = next((module.parent / "__pycache__").glob("stale_example.*.pyc"))

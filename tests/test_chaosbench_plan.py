@@ -320,7 +320,7 @@ def test_members_of_trainings_need_one_network_that_is_trained(model: str, varia
         "dimensions": {"s2s_control": {"models": [model], "cells": [cell]}},
         "models": {model: {"predict": {"trainings": 3}}},
     }
-    with pytest.raises(StpError, match="members of 3 trainings"):
+    with pytest.raises(StpError, match=r"predict\.trainings is 3"):
         Plan.load(scale)
 
 

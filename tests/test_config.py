@@ -334,11 +334,11 @@ def test_a_store_with_braces_is_refused(monkeypatch):
         folders(Paths())
 
 
-def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch):
-    """Of the project alone; an edit, also of the same length and time, is seen."""
+def test_a_parsed_configuration_is_cached_for_other_processes(tmp_path, monkeypatch):
+    """Of the project alone; an edit with the same length and time is noticed."""
     monkeypatch.setattr(checked_config, "CONFIG_FOLDER", tmp_path / "config")
-    memory = fingerprint._Memory(tmp_path, "configuration")
-    monkeypatch.setattr(checked_config, "_memory", lambda: memory)
+    cached = fingerprint.SourceCache(tmp_path, "configuration")
+    monkeypatch.setattr(checked_config, "_cache", lambda: cached)
     parsed = []
     value = checked_config._value
     monkeypatch.setattr(
@@ -351,12 +351,12 @@ def test_a_configuration_is_remembered_for_other_processes(tmp_path, monkeypatch
 
     def read_anew() -> list[str]:
         """As another process reads both."""
-        nonlocal memory
+        nonlocal cached
         checked_config._parsed.cache_clear()
-        memory = fingerprint._Memory(tmp_path, "configuration")
-        found = [repr(checked_config.read_yaml(path)) for path in (inside, outside)]
-        checked_config.remember()
-        return found
+        cached = fingerprint.SourceCache(tmp_path, "configuration")
+        values = [repr(checked_config.read_yaml(path)) for path in (inside, outside)]
+        checked_config.save_cache()
+        return values
 
     first = read_anew()
     assert first[0] == first[1] == "{'a': '2024-01-01', 1: nan, 'b': [1, 1.0, True, None]}"
@@ -384,7 +384,7 @@ def test_an_official_release_gives_what_is_printed_unless_a_difference_is_explai
 
 
 @pytest.mark.parametrize("pattern", removed.FILES)
-def test_files_that_nothing_reads_any_more_are_named(pattern: str, tmp_path: Path) -> None:
+def test_a_removed_file_leads_to_what_replaces_it(pattern: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(CONFIG_FOLDER, tmp_path / "config"))
     path = folder / pattern.replace("*", "scv")
     path.parent.mkdir(exist_ok=True)
@@ -395,21 +395,27 @@ def test_files_that_nothing_reads_any_more_are_named(pattern: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("kind", "key"), removed.KEYS)
-def test_a_key_that_went_leads_to_what_replaces_it(kind: str, key: str) -> None:
-    (checked,) = (one for one in (Suite,) if one.__name__ == kind)
-    with pytest.raises(StpError, match=f"s.yaml: {key}") as error:
-        checked_config.check(checked, {key: "x"}, "s.yaml")
+def test_a_removed_key_leads_to_what_replaces_it(kind: str, key: str) -> None:
+    assert kind == Suite.__name__
+    with pytest.raises(ConfigurationError, match=f"s.yaml: {key} ") as error:
+        checked_config.check(Suite, {key: "x"}, "s.yaml")
     assert error.value.remedy == removed.KEYS[kind, key]
 
 
 @pytest.mark.parametrize("name", removed.GENERATORS)
-def test_the_name_that_a_generator_had_leads_to_that_of_today(name: str) -> None:
+def test_the_old_name_of_a_generator_leads_to_its_name(name: str) -> None:
     release = {"source": "synthetic", "generator": name}
-    with pytest.raises(StpError, match=f"generator is '{name}'") as error:
+    with pytest.raises(ConfigurationError, match=f"generator is '{name}'") as error:
         checked_config.check(Release, release, "d.yaml")
-    today = removed.GENERATORS[name]
-    assert error.value.expected.startswith(today)
-    assert (
-        checked_config.check(Release, {**release, "generator": today}, "d.yaml").generator == today
-    )
-    assert named_modules.generator(today) in named_modules.generators()
+    new = removed.GENERATORS[name]
+    assert error.value.expected.startswith(new)
+    assert checked_config.check(Release, {**release, "generator": new}, "d.yaml").generator == new
+    assert named_modules.generator(new) in named_modules.generators()
+
+
+@pytest.mark.parametrize(("key", "value"), removed.VALUES)
+def test_a_removed_value_of_a_readers_option_leads_to_what_replaces_it(key: str, value: str):
+    options = {key: value} if key == "format" else {"splits": {key: value}}
+    with pytest.raises(ConfigurationError, match=f"prepare is .*{value}") as error:
+        checked_config.check(Release, {"source": "own", "prepare": options}, "d.yaml")
+    assert error.value.expected.startswith(removed.VALUES[key, value])

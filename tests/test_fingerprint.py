@@ -171,33 +171,33 @@ def test_a_root_still_to_come_is_missing_not_an_error(tmp_path):
 
 
 def other_process(folder, roots=("stp.train.run",)):
-    """The closure as a process finds it that has read nothing yet."""
-    fingerprint.remembered.cache_clear()
+    """The closure in a process that has read nothing yet."""
+    fingerprint.source_cache.cache_clear()
     return Sources(folder).closure(roots)
 
 
-def kept(folder, name="meanings", by=None):
-    """What is remembered of modules, and a function that writes it again."""
-    memory = fingerprint._Memory(folder, name, *fingerprint._READERS)
-    memory.by = by or memory.by
+def cached(folder, name="meanings", version=None):
+    """The entries of a cache of sources, and a function that writes them again."""
+    cache = fingerprint.SourceCache(folder, name, *fingerprint._READERS)
+    cache.version = version or cache.version
 
     def write(modules):
         text = json.dumps(modules)
-        memory.path.write_text(f"{memory._sealed(text)}\n{text}")
+        cache.path.write_text(f"{cache._sealed(text)}\n{text}")
 
-    return json.loads(memory.path.read_text().partition("\n")[2]), write
+    return json.loads(cache.path.read_text().partition("\n")[2]), write
 
 
-def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
+def test_meanings_of_sources_are_cached_for_other_processes(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
-    modules, write = kept(folder)
-    modules["stp.core.options"]["found"]["hash"] = "from the file"
+    modules, write = cached(folder)
+    modules["stp.core.options"]["analysis"]["hash"] = "from the file"
     write(modules)
     assert other_process(folder) == before | {"stp.core.options": "from the file"}
 
 
-def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_path, monkeypatch):
+def test_a_cached_meaning_is_valid_for_one_source_and_one_version(tmp_path, monkeypatch):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
     source = folder / "stp/data/chunks.py"
@@ -206,14 +206,14 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
     assert other_process(folder) == before | {"stp.data.chunks": imports.meaning(b"SIZE = 3").hash}
 
-    modules, write = kept(folder, by="older code")
-    modules["stp.core.options"]["found"]["hash"] = "by older code"
+    modules, write = cached(folder, version="older code")
+    modules["stp.core.options"]["analysis"]["hash"] = "by older code"
     write(modules)
     assert other_process(folder)["stp.core.options"] == before["stp.core.options"]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]\n", "{}\n{}", "a byte", "cut"])
-def test_a_damaged_memory_is_made_again(tmp_path, damage):
+def test_a_damaged_cache_is_made_again(tmp_path, damage):
     folder = write_package(tmp_path, PACKAGE)
     before = other_process(folder)
     file = folder / "stp/__pycache__/meanings.json"
@@ -223,16 +223,16 @@ def test_a_damaged_memory_is_made_again(tmp_path, damage):
     assert other != whole
     file.write_text({"a byte": other, "cut": whole[:-9]}.get(damage, damage))
     assert other_process(folder) == before
-    assert set(kept(folder)[0]) >= set(before)
+    assert set(cached(folder)[0]) >= set(before)
 
 
-def test_definitions_are_remembered_beside_meanings(tmp_path):
+def test_definitions_are_cached_beside_meanings(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     before = fingerprint.definitions_of(["stp.core.options"], folder)
-    fingerprint.remembered.cache_clear()
-    modules, write = kept(folder, "definitions")
-    assert modules["stp.core.options"]["found"] == before["stp.core.options"]
-    modules["stp.core.options"]["found"] = {"from": "the file"}
+    fingerprint.source_cache.cache_clear()
+    modules, write = cached(folder, "definitions")
+    assert modules["stp.core.options"]["analysis"] == before["stp.core.options"]
+    modules["stp.core.options"]["analysis"] = {"from": "the file"}
     write(modules)
     found = fingerprint.definitions_of(["stp.core.options"], folder)
     assert found == {"stp.core.options": {"from": "the file"}}
@@ -242,17 +242,17 @@ def test_definitions_are_remembered_beside_meanings(tmp_path):
     }
 
 
-def test_nothing_is_remembered_where_nothing_can_be_written(tmp_path):
+def test_a_read_only_folder_has_no_cache(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     (folder / "stp/__pycache__").write_text("a file where the folder would be")
     assert "stp.core.options" in other_process(folder)
 
 
-def test_processes_with_other_roots_remember_together(tmp_path):
+def test_processes_with_other_roots_share_a_cache(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     other_process(folder)
     other_process(folder, ["stp.data.unused"])
-    assert {"stp.train.run", "stp.data.unused"} <= set(kept(folder)[0])
+    assert {"stp.train.run", "stp.data.unused"} <= set(cached(folder)[0])
 
 
 def test_a_plan_sees_the_sources_as_they_were_when_it_began(tmp_path):

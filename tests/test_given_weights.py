@@ -141,5 +141,5 @@ def test_a_model_without_weights_cannot_be_given_any():
     weights = {"file": "a.pt", "sha256": "1" * 64, "use": "replace"}
     entry = {"climatology": {"weights": weights}}
     scale["dimensions"]["short_term"]["models"] = ["climatology"]
-    with pytest.raises(StpError, match=r"climatology on [a-z_]+ is given weights, but has none"):
+    with pytest.raises(StpError, match=r"climatology on [a-z_]+: weights"):
         Plan(config.load(merge(scale, {"models": entry})))

@@ -9,7 +9,7 @@ import pytest
 from cluster import COMMANDS, PACKAGES
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = "set STP_RAW_MIRROR to the folder of the sample bytes to run this test"
+SAMPLE = "set STP_RAW_MIRROR to the folder of the sample files to run this test"
 BROWSER = "needs chromium and chromedriver (apt-get install)"
 MOUNTING = "mounting needs root: run as root, as in a container"
 MISSING = [name for name in COMMANDS if shutil.which(name, path="/usr/sbin") is None]

@@ -34,8 +34,8 @@ def overridden(**changes) -> Plan:
 
 
 def entries(plan: Plan) -> dict[tuple[str, str], Cell]:
-    found = manifest(plan, "short_term").cells
-    return {(entry.key.model, entry.key.tested_on): entry for entry in found}
+    cells = manifest(plan, "short_term").cells
+    return {(cell.key.model, cell.key.tested_on): cell for cell in cells}
 
 
 def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
@@ -93,18 +93,18 @@ def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on(tmp_p
     assert sure() == {"convlstm": "counts", "persistence": "checksums"}
 
 
-def known_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def evidence_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read locks, which name 100,000 files, once for a dataset instead of for each dimension."""
-    found: dict[str, tuple[RawFacts, tuple[str | None, str]]] = {}
-    known = data_origin._known
+    results: dict[str, tuple[RawFacts, tuple[str | None, str]]] = {}
+    evidence = data_origin._evidence
 
     def once(name: str, raw: RawFacts) -> tuple[str | None, str]:
-        if name not in found:
-            found[name] = raw, known(name, raw)
-        assert found[name][0] == raw
-        return found[name][1]
+        if name not in results:
+            results[name] = raw, evidence(name, raw)
+        assert results[name][0] == raw
+        return results[name][1]
 
-    monkeypatch.setattr(data_origin, "_known", once)
+    monkeypatch.setattr(data_origin, "_evidence", once)
 
 
 @pytest.mark.long(part="kinds")
@@ -115,7 +115,7 @@ def test_a_lab_with_all_official_bytes_gets_all_differences(tmp_path, monkeypatc
     cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
     assert {(cell.bytes_known_by, cell.comparable) for cell in cells} == {("stated", False)}
     write_official(plan, {name for cell in cells for name in cell.bytes_of})
-    known_once(monkeypatch)
+    evidence_once(monkeypatch)
     cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
     assert all(cell.comparable and cell.official_paper_protocol for cell in cells)
     rows = {tuple(v for k, v in vars(one.key).items() if k != "seed"): one for one in cells}
@@ -170,10 +170,10 @@ def test_what_is_written_is_what_is_read(scale, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
     for dimension in plan.config.scale.dimensions:
-        found = manifest(plan, dimension)
+        written = manifest(plan, dimension)
         path = tmp_path / f"{dimension}.json"
-        path.write_text(manifest_text(found))
-        assert load_manifest(path) == replace(found, cells=judged(plan, dimension))
+        path.write_text(manifest_text(written))
+        assert load_manifest(path) == replace(written, cells=judged(plan, dimension))
 
 
 def test_a_value_of_another_type_is_refused_with_its_place(paper, tmp_path):
@@ -187,15 +187,15 @@ def test_a_value_of_another_type_is_refused_with_its_place(paper, tmp_path):
 
 
 def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():
-    found = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
-    assert not found["convlstm", "moving_mnist"].follows_paper
-    assert found["convlstm", "moving_mnist"].protocol == "changed paper"
-    assert found["simvpv2", "moving_mnist"].follows_paper
+    cells = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
+    assert not cells["convlstm", "moving_mnist"].follows_paper
+    assert cells["convlstm", "moving_mnist"].protocol == "changed paper"
+    assert cells["simvpv2", "moving_mnist"].follows_paper
 
 
 def test_threads_and_prediction_batches_do_not_change_a_protocol():
-    found = entries(overridden(train={"threads": 2}, predict={"batch_size": 3, "threads": 1}))
-    assert all(entry.protocol == "paper" for entry in found.values())
+    cells = entries(overridden(train={"threads": 2}, predict={"batch_size": 3, "threads": 1}))
+    assert all(entry.protocol == "paper" for entry in cells.values())
 
 
 def test_several_samples_are_not_the_papers_protocol_and_how_many_are_kept_is_no_part_of_it():
@@ -230,9 +230,9 @@ def test_metrics_of_ensembles_are_described_where_there_is_one(paper):
 
 
 def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
-    found = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
-    assert found["persistence", "moving_mnist"].protocol == "changed paper"
-    assert found["persistence", "moving_mnist"].source == "official"
+    cells = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
+    assert cells["persistence", "moving_mnist"].protocol == "changed paper"
+    assert cells["persistence", "moving_mnist"].source == "official"
 
 
 def test_columns_keep_the_papers_order_and_directions(paper):

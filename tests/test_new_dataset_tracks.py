@@ -234,21 +234,21 @@ def test_a_rate_is_for_frame_numbers_of_people_only(facts, tmp_path):
     table = walks().rename(columns={"frame": "t"})
     table.t = table.t / 25
     table.to_csv(tmp_path / "data" / "timed.csv", index=False)
-    with pytest.raises(StpError, match="has times, in the column t, and --fps is given"):
+    with pytest.raises(StpError, match="--fps"):
         list(new_dataset(tmp_path / "data" / "timed.csv", None, facts, fps=25))
     np.save(tmp_path / "data" / "a.npy", np.zeros((40, 8, 8)))
-    with pytest.raises(StpError, match="--fps 25 for"):
+    with pytest.raises(StpError, match="--fps 25"):
         list(new_dataset(tmp_path / "data" / "a.npy", None, facts, fps=25))
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.csv", "frame,id,x\n0,1,2\n", "no column for y among frame, id, x"),
-        ("a.csv", "frame,id,x,y\n0,1,2\n", "line 2 holds what is no finite number"),
+        ("a.csv", "frame,id,x\n0,1,2\n", "y among frame, id, x"),
+        ("a.csv", "frame,id,x,y\n0,1,2\n", "line 2"),
         ("a.csv", "frame,id,x,y\n0,1,2,3\n1,1,2,3\n", "give no scenario"),
-        ("a.parquet", "PAR1", "cannot be read"),
-        ("a.ndjson", "{", "line 1 cannot be read"),
+        ("a.parquet", "PAR1", r"a\.parquet"),
+        ("a.ndjson", "{", "line 1"),
     ],
 )
 def test_what_cannot_be_a_dataset_of_people(facts, tmp_path, name, text, says):

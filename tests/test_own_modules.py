@@ -267,7 +267,7 @@ def test_a_project_of_another_user_is_refused(clone, monkeypatch):
 def test_a_project_that_everybody_can_write_to_is_refused(clone, name):
     path = clone.parent / name
     path.chmod(path.stat().st_mode | 0o002)
-    with pytest.raises(StpError, match=rf"{path} can be written to by everybody"):
+    with pytest.raises(StpError, match=f"{path} can be written"):
         project.project_folder(clone)
 
 
@@ -285,7 +285,7 @@ def test_a_command_below_it_ends_with_one_error_and_runs_nothing_of_it(clone):
     clone.parent.chmod(0o777)
     done = run("list", "models", folder=clone)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "can be written to by everybody" in done.stderr and "code of" not in done.stdout
+    assert "can be written" in done.stderr and "code of" not in done.stdout
 
 
 @pytest.mark.parametrize("value", ["gone", "gone.deeper", "raising.deeper", "json.decoder"])

@@ -16,7 +16,6 @@ from stp.datasets.weatherbench.reader import WeatherbenchOptions
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, check, in_order, merge, read_yaml
 from stp.plan.dataset import Dataset
-from stp.plan.manifests import _protocol
 from stp.plan.recipes import Recipes
 from stp.run import runner, workflow_files
 from stp.score.checkpoint import Checkpoint as ScoreCheckpoint
@@ -37,10 +36,12 @@ def test_a_statistic_of_the_scale_wins_and_the_particular_over_the_general():
         (settings("of scale", "kth of scale"), settings("general", "kth"), "kth of scale"),
     ):
         models = {} if scale is None else {"savp": scale}
-        scale_facts = SimpleNamespace(models=models)
-        given = SimpleNamespace(config=SimpleNamespace(scale=scale_facts, models={"savp": model}))
-        assert Recipes._statistic(given, "savp", "kth") == expected
-    assert Recipes._statistic(given, "savp", "enso") == "of scale"
+        recipes = Recipes.__new__(Recipes)
+        recipes.config = SimpleNamespace(
+            scale=SimpleNamespace(models=models), models={"savp": model}
+        )
+        assert recipes._statistic("savp", "kth") == expected
+    assert recipes._statistic("savp", "enso") == "of scale"
 
 
 SEA: dict[str, Any] = {
@@ -84,7 +85,7 @@ def test_the_order_of_variables_is_part_of_all_that_is_made_of_them(tmp_path):
     ):
         first, second = (set(kind(plan)) for plan in plans)
         assert first and second and not first & second
-    assert _protocol("prepare", recipes[0]) != _protocol("prepare", recipes[1])
+    assert len({plan.recipes.prepare_digest("sea") for plan in plans}) == 2
     assert recipe_hash(recipes[0]) != recipe_hash(recipes[1])
     first, second = (ScoreCheckpoint(tmp_path, recipe, 1.0).recipe for recipe in recipes)
     assert first != second

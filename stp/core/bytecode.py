@@ -1,4 +1,4 @@
-"""The compiled code that runs is that of the sources that the fingerprint has seen."""
+"""Check that the compiled code of this process is that of the fingerprinted sources."""
 
 import sys
 from collections.abc import Iterable
@@ -6,42 +6,41 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
 
 from stp.core.errors import StpError
-from stp.core.fingerprint import SOURCE_FOLDER, remembered
+from stp.core.fingerprint import SOURCE_FOLDER, source_cache
+from stp.core.json_files import Json
 
 
 def refuse_stale(modules: Iterable[str]) -> None:
-    """Refuse to run another code than the sources say.
+    """Refuse compiled code that differs from its sources.
 
-    Python takes compiled code for a source's if time and size are equal; copying tools that keep
-    times (rsync -t, tar) can bring about both with other content.
+    Python trusts compiled code if time and size of the source are equal; after copying with times
+    (rsync -t, tar) they may be, with another content.
 
     Args:
-        modules: names of modules; those that are not imported are left out.
+        modules: names of modules; those that are not imported are skipped.
 
     Raises:
         StpError: a module's compiled code is not that of its source.
     """
-    memory = remembered(SOURCE_FOLDER, "compiled", Path(__file__))
+    cached = source_cache(SOURCE_FOLDER, "compiled", Path(__file__))
     for module in modules:
         loader = getattr(sys.modules.get(module), "__loader__", None)
         if isinstance(loader, SourceFileLoader):
             source = Path(loader.get_filename())
             compiled = Path(cache_from_source(source))
             both = source.read_bytes(), compiled.read_bytes() if compiled.is_file() else b""
-            memory.of(module, b"\0".join(both), partial(_compared, module, loader))
-    memory.save()
+            cached.get(module, b"\0".join(both), partial(_compare, module, loader))
+    cached.save()
 
 
-def _compared(module: str, loader: SourceFileLoader, _: bytes) -> dict[str, Any]:
-    """Compile a module's source and compare, which takes long; nothing is found but equality."""
+def _compare(module: str, loader: SourceFileLoader, _: bytes) -> Json:
+    """Compile a module's source and compare: slow, so equality is cached as an empty analysis."""
     source = Path(loader.get_filename())
     if loader.get_code(module) != compile(source.read_bytes(), source, "exec", dont_inherit=True):
         raise StpError(
             f"the compiled code of {source} is not that of its source",
-            expected="a __pycache__ made from these files",
             remedy=f"delete it: rm -r {source.parent / '__pycache__'}, and run again",
         )
     return {}

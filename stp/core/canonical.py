@@ -1,12 +1,11 @@
-"""What of a module's source has an effect, and hashes of it.
+"""Hashes of the parts of a module's source that have an effect.
 
-Docstrings, comments, formatting, imports for types alone and the texts of raised errors have no
-effect and no part in it. Standard library only, with the same result on every supported Python.
+Docstrings, comments, formatting, imports for types alone and the texts of raised errors have none.
+Standard library only, with the same result on every supported Python.
 """
 
 import ast
 import hashlib
-from typing import Any
 
 PACKAGE = "stp"
 DIGITS = 16
@@ -25,16 +24,16 @@ class _WithoutTexts(ast.NodeTransformer):
 
 
 class _Effective(ast.NodeTransformer):
-    """Leaves out what has no effect."""
+    """Removes statements without an effect."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if text else self.generic_visit(node)
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         return None
 
-    def visit_If(self, node: ast.If) -> Any:
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         self.generic_visit(node)
         for_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
         return (node.orelse or None) if for_types else node
@@ -45,14 +44,14 @@ class _Effective(ast.NodeTransformer):
         return node if node.names else None
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        if isinstance(node.exc, ast.Call):  # what chooses the class of the error stays
+        if isinstance(node.exc, ast.Call):  # an expression that chooses the class stays
             node.exc.args = [_WithoutTexts().visit(argument) for argument in node.exc.args]
             node.exc.keywords = [_WithoutTexts().visit(keyword) for keyword in node.exc.keywords]
         return self.generic_visit(node)
 
 
 def effective(source: bytes) -> ast.Module:
-    """What of a module has an effect.
+    """The syntax tree of a module, without statements that have no effect.
 
     Raises:
         SyntaxError: the source is not Python.
@@ -61,8 +60,8 @@ def effective(source: bytes) -> ast.Module:
     return tree
 
 
-def _dump(node: Any) -> str:
-    """A syntax tree as text. Missing and empty fields are left out: newer Pythons add some."""
+def _dump(node: object) -> str:
+    """A syntax tree as text, without empty fields: newer Pythons add some."""
     if isinstance(node, list):
         return f"[{','.join(map(_dump, node))}]"
     if not isinstance(node, ast.AST):
@@ -72,10 +71,10 @@ def _dump(node: Any) -> str:
     fields = [
         (name, getattr(node, name, None)) for name in sorted({*node._fields} - _IGNORED_FIELDS)
     ]
-    shown = (
+    texts = (
         f"{name}={_dump(value)}" for name, value in fields if value is not None and value != []
     )
-    return f"({type(node).__name__} {' '.join(shown)})"
+    return f"({type(node).__name__} {' '.join(texts)})"
 
 
 def hash_of(trees: list[ast.stmt], digits: int = DIGITS) -> str:
@@ -84,11 +83,11 @@ def hash_of(trees: list[ast.stmt], digits: int = DIGITS) -> str:
 
 
 def definitions(source: bytes) -> dict[str, str]:
-    """Hash each definition of a module, so that `stp why` can name a changed one.
+    """Hash each definition of a module, so that `stp why` can name the changed ones.
 
     Returns:
-        functions, classes, methods, fields (``Class.name``) and constants, each with 8 hex
-        digits; ``imports`` and ``other statements`` stand for all of these.
+        8 hex digits by the name of the function, class, method, field (``Class.name``) or constant;
+        ``imports`` and ``other statements`` are each hashed together.
 
     Raises:
         SyntaxError: the source is not Python.
@@ -110,5 +109,5 @@ def _named(node: ast.stmt) -> str:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return "imports"
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    found = [part.id for t in targets if t for part in ast.walk(t) if isinstance(part, ast.Name)]
-    return ", ".join(found) or "other statements"
+    names = [part.id for t in targets if t for part in ast.walk(t) if isinstance(part, ast.Name)]
+    return ", ".join(names) or "other statements"

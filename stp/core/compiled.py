@@ -1,4 +1,4 @@
-"""Loops over numbers that are compiled at their first call, by Numba."""
+"""Numerical loops that Numba compiles at their first call."""
 
 import hashlib
 from collections.abc import Callable
@@ -17,14 +17,14 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 def compiled(loop: Loop) -> Loop:
     """Compile a function of arrays and numbers; it releases the interpreter's lock.
 
-    Machine code is kept beside the source, or where NUMBA_CACHE_DIR says. Its file is named by all
-    that it is made from: no process finds what another one has made from other code, constants,
-    types or for another processor, not even while both write. Where it cannot be kept or read, each
-    process compiles anew. Numba is imported by the first call, since it takes half a second.
+    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of its file is a hash
+    of code, constants, types and processor, so that processes with other ones can write at the same
+    time. Where nothing can be cached, each process compiles. The first call imports Numba, which
+    takes half a second.
 
     Args:
-        loop: a function of contiguous arrays, numbers and tuples of numbers. It may use NumPy, and
-            numbers that its module names, but no other function.
+        loop: a function of contiguous arrays, numbers and tuples of numbers. It may use NumPy and
+            numerical constants of its module, but no other function.
     """
 
     @cache
@@ -37,13 +37,13 @@ def compiled(loop: Loop) -> Loop:
             "error_model": "numpy",  # a division by 0 has a result
         }
         types = tuple(map(_type, kinds))
-        named = FunctionType(loop.__code__, loop.__globals__, loop.__name__)
-        named.__module__ = loop.__module__
-        named.__qualname__ = f"{loop.__qualname__}-{_identity(loop, types)}"
+        copy = FunctionType(loop.__code__, loop.__globals__, loop.__name__)
+        copy.__module__ = loop.__module__
+        copy.__qualname__ = f"{loop.__qualname__}-{_identity(loop, types)}"
         try:
-            return numba.njit(types, cache=True, **options)(named)
-        except Exception:  # no place for it, a full disk, a damaged file
-            return numba.njit(types, **options)(named)
+            return numba.njit(types, cache=True, **options)(copy)
+        except Exception:  # no writable folder, a full disk, a damaged file
+            return numba.njit(types, **options)(copy)
 
     @wraps(loop)
     def call(*args: Any) -> Any:
@@ -53,25 +53,25 @@ def compiled(loop: Loop) -> Loop:
 
 
 def _kind(value: Any) -> Any:
-    """What machine code depends on: element type and dimensions of an array, type of a number."""
+    """Element type and number of dimensions of an array, or type of a number or of a tuple."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     return tuple(map(type, value)) if isinstance(value, tuple) else type(value)
 
 
 def _type(kind: Any) -> Any:
-    """Numba's type for a kind; arrays are read-only, as which it accepts all."""
+    """Numba's type for a kind; as read-only arrays, it accepts all arrays."""
     import numba
 
     if not isinstance(kind, tuple):
         return numba.typeof(kind())
     if isinstance(kind[0], np.dtype):
         return numba.types.Array(numba.from_dtype(kind[0]), kind[1], "C", readonly=True)
-    return numba.typeof(tuple(one() for one in kind))
+    return numba.typeof(tuple(part() for part in kind))
 
 
 def _identity(loop: Any, types: tuple[Any, ...]) -> str:
-    """Digest of what machine code is made from."""
+    """Hash of code, constants, types and processor."""
     from llvmlite import binding
 
     code = loop.__code__

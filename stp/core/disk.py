@@ -1,4 +1,4 @@
-"""Writing to disk: whole files or none, and one readable error where the disk refuses."""
+"""Atomic writes of files, and readable errors of a disk that refuses."""
 
 import errno
 import os
@@ -25,15 +25,15 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
     Args:
         root: the folder.
         name: relative to it, with ``/`` between folders.
-        where: what has the name, such as an archive, for the error.
-        links: whether there may be links below the folder, as there may in one of raw files.
+        where: source of the name, such as an archive, for the error.
+        links: whether the path may contain symbolic links, as in a folder of raw files.
 
     Returns:
-        the path; there need not be such a file.
+        the path; the file need not exist.
 
     Raises:
-        StpError: the name is absolute, empty, leads out of the folder or has control characters;
-            or there is a link and must be none.
+        StpError: the name is absolute, empty, leads out of the folder or has control characters; or
+            the path contains a link that is not allowed.
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or not name.isprintable():
@@ -42,37 +42,37 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
             expected="names of files below it, without '..' and control characters",
             remedy="do not use the file by other means; get it from its publisher",
         )
-    place = root.joinpath(*parts)
-    if not links and place.resolve() != root.resolve().joinpath(*parts):
+    path = root.joinpath(*parts)
+    if not links and path.resolve() != root.resolve().joinpath(*parts):
         raise StpError(
             f"{where}: {name} is a link, or in a folder that is one",
             expected="files and folders only",
-            remedy="get it again from where it was made",
+            remedy="get it again from its source",
         )
-    return place
+    return path
 
 
 def require_regular(path: Path) -> Path:
     """Refuse what is neither a file nor a folder: reading a pipe or a device may never end.
 
     Returns:
-        the path; one that does not exist is left to whoever opens it.
+        the path, also of a file that does not exist.
 
     Raises:
         StpError: it is a named pipe, a socket or a device.
     """
     if path.is_file() or path.is_dir() or not path.exists():
         return path
-    what = "a named pipe" if path.is_fifo() else "a socket" if path.is_socket() else "a device"
+    kind = "a named pipe" if path.is_fifo() else "a socket" if path.is_socket() else "a device"
     raise StpError(
-        f"{path} is {what}",
+        f"{path} is {kind}",
         expected="a regular file",
-        remedy="write its content to a file, or take it out of the folder",
+        remedy="write its content to a file, or remove it from the folder",
     )
 
 
 def require_regular_tree(folder: Path) -> None:
-    """Refuse a folder, such as a Zarr store, with anything below it but files and folders.
+    """Refuse a folder, such as a Zarr store, with pipes, sockets or devices in it.
 
     Links to folders are not followed.
 
@@ -90,12 +90,17 @@ def require_regular_tree(folder: Path) -> None:
 
 
 def is_read_only(error: OSError) -> bool:
-    """Did the system refuse because nothing may be written there?"""
+    """Did the system refuse for lack of permission, or a read-only disk?"""
     return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def disk_error(error: OSError, what: str) -> StpError:
-    """Turn what the operating system refused into an error that says what to do."""
+    """An error of the operating system with a remedy.
+
+    Args:
+        error: that the system raised.
+        what: failed, such as ``cannot write FILE``.
+    """
     where = f" ({error.filename})" if error.filename else ""
     return StpError(
         f"{what}: {error.strerror or error}{where}",
@@ -106,10 +111,10 @@ def disk_error(error: OSError, what: str) -> StpError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn a refusal of the disk (full, read-only, no permission) into one readable error.
+    """Turn errors of a disk (full, read-only, no permission) into readable ones.
 
     Raises:
-        StpError: naming ``path`` and what the system said.
+        StpError: the disk refused to write ``path``.
     """
     try:
         yield
@@ -118,11 +123,11 @@ def writing(path: Path) -> Iterator[None]:
     except RuntimeError as error:
         if "HDF error" not in str(error):
             raise
-        # The NetCDF library does not say what the system said.
+        # The NetCDF library does not pass on the error of the system.
         raise StpError(
             f"cannot write {path}: {error}",
             expected="a writable folder with enough free space",
-            remedy="see whether the disk is full or read-only, and run again",
+            remedy="check whether the disk is full or read-only, and run again",
         ) from error
 
 
@@ -142,13 +147,13 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small file: it is whole or not there."""
+    """Write a small file, whole or not at all."""
     with beside(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_text_if_changed(path: Path, text: str) -> bool:
-    """Write a file only when its text differs, so that its time says when it changed."""
+    """Write a file only when its text differs, so that its time is that of the last change."""
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
     write_text(path, text)
@@ -156,10 +161,10 @@ def write_text_if_changed(path: Path, text: str) -> bool:
 
 
 def write_text_once(path: Path, text: str) -> bool:
-    """Write a new file in one step; one that is already there is never replaced.
+    """Write a new file in one step; an existing file is never replaced.
 
     Returns:
-        False if somebody else's file was there first.
+        False if the file exists already.
 
     Raises:
         StpError: the file cannot be written.

@@ -10,7 +10,7 @@ _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
 class StpError(Exception):
-    """A problem that a person can mend.
+    """A problem that a person can fix.
 
     Args:
         what: what is wrong, naming the file, key or argument.
@@ -42,10 +42,10 @@ class FileError(StpError):
     """A file is missing, damaged, or holds something else.
 
     Args:
-        path: of the file or folder, or the name of a part of it.
-        problem: what is wrong with it.
-        expected: what it should hold.
-        remedy: what to do, if it is not the usual remedy of the class.
+        path: the file or folder, or the name of a part of it.
+        problem: what is wrong with the file.
+        expected: what the file should hold.
+        remedy: what to do; the usual remedy of the class unless given.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FileError(StpError):
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """What to do about a file of this kind."""
+        """What to do about a file of this class."""
         return ""
 
 
@@ -68,7 +68,7 @@ class ArtefactError(FileError):
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """Have the artefact made again."""
+        """Make the artefact again."""
         return again(artefact_of(Path(path)))
 
 
@@ -77,7 +77,7 @@ class RawFileError(FileError):
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """Get it again."""
+        """Fetch the file again."""
         return "fetch the file again"
 
 
@@ -91,27 +91,25 @@ class ConfigurationError(StpError):
 
 
 def artefact_of(path: Path) -> Path:
-    """The folder of the artefact that a file is part of: the one that a fingerprint names."""
-    named = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
-    return next(named, path.parent)
+    """The folder of the artefact that contains a file: its name is a fingerprint."""
+    artefacts = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
+    return next(artefacts, path.parent)
 
 
 def again(folder: Path) -> str:
-    """Tell how to have an artefact made again.
+    """How to make an artefact again.
 
-    The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
+    The whole folder has to be deleted: from the sealed copy in it the receipt would be restored.
     """
     return f"delete the folder, and run again to make it anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that is most like an unknown one, or else list the known names.
-
-    At most 30 are listed.
-    """
+    """Suggest the known name nearest to an unknown one; without any, list up to 30 known names."""
     known, most = sorted(known), 30
     initials = "".join(word[:1] for word in name.split("_"))  # learning_rate: lr
-    close = difflib.get_close_matches(name, known, n=1) or [one for one in known if one == initials]
+    close = difflib.get_close_matches(name, known, n=1)
+    close = close or [abbreviation for abbreviation in known if abbreviation == initials]
     if close:
         return f"did you mean {close[0]}?"
     more = f", and {len(known) - most} more" if len(known) > most else ""

@@ -1,22 +1,22 @@
-"""How ``stp`` ends: codes that tell a script an answer from none, and both from trouble.
+"""Exit codes of ``stp``, on which scripts can rely: an answer, no answer, or an error.
 
-A script can rely on these numbers; other codes are those of signals and of interrupted trainings.
+Other codes are those of signals and of interrupted trainings.
 """
 
 from stp.core.errors import StpError
 
 FOUND = 0
-"""What was asked for is there."""
+"""The command did its work, or found an answer."""
 ERROR = 1
-"""Something is wrong; the message says what, what was expected, and what to do."""
+"""An error; the message says what is wrong, what was expected, and what to do."""
 USAGE = 2
 """The command line is wrong (as Typer has it)."""
 NOTHING = 3
-"""The question is right, and there is nothing that answers it, or explains a difference."""
+"""A valid question has no answer, or a difference no explanation."""
 
 
 class NothingFoundError(StpError):
-    """The answer to a question is empty: not an error, but a script must be able to notice it."""
+    """The answer to a question is empty: no error, but scripts have to notice it."""
 
 
 def told(error: StpError) -> str:

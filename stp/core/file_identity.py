@@ -1,4 +1,4 @@
-"""Which bytes a file of weights has: a checksum that is declared has to be theirs."""
+"""Checksums of files of weights, compared with the declared ones."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
 KEYS = ("sha256", "git_blob_sha1")
-"""Checksums that identify bytes. The second is what ``git hash-object FILE`` prints, for files that
+"""Checksums that identify a file. The second one is that of ``git hash-object``, for files that
 are published in git repositories only."""
 
 
 def identify(path: Path) -> dict[str, Any]:
-    """Read a file once.
+    """Size and checksums of a file.
 
     Returns:
-        its ``bytes``, ``sha256`` and ``git_blob_sha1``.
+        ``bytes``, ``sha256`` and ``git_blob_sha1``.
 
     Raises:
         StpError: it cannot be read.
@@ -34,37 +34,38 @@ def identify(path: Path) -> dict[str, Any]:
         raise StpError(
             f"cannot read the weights {path}: {error.strerror or error}",
             expected="a readable file",
-            remedy="`stp list weights` tells which weights are there",
+            remedy="`stp list weights` lists the weights on this machine",
         ) from error
     return {"bytes": size, "sha256": sha256.hexdigest(), "git_blob_sha1": blob.hexdigest()}
 
 
 def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a file and refuse bytes that are not the declared ones.
+    """Refuse a file that differs from its declaration.
 
     Args:
-        declared: may have ``bytes`` and the checksums of ``KEYS``, at least one of these.
+        path: of the file.
+        declared: ``bytes``, and checksums of ``KEYS``, at least one.
 
     Returns:
         as `identify`.
 
     Raises:
-        StpError: it cannot be read, its bytes are others, or nothing says what they have to be.
+        StpError: it cannot be read, differs, or no checksum is declared.
     """
-    found = identify(path)
-    wanted = {key: declared[key] for key in ("bytes", *KEYS) if declared.get(key) is not None}
-    if not set(wanted) & set(KEYS):
+    actual = identify(path)
+    expected = {key: declared[key] for key in ("bytes", *KEYS) if declared.get(key) is not None}
+    if not set(expected) & set(KEYS):
         raise StpError(
-            f"nothing says which bytes {path} has to have",
+            f"no checksum of {path} is declared",
             expected=f"{' or '.join(KEYS)} in config/weights.yaml",
-            remedy=f"declare it: sha256 is {found['sha256']}",
+            remedy=f"declare it: sha256 is {actual['sha256']}",
         )
-    for key, value in wanted.items():
-        if found[key] != value:
+    for key, value in expected.items():
+        if actual[key] != value:
             raise StpError(
-                f"the weights {path} are not the declared ones: {key} is {found[key]}",
+                f"the weights {path} are not the declared ones: {key} is {actual[key]}",
                 expected=f"{key} {value}",
-                remedy="remove the file and get it again (`stp list weights --fetch`); another "
-                "file is declared under a name of its own in config/weights.yaml",
+                remedy="remove the file and get it again (`stp list weights --fetch`), or declare "
+                "this file under a new name in config/weights.yaml",
             )
-    return found
+    return actual

@@ -1,8 +1,8 @@
 """Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
-The fingerprint of an artefact is part of its path, so a change of meaning gives a new path
-and everything else stays where it is. Code counts by its syntax trees (`stp.core.canonical`),
-over the static import closure of the stage's root modules. Standard library only.
+The fingerprint of an artefact is part of its path: a change of meaning gives a new path, and all
+other artefacts stay where they are. Code counts by its syntax trees (`stp.core.canonical`), over
+the static import closure of the stage's root modules. Standard library only.
 """
 
 import contextlib
@@ -13,28 +13,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from stp.core import canonical, imports
 from stp.core.canonical import DIGITS, PACKAGE, definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.imports import Meaning, meaning
+from stp.core.json_files import Json
 from stp.core.project import own_modules
 
 SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
 SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
-"""Modules that every core imports and that count nowhere: how work is handed over, and how it
-fails. They compute nothing."""
-Json = dict[str, Any]
+"""Modules that every core imports and that compute nothing: they count in no fingerprint."""
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Hash a JSON value: 16 hex digits, independent of the order of keys, not of that of lists.
 
     Raises:
-        TypeError: the value holds something that JSON does not know.
+        TypeError: the value holds something that is not JSON.
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
@@ -53,43 +51,44 @@ class Code:
     modules: Mapping[str, str]
 
 
-class _Memory:
-    """What was found in sources, remembered from one process to the next.
+class SourceCache:
+    """Results of analysing source files, kept in a file for other processes.
 
-    Reading them takes seconds, and every job of a workflow does it. The file lies where Python
-    keeps its compiled code, and like that it only saves time: an entry counts for the very bytes
-    that it was made from, by the very code that read them.
+    An analysis takes seconds, and every job of a workflow needs it. The file lies where Python
+    keeps its compiled code. An entry is valid for one content of a source, analysed by one version
+    of the code.
 
     Args:
         folder: the folder that holds the package.
-        name: of the file, without its suffix.
-        by: what reads the sources besides this module: files of code, or versions.
+        name: of the cache file, without its suffix.
+        analysers: what analyses the sources besides this module: files of code, or versions.
     """
 
-    def __init__(self, folder: Path, name: str, *by: Path | str) -> None:
+    def __init__(self, folder: Path, name: str, *analysers: Path | str) -> None:
         self.path = folder / PACKAGE / "__pycache__" / f"{name}.json"
-        read_by = [str(one) if isinstance(one, str) else one.read_text() for one in by]
-        self.by = digest([Path(__file__).read_text(), *read_by])
-        self.known = self._saved()
+        texts = [item if isinstance(item, str) else item.read_text() for item in analysers]
+        self.version = digest([Path(__file__).read_text(), *texts])
+        self.entries = self._saved()
         self.new: dict[str, Json] = {}
 
-    def of(self, name: str, source: bytes, find: Callable[[bytes], Json]) -> Json:
-        """What was found in a source, now or before.
+    def get(self, name: str, source: bytes, analyse: Callable[[bytes], Json]) -> Json:
+        """The analysis of a source, from the cache where it is valid.
 
         Args:
             name: of a module, or of another source.
-            find: finds it in the source, whose errors are its own.
+            source: its content.
+            analyse: called where the cache has no valid entry; its errors are passed on.
         """
-        made_from = hashlib.sha256(source).hexdigest()
-        known = self.known.get(name)
-        if known is None or known["source"] != made_from:
-            known = {"source": made_from, "found": find(source)}
-            self.known[name] = self.new[name] = known
-        found: Json = known["found"]
-        return found
+        checksum = hashlib.sha256(source).hexdigest()
+        entry = self.entries.get(name)
+        if entry is None or entry["source"] != checksum:
+            entry = {"source": checksum, "analysis": analyse(source)}
+            self.entries[name] = self.new[name] = entry
+        analysis: Json = entry["analysis"]
+        return analysis
 
     def save(self) -> None:
-        """Remember what is new, if that is possible."""
+        """Write new entries, unless the disk refuses."""
         if self.new:
             text = json.dumps(self._saved() | self.new)
             with contextlib.suppress(StpError, OSError):
@@ -97,7 +96,7 @@ class _Memory:
             self.new = {}
 
     def _saved(self) -> dict[str, Json]:
-        """What the file holds; nothing of one that is damaged or made by other code."""
+        """The entries of the file; none if it is damaged or of another version."""
         try:
             seal, _, text = self.path.read_text().partition("\n")
         except (OSError, ValueError):
@@ -105,49 +104,50 @@ class _Memory:
         return dict(json.loads(text)) if seal == self._sealed(text) else {}
 
     def _sealed(self, text: str) -> str:
-        """What the first line of the file says: a checksum of all that counts."""
-        return hashlib.sha256(f"{self.by}\n{text}".encode()).hexdigest()
+        """The first line of the file: a checksum of version and entries."""
+        return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()
 
 
-remembered = cache(_Memory)
+source_cache = cache(SourceCache)
 _READERS = Path(canonical.__file__), Path(imports.__file__)
 
 
 def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
-    """What a module means.
+    """Hash, imports and definitions of a module.
 
     Raises:
         SyntaxError, ValueError: its source is not Python.
     """
-    said = remembered(folder, "meanings", *_READERS).of(
-        module, source, lambda read: asdict(meaning(read))
+    analysis = source_cache(folder, "meanings", *_READERS).get(
+        module, source, lambda content: asdict(meaning(content))
     )
-    defines = said["defines"]
+    defines = analysis["defines"]
     return Meaning(
-        said["hash"],
-        tuple((level, base, name) for level, base, name in said["imports"]),
+        analysis["hash"],
+        tuple((level, base, name) for level, base, name in analysis["imports"]),
         None if defines is None else tuple(defines),
     )
 
 
 def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
-    """What to say of a file of code that Python cannot read.
+    """The error of a file of code that Python cannot parse.
 
     Args:
         path: of the file.
-        error: what Python says of it.
+        error: that Python raised.
     """
-    line = getattr(error, "lineno", None)
+    line, message = "", str(error)
+    if isinstance(error, SyntaxError):
+        line, message = f", line {error.lineno}" if error.lineno else "", error.msg
     return StpError(
-        f"{path}{f', line {line}' if line else ''}: this is not Python "
-        f"({getattr(error, 'msg', error)})",
+        f"{path}{line}: this is not Python ({message})",
         expected="a module that Python can import",
-        remedy="correct it there",
+        remedy="correct it",
     )
 
 
 class Sources:
-    """The modules of the package, each as it was when it was first asked for.
+    """The modules of the package, each as it was when it was first read.
 
     Args:
         folder: the folder that holds the package; tests pass another one.
@@ -167,8 +167,8 @@ class Sources:
         """Map every module that the roots can reach inside the package to its hash.
 
         Parent packages count, because Python runs their ``__init__`` on import; one that only
-        defines names counts where a name of it is asked for. A root that does not exist maps to
-        ``"missing"``: a plan may name models that are still to come.
+        defines names counts only where a name is imported from it. A root that does not exist maps
+        to ``"missing"``: a plan may name models that are not written yet.
 
         Raises:
             StpError: a module is not Python.
@@ -184,15 +184,15 @@ class Sources:
             hashes[name] = module.hash
             waiting += module.reached
             for parent in module.parents:
-                above = self._module(parent)
-                if parent not in parents and above is not None and not above.only_defines:
+                package = self._module(parent)
+                if parent not in parents and package is not None and not package.only_defines:
                     waiting.append(parent)
                 parents.add(parent)
-        remembered(self.folder, "meanings", *_READERS).save()
+        source_cache(self.folder, "meanings", *_READERS).save()
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
-        """A module; None if there is none of this name, but a function or class."""
+        """A module; None if the name is that of a function or class."""
         if module not in self._modules:
             self._modules[module] = self._read(module)
         return self._modules[module]
@@ -210,23 +210,24 @@ class Sources:
         path, is_package = file
         source = Path(path).read_bytes()
         try:
-            said = _meaning(module, source, self.folder)
+            analysis = _meaning(module, source, self.folder)
         except (SyntaxError, ValueError) as error:
             raise not_python(path, error) from None
         reached: dict[str, None] = {}
-        for level, base, name in said.imported(module, is_package):
-            if name == "*":  # whatever a package names, in whatever way
+        for level, base, name in analysis.imported(module, is_package):
+            if name == "*":  # all submodules: a package may import them in many ways
                 reached |= dict.fromkeys((base, *_submodules(base, self.folder)))
             elif name and self._file(f"{base}.{name}"):
-                reached[f"{base}.{name}"] = None  # and no name of the package itself
+                reached[f"{base}.{name}"] = None  # the package itself counts as a parent only
             else:
                 reached[base] = None
-                if not name and level == 0:  # import a.b.c: every name of a and a.b is in reach
+                if not name and level == 0:  # import a.b.c binds a, with all names of a and a.b
                     reached |= dict.fromkeys(_parents(base))
-        own = said.defines
-        hidden = own is not None and any(self._file(f"{module}.{n}") for n in own)
+        names = analysis.defines
+        is_hiding = names is not None and any(self._file(f"{module}.{name}") for name in names)
         parents = tuple(_parents(module))
-        return _Module(said.hash, tuple(reached), parents, own is not None and not hidden)
+        only_defines = names is not None and not is_hiding
+        return _Module(analysis.hash, tuple(reached), parents, only_defines)
 
 
 @dataclass(frozen=True)
@@ -235,9 +236,9 @@ class _Module:
 
     Attributes:
         hash: of its meaning.
-        reached: what it imports, as far as that counts whatever it is.
-        parents: the packages that it lies in, whose ``__init__`` Python runs.
-        only_defines: whether running it does nothing, and no name of it hides a submodule.
+        reached: modules that it imports.
+        parents: the packages that contain it, whose ``__init__`` Python runs.
+        only_defines: whether running it has no effect, and none of its names hides a submodule.
     """
 
     hash: str
@@ -252,10 +253,10 @@ def _parents(module: str) -> list[str]:
 
 
 def _submodules(package: str, folder: Path) -> list[str]:
-    """Name the modules of a package; none if the name is not that of a package."""
+    """The modules of a package; none if the name is that of a module."""
     names = sorted(
         name
-        for path in _places(package, folder)
+        for path in _candidates(package, folder)
         for name in {file.stem for file in path.glob("*.py")} | {d.name for d in path.glob("*/")}
     )
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
@@ -264,42 +265,42 @@ def _submodules(package: str, folder: Path) -> list[str]:
 def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
     """Map the modules of the package to their files: (path, is it a package).
 
-    They are listed at once: a plan asks for thousands of names, of which most are functions. Those
-    of the package come before modules of a user's.
+    They are listed at once: a plan looks up thousands of names, most of which are functions.
+    Modules of the package win over a user's own.
     """
-    found: dict[str, tuple[str, bool]] = {}
+    modules: dict[str, tuple[str, bool]] = {}
     for root in (folder / PACKAGE, *own_modules()):
-        here: dict[str, tuple[str, bool]] = {}
-        for place, _, names in os.walk(root, followlinks=True):
-            package = ".".join((PACKAGE, *Path(place).relative_to(root).parts))
+        of_root: dict[str, tuple[str, bool]] = {}
+        for parent, _, names in os.walk(root, followlinks=True):
+            package = ".".join((PACKAGE, *Path(parent).relative_to(root).parts))
             for name in names:
                 if name == "__init__.py":
-                    here[package] = f"{place}/{name}", True
+                    of_root[package] = f"{parent}/{name}", True
                 elif name.endswith(".py"):
                     module = f"{package}.{name.removesuffix('.py')}"
-                    here.setdefault(module, (f"{place}/{name}", False))
-        found = here | found
-    return found
+                    of_root.setdefault(module, (f"{parent}/{name}", False))
+        modules = of_root | modules
+    return modules
 
 
-def _places(module: str, folder: Path) -> list[Path]:
-    """Where a module may lie, without its suffix: in the package, or among modules of a user's."""
-    package, *inside = module.split(".")
-    own = own_modules() if inside and package == PACKAGE else ()
-    return [folder.joinpath(package, *inside), *(root.joinpath(*inside) for root in own)]
+def _candidates(module: str, folder: Path) -> list[Path]:
+    """Paths that a module may have, without suffix: in the package, or among a user's own."""
+    package, *parts = module.split(".")
+    own = own_modules() if parts and package == PACKAGE else ()
+    return [folder.joinpath(package, *parts), *(root.joinpath(*parts) for root in own)]
 
 
-def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:
-    """Map modules to their definitions; those that do not exist are left out.
+def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Json]:
+    """Hashes of the definitions of modules, by module; modules that do not exist are skipped.
 
     Raises:
         SyntaxError: a module is not Python.
     """
-    files, memory = _module_files(folder), remembered(folder, "definitions", *_READERS)
-    found = {
-        module: memory.of(module, Path(files[module][0]).read_bytes(), definitions)
+    files, cached = _module_files(folder), source_cache(folder, "definitions", *_READERS)
+    hashes = {
+        module: cached.get(module, Path(files[module][0]).read_bytes(), definitions)
         for module in modules
         if module in files
     }
-    memory.save()
-    return found
+    cached.save()
+    return hashes

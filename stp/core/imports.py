@@ -1,4 +1,4 @@
-"""What a module's source imports from the package, and whether running it has an effect."""
+"""Imports of a module from the package, and whether running it has an effect."""
 
 import ast
 import re
@@ -14,15 +14,15 @@ _HARMLESS = frozenset({"__all__", "__author__", "__version__"})
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a source says.
+    """Hash, imports and definitions of a module.
 
     Attributes:
         hash: of its syntax tree.
-        imports: what may be modules of the package: (level, base, name), as in
+        imports: possible modules of the package: (level, base, name), as in
             ``from <level dots><base> import <name>``. The name is empty in ``import <base>``; the
-            level is -1 for a text, which may name a module that is imported by its name.
-        defines: the names of constants and functions, if it only defines some, so that running it
-            has no effect; None if it may have one.
+            level is -1 for a string, which may name a module that is imported by name.
+        defines: names of the constants and functions of a module that only defines such, so that
+            running it has no effect; None for all other modules.
     """
 
     hash: str
@@ -30,7 +30,7 @@ class Meaning:
     defines: tuple[str, ...] | None
 
     def imported(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
-        """What a module of this source imports from the package, without relative names."""
+        """Imports from the package, with absolute names."""
         for level, base, name in self.imports:
             parts = module.split(".")
             parts = parts[: len(parts) - level + int(is_package)] if level > 0 else []
@@ -52,26 +52,27 @@ def meaning(source: bytes) -> Meaning:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 base, _, name = alias.name.rpartition(".")
-                # With another name for it, nothing else is within reach.
+                # `import a.b as c` binds a.b alone.
                 imports[(0, base, name) if base and alias.asname else (0, alias.name, "")] = None
         elif isinstance(node, ast.ImportFrom):
             imports |= {(node.level, node.module or "", alias.name): None for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             imports[-1, node.value, ""] = None
-    imports.pop((-1, PACKAGE, ""), None)  # by which nobody imports a part
-    kept = tuple(key for key in imports if key[0] > 0 or _MODULE.fullmatch(key[1]))
-    return Meaning(hash_of(tree.body), kept, _defined(tree))
+    imports.pop((-1, PACKAGE, ""), None)  # the word alone imports nothing
+    of_package = tuple(key for key in imports if key[0] > 0 or _MODULE.fullmatch(key[1]))
+    return Meaning(hash_of(tree.body), of_package, _defined(tree))
 
 
 def _defined(tree: ast.Module) -> tuple[str, ...] | None:
-    """The names of a module that only has constants of literals and plain functions."""
+    """The names of a module that only has literal constants and plain functions, else None."""
     names = []
     for node in tree.body:
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names += [t.id if isinstance(t, ast.Name) else "__unknown__" for t in targets]
-            parts = [node.value, getattr(node, "annotation", None)]
+            annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
+            parts = [node.value, annotation]
         elif isinstance(node, ast.FunctionDef) and not node.decorator_list:
             names.append(node.name)
             parts = [node.args, node.returns]

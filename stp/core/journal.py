@@ -1,4 +1,4 @@
-"""The journal of a search: a file of lines, to which several jobs may append."""
+"""The journal of a calibration: a file of lines, to which several jobs append."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ JOURNAL = "study.journal"
 
 
 def mend(journal: Path) -> None:
-    """Cut off a last line that a crash tore: what is appended to it could never be read again."""
+    """Remove an incomplete last line after a crash: lines appended to it would be unreadable."""
     if not journal.is_file():
         return
     lock = JournalFileSymlinkLock(str(journal))

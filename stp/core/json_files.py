@@ -1,4 +1,4 @@
-"""Reading of JSON files that people, other programs or another version may have written."""
+"""Read JSON files that people, other programs or another version may have written."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 
 from stp.core.errors import ArtefactError, FileError
 
-T = TypeVar("T", dict[str, Any], list[Any])
+Json = dict[str, Any]
+"""An object of JSON: its values depend on the key."""
+T = TypeVar("T", Json, list[Any])
 
 
 def read_json(
@@ -21,12 +23,12 @@ def read_json(
     Args:
         path: of the file.
         kind: dict or list.
-        expected: what the file should be, for the error.
-        remedy: what to do if it is not; the usual one of the error unless given.
-        error: whose file it is.
+        expected: description of the file, for the error.
+        remedy: for the error; the default of its class unless given.
+        error: class of the error.
 
     Raises:
-        FileError: it is missing, unreadable, no JSON, or something else.
+        FileError: the file is missing, unreadable, not JSON, or holds another kind of value.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -37,10 +39,10 @@ def read_json(
             path, f"cannot be read ({problem})", expected=expected, remedy=remedy
         ) from problem
     if not isinstance(content, kind):
-        what = "an object" if isinstance(content, dict) else f"a {type(content).__name__}"
+        actual = "an object" if isinstance(content, dict) else f"a {type(content).__name__}"
         raise error(
             path,
-            f"holds {what} instead of {'an object' if kind is dict else 'a list'}",
+            f"holds {actual} instead of {'an object' if kind is dict else 'a list'}",
             expected=expected,
             remedy=remedy,
         )
@@ -48,7 +50,7 @@ def read_json(
 
 
 def json_or_none(path: Path) -> Any:
-    """Read a file that can be made again; None where it is missing, torn, or no JSON."""
+    """Read a file that can be made again; None if it is missing, torn or not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

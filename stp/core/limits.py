@@ -1,7 +1,7 @@
-"""Size limits for untrusted files, checked in their headers before anything is unpacked or read.
+"""Size limits for untrusted files, checked in their headers before they are unpacked or read.
 
-A file of a few kilobytes can claim, or unpack to, more than any disk has. Data that really are
-larger raise a limit: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
+A file of a few kilobytes can unpack to more than any disk has. For data that really are larger, a
+limit is raised: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
 """
 
 import os
@@ -13,22 +13,22 @@ from stp.core.errors import StpError
 
 VARIABLE = "STP_LIMITS"
 _HARMLESS = 1_000_000_000
-"""Bytes that may be packed as well as they can: arrays of zeros are right, too."""
+"""Unpacked bytes up to which any ratio is accepted: arrays of zeros are valid, too."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused above.
+    """Size limits; what exceeds them is refused.
 
     Attributes:
         members: files in an archive.
-        unpacked_gb: all files of an archive together, in 10^9 bytes.
-        member_gb: one file that is read into memory, in 10^9 bytes.
-        ratio: bytes of an archive, or of one file in it, for each packed byte, above 10^9 bytes.
+        unpacked_gb: size of all files of an archive, in 10^9 bytes.
+        member_gb: size of a file that is read into memory, in 10^9 bytes.
+        ratio: unpacked bytes per packed byte, of archives or files of them above 10^9 bytes.
         pixels: of a picture, or of one frame of a video.
-        yaml_mb: a YAML file, in 10^6 bytes.
+        yaml_mb: size of a YAML file, in 10^6 bytes.
         yaml_nodes: values in a YAML file after its aliases are replaced.
-        yaml_depth: of lists and mappings, in a YAML file with aliases or many levels.
+        yaml_depth: nested lists and mappings, in a YAML file with aliases or many levels.
     """
 
     members: int = 10_000_000
@@ -47,18 +47,18 @@ def read(text: str) -> Limits:
     Raises:
         StpError: there is no such limit, or it is no positive number.
     """
-    given = {}
+    values = {}
     for pair in filter(None, text.replace(" ", "").split(",")):
         name, _, value = pair.partition("=")
-        known = [field.name for field in fields(Limits)]
-        if name not in known or not value.isdecimal() or not int(value):
+        names = [field.name for field in fields(Limits)]
+        if name not in names or not value.isdecimal() or not int(value):
             raise StpError(
                 f"{VARIABLE} has {pair!r}",
-                expected=f"<name>=<whole number>; names are {', '.join(known)}",
+                expected=f"<name>=<whole number>; names are {', '.join(names)}",
                 remedy="correct the environment variable",
             )
-        given[name] = int(value)
-    return replace(Limits(), **given)
+        values[name] = int(value)
+    return replace(Limits(), **values)
 
 
 def limits() -> Limits:
@@ -66,24 +66,24 @@ def limits() -> Limits:
     return read(os.environ.get(VARIABLE, ""))
 
 
-def require(what: str, found: float, name: str, unit: str = "") -> None:
-    """Refuse what is above a limit.
+def require(what: str, size: float, name: str, unit: str = "") -> None:
+    """Refuse a size above a limit.
 
     Args:
-        what: it is, naming the file.
-        found: how much it is, in the unit of the limit.
+        what: exceeds it, naming the file, for the error.
+        size: in the unit of the limit.
         name: of the limit.
         unit: of both, for the error.
 
     Raises:
-        StpError: it is above.
+        StpError: the size is above the limit.
     """
     most = getattr(limits(), name)
-    if found > most:
+    if size > most:
         raise StpError(
-            f"{what}: {found:,.0f} {unit or name}",
+            f"{what}: {size:,.0f} {unit or name}",
             expected=f"at most {most:,} {unit or name}",
-            remedy=f"do not use it; if it is right, raise the limit: {VARIABLE}={name}={found:.0f}",
+            remedy=f"do not use it; if it is right, raise the limit: {VARIABLE}={name}={size:.0f}",
         )
 
 
@@ -91,23 +91,23 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
     """Refuse an archive, or one file of it, that unpacks to too much.
 
     Args:
-        what: the archive, or a file in it.
-        packed: its bytes.
-        unpacked: the bytes that its headers state.
-        members: files in it.
+        what: the archive, or a file in it, for the error.
+        packed: its size in bytes.
+        unpacked: its unpacked size in bytes, as its headers state it.
+        members: number of its files.
 
     Raises:
-        StpError: there are too many files, or bytes, or too many for each packed byte.
+        StpError: the number of files, the size or the ratio is above its limit.
     """
     require(f"{what}: too many files in it", members, "members", "files")
     require(f"{what}: too large unpacked", unpacked / 1e9, "unpacked_gb", "GB")
     if unpacked > _HARMLESS:
-        said = "bytes for each packed byte"
-        require(f"{what}: too large unpacked", unpacked / max(packed, 1), "ratio", said)
+        unit = "bytes per packed byte"
+        require(f"{what}: too large unpacked", unpacked / max(packed, 1), "ratio", unit)
 
 
 def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse a zip file that unpacks to too much, or has a member that does, or one without a name.
+    """Refuse a zip file that, or a member of which, unpacks to too much, or with a nameless member.
 
     Raises:
         StpError: see `require_unpacked`; or the list of members is damaged.

@@ -1,8 +1,8 @@
-"""Lock files: which bytes a release means, and how surely these are the official ones.
+"""Lock files: sizes and checksums of the raw files of a release, and their authenticity.
 
 A lock is written when the raw files of a release are complete for the first time. It names no
-folder of a machine, so that a copy of it, below ``config/locks``, registers the same bytes for
-everybody (``stp fetch --lock-out``).
+folder of a machine: a copy below ``config/locks`` registers the same files for all users
+(``stp fetch --lock-out``).
 """
 
 import json
@@ -16,16 +16,16 @@ from stp.core.disk import below
 from stp.core.errors import StpError
 
 CHECKSUMS, COUNTS, STATED = KNOWN_BY = ("checksums", "counts", "stated")
-"""How surely bytes are those of their release, most surely first. ``checksums``: registered or
-published ones match, of every file. ``counts``: all published counts of clips and all declared
-sizes match. ``stated``: a user put them there."""
+"""Evidence that files are those of their release, the strongest first. ``checksums``: registered or
+published checksums of all files match. ``counts``: all published counts of clips and all declared
+sizes match. ``stated``: only the user says so."""
 WEIGHTS = "weights"
-"""In place of a dataset: raw bytes are given weights, wherever the file lies."""
+"""Stands for a dataset where raw files are weights of a network."""
 _SHOWN = 10
 
 
 class Checksum(NamedTuple):
-    """What identifies the bytes of a file: their number and their SHA-256 (hexadecimal)."""
+    """Size of a file in bytes and its SHA-256 (hexadecimal)."""
 
     bytes: int
     sha256: str
@@ -36,13 +36,13 @@ class Checksum(NamedTuple):
 
 @dataclass(frozen=True)
 class Lock:
-    """The raw bytes of a release.
+    """The raw files of a release.
 
     Attributes:
-        files: size and SHA-256 of each file, by its path below a raw folder.
-        md5: MD5 of the decompressed content, of files whose declaration had it when they were
-            locked.
-        incomplete: missing files of the release, if a user accepted that; else empty.
+        files: size and SHA-256 by path below a raw folder.
+        md5: MD5 of the decompressed content by path, of the files whose declaration had one when
+            they were locked.
+        incomplete: missing files of the release that a user accepted; else empty.
     """
 
     files: Mapping[str, Checksum]
@@ -51,7 +51,7 @@ class Lock:
 
 
 def header_of(dataset: str, release: str, source: str) -> dict[str, str]:
-    """What a lock file says of the release that it is for."""
+    """The head of the lock file of a release."""
     return {"dataset": dataset, "release": release, "source": source}
 
 
@@ -59,12 +59,12 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
     """Refuse names of raw files that lead out of the raw folder.
 
     Args:
-        names: of the files.
-        where: what has them, for the error.
-        dataset: whose they are; given weights lie where a person says.
+        names: relative paths of the files.
+        where: file or object that has these names, for the error.
+        dataset: of the files; those of `WEIGHTS` may be absolute.
 
     Raises:
-        StpError: naming the first.
+        StpError: a name leads out of the folder.
     """
     for name in names:
         if not (dataset == WEIGHTS and name.startswith("/")):
@@ -81,7 +81,7 @@ def matches(name: str, pattern: str) -> bool:
 
 def lock_text(
     header: Mapping[str, str],
-    found: Mapping[str, Checksum],
+    checksums: Mapping[str, Checksum],
     declared: Iterable[Mapping[str, Any]] = (),
     incomplete: Sequence[str] = (),
 ) -> str:
@@ -89,15 +89,19 @@ def lock_text(
 
     Args:
         header: dataset, release and source.
-        found: the files.
-        declared: their entries, which they agree with.
-        incomplete: what is missing.
+        checksums: of the files, by path.
+        declared: entries of the files in the configuration, which agree with them.
+        incomplete: missing files.
     """
-    md5 = {one["path"]: one["md5_uncompressed"] for one in declared if one.get("md5_uncompressed")}
+    md5 = {
+        entry["path"]: entry["md5_uncompressed"]
+        for entry in declared
+        if entry.get("md5_uncompressed")
+    }
     files = {
-        name: {"bytes": sum_.bytes, "sha256": sum_.sha256}
+        name: {"bytes": checksum.bytes, "sha256": checksum.sha256}
         | ({"md5_uncompressed": md5[name]} if name in md5 else {})
-        for name, sum_ in found.items()
+        for name, checksum in checksums.items()
     }
     more = {"incomplete": list(incomplete)} if incomplete else {}
     return json.dumps({**header, "files": files, **more}, indent=1, sort_keys=True) + "\n"
@@ -108,7 +112,7 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
 
     Args:
         path: the file.
-        header: dataset, release and source that it has to be for.
+        header: its expected dataset, release and source.
 
     Raises:
         StpError: it cannot be read, or is for another release.
@@ -116,12 +120,12 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         entries = dict(content["files"])
-        files = {name: Checksum(one["bytes"], one["sha256"]) for name, one in entries.items()}
-        md5s = ((name, one.get("md5_uncompressed")) for name, one in entries.items())
+        files = {name: Checksum(entry["bytes"], entry["sha256"]) for name, entry in entries.items()}
+        md5s = ((name, entry.get("md5_uncompressed")) for name, entry in entries.items())
         md5 = {name: value for name, value in md5s if value}
-        incomplete = tuple(str(what) for what in content.get("incomplete", ()))
+        incomplete = tuple(map(str, content.get("incomplete", ())))
         require_below(files, path, content["dataset"])
-        found_header = {key: content[key] for key in header}
+        own_header = {key: content[key] for key in header}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -130,9 +134,9 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
             expected="the JSON text written by `stp fetch`",
             remedy="restore it from a copy of the store",
         ) from error
-    if found_header != dict(header):
+    if own_header != dict(header):
         raise StpError(
-            f"the lock file {path} is for {found_header}",
+            f"the lock file {path} is for {own_header}",
             expected=f"{dict(header)}",
             remedy="give the changed release a new name",
         )
@@ -145,14 +149,14 @@ def require_agreement(
     declared: Iterable[Mapping[str, Any]],
     registered: Lock | None = None,
 ) -> None:
-    """Refuse a lock whose bytes are not those that were declared or registered since.
+    """Refuse a lock that disagrees with what was declared or registered since.
 
     Args:
         lock: of the release.
         path: its file, for messages.
-        declared: entries of the release's files: ``path``, and perhaps ``bytes``, ``sha256``,
+        declared: entries of the release's files: ``path`` and optionally ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
-        registered: a lock that was registered for this release.
+        registered: the registered lock of the release; None without one.
 
     Raises:
         StpError: they disagree.
@@ -166,28 +170,26 @@ def require_agreement(
                 wrong.append((entry["path"], f"{number} files", f"at least {need} files"))
             continue
         name = entry["path"]
-        if (found := lock.files.get(name)) is None:
-            continue  # said where the names are compared
-        md5 = lock.md5.get(name)
-        for key, has in (
-            ("bytes", found.bytes), ("sha256", found.sha256), ("md5_uncompressed", md5)
-        ):  # fmt: skip
-            if has is not None and entry.get(key) not in (None, has):
-                wrong.append((name, f"{key} {has}", f"{key} {entry[key]}"))
+        if (locked := lock.files.get(name)) is None:
+            continue  # missing files are reported where names are compared
+        values = {**locked._asdict(), "md5_uncompressed": lock.md5.get(name)}
+        for key, value in values.items():
+            if value is not None and entry.get(key) not in (None, value):
+                wrong.append((name, f"{key} {value}", f"{key} {entry[key]}"))
     for name in sorted(set(lock.files) | set(registered.files)) if registered else ():
         assert registered is not None
-        ours, theirs = lock.files.get(name), registered.files.get(name)
-        if ours != theirs and not (ours is None and lock.incomplete):
-            wrong.append((name, str(ours or "absent"), str(theirs or "absent")))
+        own, other = lock.files.get(name), registered.files.get(name)
+        if own != other and not (own is None and lock.incomplete):
+            wrong.append((name, str(own or "absent"), str(other or "absent")))
     if wrong:
         more = f"\n  ... and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         raise StpError(
-            f"the lock file {path} and what is declared or registered of its release disagree:\n"
-            + "\n".join(f"  {name}: {has}, as locked" for name, has, _ in wrong[:_SHOWN])
+            f"the lock file {path} disagrees with what is declared or registered of its release:\n"
+            + "\n".join(f"  {name}: {locked}, as locked" for name, locked, _ in wrong[:_SHOWN])
             + more,
-            expected="\n".join(f"{name}: {wanted}" for name, _, wanted in wrong[:_SHOWN]),
-            remedy="if the declaration is right, fetch the right bytes under a new name of a "
-            "release: what was made from the others stays theirs; else correct the declaration",
+            expected="\n".join(f"{name}: {right}" for name, _, right in wrong[:_SHOWN]),
+            remedy="if the declaration is right, fetch the right files under a new name of a "
+            "release; else correct the declaration",
         )
 
 
@@ -198,15 +200,14 @@ def known_by(
     published: Mapping[str, int],
     prepared: Mapping[str, int],
 ) -> str:
-    """How surely the bytes of a lock are the official ones; one of ``KNOWN_BY``.
+    """The evidence that locked files are the official ones; one of ``KNOWN_BY``.
 
     Args:
-        lock: of the release; None where there is none.
-        declared: entries of the release's files. They agree with the lock, see
-            `require_agreement`.
-        registered: a lock that was registered for this release; agrees as well.
-        published: clips of each split that the complete official release has.
-        prepared: clips of each split that were prepared from these files.
+        lock: of the release; None without one.
+        declared: entries of the release's files, which agree with the lock (`require_agreement`).
+        registered: the registered lock of the release, which agrees as well; None without one.
+        published: number of clips of the complete official release, by split.
+        prepared: number of clips that were prepared from these files, by split.
     """
     if lock is None or lock.incomplete or not lock.files:
         return STATED
@@ -223,5 +224,5 @@ def known_by(
     has_sizes = all(entries.get(name, {}).get("bytes") is not None for name in lock.files)
     if not published and not has_sizes:
         return STATED
-    same = all(prepared.get(split, 0) == number for split, number in published.items())
-    return COUNTS if same else STATED
+    is_equal = all(prepared.get(split, 0) == number for split, number in published.items())
+    return COUNTS if is_equal else STATED

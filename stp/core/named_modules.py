@@ -1,6 +1,6 @@
 """Modules that the configuration names: of a room, or of a leaf that no room imports.
 
-A leaf is a folder of ``stp/datasets`` (a raw layout) or of ``stp/suites`` (what one suite needs).
+A leaf is a folder of ``stp/datasets`` (a raw layout) or of ``stp/suites`` (code of one suite).
 """
 
 import sys
@@ -18,7 +18,7 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
     """Name the module that reads a raw layout: ``own.reader`` of `stp.prepare`, or ``kth``.
 
     Args:
-        name: what a dataset calls it.
+        name: ``reader`` of a dataset.
         folder: the folder that holds the package.
 
     Raises:
@@ -30,7 +30,7 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def generator(name: str) -> str:
-    """Name the module that makes up a raw layout: ``kth``, or ``atlas.crowd`` of its folder."""
+    """Name the module that generates a raw layout: ``kth``, or ``atlas.crowd`` of a folder."""
     return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
 
 
@@ -52,59 +52,58 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
         folder: the folder that holds the package.
 
     Returns:
-        its full name; that in the room if there is no such module.
+        its full name; the name that it would have in the room if it does not exist.
 
     Raises:
         StpError: two modules have this name.
     """
-    return _only(_places(room, name, folder)) or f"{room}.{name}"
+    return _only(_candidates(room, name, folder)) or f"{room}.{name}"
 
 
 def names_in(room: str) -> list[str]:
-    """The names of all modules of a room and of the folders of suites that belong to it."""
-    modules = {module for module, _ in _places(room, "*", SOURCE_FOLDER)}
+    """Names of all modules of a room, and of the folders of suites with its name."""
+    modules = {module for module, _ in _candidates(room, "*", SOURCE_FOLDER)}
     return sorted({module.rpartition(".")[2] for module in modules})
 
 
 def file_of(module: str) -> Path:
-    """The file of a module that one of these functions has named."""
+    """The file of a module named by a function of this module."""
     ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
     return path
 
 
-def _places(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
-    inside = room.removeprefix(f"{PACKAGE}.")
-    of_suites = f"suites.*.{inside.rpartition('.')[2]}.{name}"
-    return [*_matching(f"{inside}.{name}", folder), *_matching(of_suites, folder)]
+def _candidates(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
+    generic = room.removeprefix(f"{PACKAGE}.")
+    of_suites = f"suites.*.{generic.rpartition('.')[2]}.{name}"
+    return [*_matching(f"{generic}.{name}", folder), *_matching(of_suites, folder)]
 
 
 def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
     """Modules whose names below the package match a pattern, with their files."""
-    found: dict[str, Path] = {}
+    modules: dict[str, Path] = {}
     further = list(sys.modules[PACKAGE].__path__)[1:]  # of a project, and of extensions
     for root in (folder / PACKAGE, *map(Path, further)):
         for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
             if path.name != "__init__.py":
                 module = _full(".".join(path.relative_to(root).with_suffix("").parts))
-                found.setdefault(module, path)
-    return list(found.items())
+                modules.setdefault(module, path)
+    return list(modules.items())
 
 
 def _full(module: str) -> str:
     return f"{PACKAGE}.{module}"
 
 
-def _only(found: Iterable[tuple[str, Path]]) -> str | None:
+def _only(candidates: Iterable[tuple[str, Path]]) -> str | None:
     """The name of the only module; None if there is none.
 
     Raises:
         StpError: there are several.
     """
-    modules = dict(found)
+    modules = dict(candidates)
     if len(modules) > 1:
         raise StpError(
             f"two modules have one name: {' and '.join(map(str, modules.values()))}",
-            expected="one module of each name, in its room or in one suite",
-            remedy="rename one of them, and its entry of the configuration",
+            remedy="rename one of them, and its entry in the configuration",
         )
     return next(iter(modules), None)

@@ -1,13 +1,13 @@
-"""Options of a stage: a frozen dataclass that says no to what it does not know.
+"""Options of a stage: frozen dataclasses that refuse unknown keys and wrong values.
 
-Defaults live in the dataclass of the stage; a recipe holds only the keys that were set. Types of
-fields say what values may be::
+The dataclass has the defaults; a recipe holds only the keys that were set. The type of a field
+restricts its values::
 
     threads: PositiveInt = 1
     height: Annotated[int, Field(ge=16)] = 64
     layout: Literal["raw", "odometry"] = "raw"
 
-What depends on several fields is checked in ``__post_init__``.
+Conditions on several fields are checked in ``__post_init__``.
 """
 
 import dataclasses
@@ -16,22 +16,37 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from stp.core.errors import ConfigurationError, nearest
+from stp.core.json_files import Json
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 LONGEST = 120
-"""Characters of a value in a message."""
+"""Most characters of a value in a message."""
+_JSON_TYPES = frozenset({dict, list, str, int, float, bool, NoneType})
 
 
 def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a key that is not known.
 
     Raises:
-        ConfigurationError: it names the key and the nearest known one.
+        ConfigurationError: it names the unknown key and the nearest known one.
     """
     known = list(known)
     for key in given:
@@ -43,24 +58,24 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
             )
 
 
-def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
-    """Build an options dataclass from the keys that were set: values as JSON has them.
+def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
+    """Build an options dataclass from the keys that were set, whose values are JSON.
 
     Raises:
-        ConfigurationError: a key is unknown, one without a default is missing, or a value is not
-            of the type of its field.
+        ConfigurationError: a key is unknown, a required one is missing, or a value does not fit
+            the type of its field.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    check_keys(where, given, fields)
+    check_keys(where, values, fields)
     for name, field in fields.items():
-        needed = (
+        is_required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
-        if needed and name not in given:
+        if is_required and name not in values:
             raise ConfigurationError(f"{where}: {name} is missing", remedy=f"set {name}")
     try:
         built: T = _adapter(kind).validate_json(  # type: ignore[arg-type]
-            json.dumps(given), strict=True
+            json.dumps(values), strict=True
         )
         return built
     except ValidationError as error:
@@ -69,8 +84,37 @@ def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
         is_path = all(word.isidentifier() for word in where.split("."))
         label = f"{where}.{name}" if is_path else f"{where}: {name}"
         raise ConfigurationError(
-            f"{label} is {shown(given[name])}", expected=description(hints[name])
+            f"{label} is {shown(values[name])}", expected=description(hints[name])
         ) from None
+
+
+def as_json(record: "DataclassInstance") -> Json:
+    """The recipe of a record, without fields at their default; `build` reads it.
+
+    A field whose key is a word of Python, such as ``class_``, ends with an underscore.
+    """
+    values = vars(record)
+    content = {
+        key: values[name]
+        for name, key, default in _fields_of(type(record))
+        if values[name] != default
+    }
+    for key, value in content.items():
+        if type(value) not in _JSON_TYPES:
+            content[key] = list(value) if isinstance(value, tuple) else as_json(value)
+    return content
+
+
+@functools.cache
+def _fields_of(kind: "type[DataclassInstance]") -> list[tuple[str, str, object]]:
+    """Name, key and default of each field."""
+    defaults = (
+        (field, field.default)
+        if field.default_factory is dataclasses.MISSING
+        else (field, field.default_factory())
+        for field in dataclasses.fields(kind)
+    )
+    return [(field.name, field.name.removesuffix("_"), default) for field, default in defaults]
 
 
 @functools.cache
@@ -79,24 +123,23 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def description(annotation: Any) -> str:
-    """What values a type has, in words: ``a whole number from 1, or null``."""
+    """The values of a type in words: ``a whole number from 1, or null``."""
     kind, bounds, most = annotation, {}, ""
     if get_origin(annotation) is Annotated:
-        kind, *about = get_args(annotation)
-        about = [one for info in about for one in getattr(info, "metadata", [info])]
+        kind, *metadata = get_args(annotation)
+        limits = [limit for item in metadata for limit in getattr(item, "metadata", [item])]
         bounds = {
-            sign: getattr(one, name)
-            for one in about
+            sign: getattr(limit, name)
+            for limit in limits
             for name, sign in (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
-            if hasattr(one, name)
+            if hasattr(limit, name)
         }
-        most = next(
-            (f" of at most {one.max_length}" for one in about if hasattr(one, "max_length")), ""
-        )
+        lengths = (limit.max_length for limit in limits if hasattr(limit, "max_length"))
+        most = next((f" of at most {length}" for length in lengths), "")
     parts = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        named = [description(part) for part in parts if part is not NoneType]
-        return ", or ".join([*dict.fromkeys(named), *(["null"] if NoneType in parts else [])])
+        texts = [description(part) for part in parts if part is not NoneType]
+        return ", or ".join([*dict.fromkeys(texts), *(["null"] if NoneType in parts else [])])
     if get_origin(kind) is Literal:
         return " or ".join(map(str, parts))
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -107,8 +150,8 @@ def description(annotation: Any) -> str:
     if kind is int and (">" in bounds or ">=" in bounds):
         low = bounds[">="] if ">=" in bounds else bounds[">"] + 1
         return f"a whole number from {low}" + (f" to {bounds['<=']}" if "<=" in bounds else "")
-    limits = " and ".join(f"{sign} {bound}" for sign, bound in bounds.items())
-    return f"{words[kind]} {limits}".rstrip()
+    conditions = " and ".join(f"{sign} {bound}" for sign, bound in bounds.items())
+    return f"{words[kind]} {conditions}".rstrip()
 
 
 def _items(parts: tuple[Any, ...]) -> str:
@@ -116,16 +159,16 @@ def _items(parts: tuple[Any, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value that somebody has set, short enough for a message."""
+    """A value as text, short enough for a message."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def require(ok: bool, where: str, value: object, expected: str) -> None:
-    """Refuse the value of an option unless it is good.
+    """Refuse the value of an option unless a condition holds.
 
     Raises:
-        ConfigurationError: it names the option, its value and what was expected.
+        ConfigurationError: the condition does not hold.
     """
     if not ok:
         raise ConfigurationError(f"{where} is {value!r}", expected=expected)
@@ -135,10 +178,10 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
     """The levels of each variable, in the order of the channels.
 
     Args:
-        variables: as recipes have them: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
+        variables: records of a recipe: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
 
     Raises:
-        ConfigurationError: they are something else, or a variable comes twice.
+        ConfigurationError: they are not such records, or a variable is named twice.
     """
     records = variables if isinstance(variables, list) else []
     ok = bool(records) and all(
@@ -148,7 +191,7 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
         and isinstance(record.get("levels", []), list)
         for record in records
     )
-    require(ok, "variables", variables, "{name: [levels], name without levels: }, one at least")
+    require(ok, "variables", variables, "{name: [levels], name without levels: }, at least one")
     names = [record["name"] for record in records]
     require(len(set(names)) == len(names), "variables", names, "every variable once")
     return {record["name"]: record.get("levels", []) for record in records}

@@ -1,6 +1,6 @@
-"""The one way to read a Parquet file that a stage has written.
+"""Read Parquet files that stages have written.
 
-Checksums of its pages are verified, and its columns are compared with those that are needed.
+Checksums of pages are verified, and columns compared with the expected ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,8 @@ def read_table(
     """Read a file.
 
     Args:
-        columns: names, or a schema; others are left out. None: all that there are.
-        expected: what the file holds, for the error; the columns unless given.
+        columns: names, or a schema, of the columns to read; None for all.
+        expected: content of the file, for the error; the columns unless given.
         remedy: for the error; that of `ArtefactError` unless given.
 
     Returns:
@@ -40,7 +40,7 @@ def read_table(
     if not expected and names:
         expected = f"columns {', '.join(names)}"
     with reading(path, expected, remedy):
-        # pq.read_table would import pandas, half a second of every build of the results store.
+        # pq.read_table imports pandas, which takes half a second of every build of a results store.
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             lacking = [name for name in names or () if name not in file.schema_arrow.names]
             if lacking:
@@ -83,7 +83,7 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 @contextmanager
 def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
-    """What goes wrong inside, while a file is read and taken apart, is damage of this file.
+    """Turn errors inside the block, which reads and parses a file, into damage of this file.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -98,18 +98,19 @@ def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterat
         ) from None
 
 
-def schema_problems(found: pa.Schema, needed: pa.Schema) -> list[str]:
-    """Say how the columns of a file differ from those that it should have."""
-    problems = [f"no column {name}" for name in needed.names if name not in found.names]
-    problems += [f"column {name}" for name in found.names if name not in needed.names]
+def schema_problems(actual: pa.Schema, needed: pa.Schema) -> list[str]:
+    """Differences between the columns of a file and the needed ones, in words."""
+    problems = [f"no column {name}" for name in needed.names if name not in actual.names]
+    problems += [f"column {name}" for name in actual.names if name not in needed.names]
     return problems + [
-        f"{name} is {found.field(name).type}, not {needed.field(name).type}"
+        f"{name} is {actual.field(name).type}, not {needed.field(name).type}"
         for name in needed.names
-        if name in found.names and not _same(found.field(name).type, needed.field(name).type)
+        if name in actual.names and not _is_same(actual.field(name).type, needed.field(name).type)
     ]
 
 
-def _same(found: pa.DataType, needed: pa.DataType) -> bool:
-    """Tell whether two types mean the same: an all-NULL column, or another kind of string."""
-    text = pa.types.is_large_string(found) or pa.types.is_string_view(found)
-    return found.equals(needed) or pa.types.is_null(found) or (text and needed == pa.string())
+def _is_same(actual: pa.DataType, needed: pa.DataType) -> bool:
+    """Whether two types mean the same: also an all-NULL column, or another kind of string."""
+    is_text = pa.types.is_large_string(actual) or pa.types.is_string_view(actual)
+    is_same = actual.equals(needed) or pa.types.is_null(actual)
+    return bool(is_same or (is_text and needed == pa.string()))

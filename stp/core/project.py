@@ -1,11 +1,11 @@
-"""Where the files of the project are that are no modules: configuration, workflow, profiles.
+"""Folders of configuration, workflow and profiles, and of a user's own modules.
 
-In a checkout they lie beside the package, in a wheel inside it (setup.py). A folder that `stp init`
-has made has its own configuration and profiles.
+Configuration, workflow and profiles lie beside the package in a checkout, and inside it in a wheel
+(setup.py). A folder made by `stp init` has its own configuration and profiles.
 
-Modules of a user's own lie in such a folder as well, or in an installed package that names itself
-by an entry point: ``modules/models/mine.py`` there is ``stp.models.mine``. All of the package finds
-them by their names like its own ones, and the plan reads their sources like those.
+A user's own modules lie in such a folder, or in an installed package that names itself by an entry
+point: ``modules/models/mine.py`` there is ``stp.models.mine``. They are imported, and their sources
+fingerprinted, like those of the package.
 """
 
 import os
@@ -33,31 +33,30 @@ MARK = ".stp-project"
 MODULES = "modules"
 """The folder of a project, or of an extension, that adds modules to the package."""
 EXTENSIONS = "stp.extensions"
-"""The group of entry points by which packages say that they add to this one."""
+"""Group of the entry points of packages that extend this one."""
 LEFT_OUT = "STP_EXTENSIONS_LEFT_OUT"
-"""Variable that a process sets for its children: the extensions that it has said to leave out."""
-
-
+"""Variable for child processes: the extensions whose absence was reported already."""
 TRUSTED = "STP_TRUSTED_PROJECTS"
-"""Variable that names folders of projects that others may write to, with colons between."""
+"""Variable: folders of trusted projects that others may write to, separated by colons."""
 
 
 def project_folder(start: Path) -> Path | None:
-    """The folder of the project around a folder; None if there is none.
+    """The folder of the project that contains a folder; None if there is none.
 
     Raises:
-        StpError: another user owns it, or everybody may write to it: what lies in a parent folder
-            would run as code of this user. (git has `safe.directory` for this.)
+        StpError: another user owns it, or all users may write to it: its modules would run as code
+            of this user. (git has `safe.directory` for this.)
     """
-    folder = next((one for one in (start, *start.parents) if (one / MARK).is_file()), None)
+    folders = (start, *start.parents)
+    folder = next((folder for folder in folders if (folder / MARK).is_file()), None)
     if folder is not None:
         _require_trusted(folder)
     return folder
 
 
 def _require_trusted(folder: Path) -> None:
-    named = filter(None, os.environ.get(TRUSTED, "").split(os.pathsep))
-    if folder.resolve() in (Path(name).resolve() for name in named):
+    trusted = filter(None, os.environ.get(TRUSTED, "").split(os.pathsep))
+    if folder.resolve() in (Path(name).resolve() for name in trusted):
         return
     users = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
@@ -65,12 +64,12 @@ def _require_trusted(folder: Path) -> None:
     for path in (folder, folder / MARK, folder / MODULES, folder / "config"):
         if not path.exists():
             continue
-        about = path.stat()
+        status = path.stat()
         problem = ""
-        if about.st_uid not in users or path.lstat().st_uid not in users:
-            problem = f"belongs to another user ({about.st_uid})"
-        elif about.st_mode & stat.S_IWOTH:
-            problem = "can be written to by everybody"
+        if status.st_uid not in users or path.lstat().st_uid not in users:
+            problem = f"belongs to another user ({status.st_uid})"
+        elif status.st_mode & stat.S_IWOTH:
+            problem = "can be written to by all users"
         if problem:
             raise StpError(
                 f"{path} {problem}, and code of the project {folder} would run as yours",
@@ -81,48 +80,47 @@ def _require_trusted(folder: Path) -> None:
 
 
 def config_folder(start: Path) -> Path:
-    """The configuration that counts in a folder: of the project around it, or the package's."""
+    """The configuration of the project that contains a folder, or else of the package."""
     return (project_folder(start) or ORIGIN) / "config"
 
 
 @cache
 def extensions() -> tuple[Path, ...]:
-    """Folders of installed packages that add to this one, in the order of their entry points.
+    """Folders of installed packages that extend this one, in the order of their entry points.
 
-    A package that cannot be found is named on standard error and left out: it is no reason to
-    refuse what needs nothing of it.
+    A package that is missing is reported on standard error and skipped: most work does not need it.
     """
-    found, lost = [], []
+    folders, missing = [], []
     for point in sorted(entry_points(group=EXTENSIONS), key=lambda point: point.name):
         try:
             spec = find_spec(point.value)
             locations = (spec and spec.submodule_search_locations) or ()
-            found.append(Path(next(iter(locations))))
+            folders.append(Path(next(iter(locations))))
         except Exception as error:  # finding `a.b` imports `a`, which may raise anything
             why = "no such package" if isinstance(error, StopIteration) else repr(error)
             source = point.dist.name if point.dist else "an installed package"
-            lost.append(f"{point.name} = {point.value} of {source} ({why})")
-    # Jobs inherit the variable: what has been told once is not told by each of them.
-    if lost and os.environ.get(LEFT_OUT) != (told := "; ".join(lost)):
-        os.environ[LEFT_OUT] = told
+            missing.append(f"{point.name} = {point.value} of {source} ({why})")
+    # Jobs inherit the variable, so that it is reported once.
+    if missing and os.environ.get(LEFT_OUT) != (listed := "; ".join(missing)):
+        os.environ[LEFT_OUT] = listed
         print(
-            f"stp: extensions that cannot be found are left out: {told}; install them again, or "
+            f"stp: extensions that cannot be found are left out: {listed}; install them again, or "
             f"remove the package that declares the entry point in {EXTENSIONS}",
             file=sys.stderr,
         )
-    return tuple(found)
+    return tuple(folders)
 
 
 @cache
 def own_modules() -> tuple[Path, ...]:
-    """Folders that add modules to the package: of the project around, and of extensions."""
+    """Folders with a user's own modules: of the current project, and of extensions."""
     project = project_folder(Path.cwd())
     roots = [*([project] if project else []), *extensions()]
     return tuple(root / MODULES for root in roots if (root / MODULES).is_dir())
 
 
 def name_of(path: Path) -> str | None:
-    """What a file is called as a module that is added to the package; None if it is none."""
+    """The module name of a file among the user's own modules; None of other files."""
     for root in own_modules():
         if path.is_relative_to(root) and path.suffix == ".py":
             parts = path.relative_to(root).with_suffix("").parts
@@ -131,45 +129,44 @@ def name_of(path: Path) -> str | None:
 
 
 def place_of(name: str, source: Path) -> Path:
-    """The folder that a declared path begins at: that of the package, or one with modules of a
-    user's, whichever has it.
+    """The folder that a declared path is relative to: the first one that has such a file.
 
     Args:
         name: the path of a file or folder.
-        source: the folder that holds the package; taken where nothing has it.
+        source: the folder that holds the package; it comes first, and is the answer if none has
+            the file.
     """
     roots = (source, *(root.parent for root in own_modules()))
     return next((root for root in roots if (root / name).exists()), source)
 
 
 def check_own_modules() -> None:
-    """Refuse modules that have the name of another one, which would be run instead.
+    """Refuse a user's own module with the name of another module, which would run instead of it.
 
     Raises:
-        StpError: there is one.
+        StpError: there is such a module.
     """
-    known: dict[str, Path] = {}
+    paths: dict[Path, Path] = {}
     for root in own_modules():
         for path in sorted(root.rglob("*.py")):
-            inside = path.relative_to(root)
-            first = known.setdefault(str(inside), path)
-            other = _PACKAGE / inside if (_PACKAGE / inside).is_file() else first
+            name = path.relative_to(root)
+            first = paths.setdefault(name, path)
+            other = _PACKAGE / name if (_PACKAGE / name).is_file() else first
             if other != path:
                 raise StpError(
                     f"{path} has the name of {other}",
-                    expected="modules with names of their own",
-                    remedy="rename it, and its entry of the configuration",
+                    remedy="rename it, and its entry in the configuration",
                 )
 
 
 class _Finder:
-    """Lets packages of ours search the folders of `own_modules`, after their own."""
+    """Has the package's folders searched first, and then those of `own_modules`."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What `importlib` asks for each module that is imported."""
+        """See `importlib.abc.MetaPathFinder`."""
         if not name.startswith(f"{PACKAGE}.") or path is None:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -185,7 +182,7 @@ def _extended(package: str, folders: Sequence[str]) -> list[str]:
 
 
 def _find_own_modules() -> None:
-    """Have Python find them from now on, in packages that it has imported already as well."""
+    """Make them importable, also from packages that are imported already."""
     if not own_modules():
         return
     sys.meta_path.insert(0, _Finder)

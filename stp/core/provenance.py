@@ -22,10 +22,7 @@ PACKAGES = (
 
 
 def describe_machine() -> Provenance:
-    """Describe who runs this, on what, and with which versions.
-
-    Nothing of it is part of a fingerprint: it explains a number, it does not choose it.
-    """
+    """User, machine and versions of packages; no part of a fingerprint."""
     return Provenance(
         host=socket.gethostname(),
         user=user(),
@@ -43,14 +40,14 @@ def describe_machine() -> Provenance:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """The versions of the packages that compute, as they were when this process first asked."""
-    found = {}
+    """Versions of the packages that compute."""
+    installed = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def version_of(name: str) -> str:
@@ -70,7 +67,7 @@ def version_of(name: str) -> str:
 
 
 def user() -> str:
-    """Name whoever runs this; by number in a container without a password file."""
+    """Name of the user; the number in a container without a password file."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -83,12 +80,12 @@ def _processor() -> str:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return platform.processor() or platform.machine()
-    named = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
-    return named[0] if named else platform.machine()
+    names = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
+    return names[0] if names else platform.machine()
 
 
 def _device() -> str:
-    """Name the GPU if torch was loaded and has one; never load torch to find out."""
+    """Name of the GPU that torch has; ``cpu`` also where torch was not imported."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return "cpu"
@@ -96,7 +93,7 @@ def _device() -> str:
 
 
 def commit() -> str | None:
-    """Name the commit of the checkout, marked if files were changed since."""
+    """The commit of the checkout, marked if files were changed since; None without git."""
     if not IS_CHECKOUT:  # Git would name the commit of whatever the environment lies in
         return None
     try:

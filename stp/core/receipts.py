@@ -1,23 +1,20 @@
-"""Receipts: what ends every artefact folder, and how files are checked against it.
+"""Receipts of artefacts, and checks of files against them.
 
-A finished folder holds the declared receipt ``artefact.json``, with size and checksum of every
-file, and a sealed copy of it: Snakemake may delete what a rule declares.
+A finished folder holds the receipt ``artefact.json``, with size and checksum of every file, and a
+sealed copy of it: Snakemake may delete the receipt, as the output that a rule declares.
 """
 
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
-from stp.core.errors import ArtefactError, StpError
+from stp.core.errors import ArtefactError
+from stp.core.json_files import Json
 
 RECEIPT = "artefact.json"
 SEALED = ".sealed.json"
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class RecordedCode:
     """The code that could influence an artefact.
 
     Attributes:
-        fingerprint: of all of it.
-        modules: module -> digest of its meaning.
+        fingerprint: of all modules.
+        modules: module -> hash of its syntax tree.
         definitions: module -> its functions and classes -> digests.
     """
 
@@ -45,7 +42,7 @@ class RecordedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Who made an artefact, where and when; see `stp.core.provenance`. None: it is not known.
+    """Who made an artefact, where and when; see `stp.core.provenance`. None stands for unknown.
 
     Attributes:
         started, finished: Unix time.
@@ -70,18 +67,18 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt at an artefact; see `stp.run.cluster.attempts`. None: it is not known.
+    """An attempt at an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
 
     Attributes:
         attempt: its number, from 1.
         time: of its start, Unix time.
-        gpus: that it had.
-        memory_mb: what it was allowed, in MB; None also where nothing limited it.
-        how: done, failed, killed, out of memory, time limit, requeued or saved; None without an
+        gpus: number of its GPUs.
+        memory_mb: its memory limit in MB; None also without a limit.
+        how: done, failed, killed, out of memory, time limit, requeued or saved; None before its
             end.
-        detail: why it ended so.
-        peak_mb: the most memory that it held, in MB.
-        ended: Unix time.
+        detail: the reason of that end.
+        peak_mb: peak memory in MB.
+        ended: time of its end, Unix time.
     """
 
     attempt: int
@@ -99,17 +96,17 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What is recorded of a finished artefact.
+    """The record of a finished artefact.
 
     Attributes:
         fingerprint: of code, recipe and inputs; the name of its folder.
         stage: prepare, train, predict, features or score.
         path: of its folder, relative to the store.
         label: a readable name.
-        recipe: everything that was set for it.
+        recipe: all settings that may influence it.
         inputs: name -> folder or lock file, relative to the store.
-        extras: results that its core reported; they differ from core to core.
-        attempts: at making it, the last one with success.
+        extras: results that its core reported; each core has keys of its own.
+        attempts: all attempts; the last one succeeded.
         files: by their path in its folder.
     """
 
@@ -132,37 +129,39 @@ def receipt_text(receipt: Receipt) -> str:
 
 
 def parse_receipt(text: str | bytes) -> Receipt:
-    """Read a receipt from JSON; what is not in it is empty, and keys of other versions are ignored.
+    """Read a receipt from JSON; missing keys are empty, and keys of other versions are ignored.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError, RecursionError: it is no receipt.
     """
-    told = json.loads(text)
+    content = json.loads(text)
     return Receipt(
-        fingerprint=told["fingerprint"],
-        stage=told.get("stage") or "",
-        path=told.get("path") or "",
-        label=told.get("label") or "",
-        recipe=dict(told.get("recipe") or {}),
-        inputs=dict(told.get("inputs") or {}),
-        extras=dict(told.get("extras") or {}),
-        code=RecordedCode(**_known(RecordedCode, told.get("code"))),
-        provenance=Provenance(**_known(Provenance, told.get("provenance"))),
+        fingerprint=content["fingerprint"],
+        stage=content.get("stage") or "",
+        path=content.get("path") or "",
+        label=content.get("label") or "",
+        recipe=dict(content.get("recipe") or {}),
+        inputs=dict(content.get("inputs") or {}),
+        extras=dict(content.get("extras") or {}),
+        code=RecordedCode(**_known(RecordedCode, content.get("code"))),
+        provenance=Provenance(**_known(Provenance, content.get("provenance"))),
         attempts=[
-            RecordedAttempt(**_known(RecordedAttempt, one)) for one in told.get("attempts") or ()
+            RecordedAttempt(**_known(RecordedAttempt, entry))
+            for entry in content.get("attempts") or ()
         ],
         files={
             name: RecordedFile(entry["bytes"], entry["sha256"])
-            for name, entry in (told.get("files") or {}).items()
+            for name, entry in (content.get("files") or {}).items()
         },
     )
 
 
 def _known(
     kind: type[RecordedCode] | type[Provenance] | type[RecordedAttempt],
-    told: Mapping[str, Any] | None,
+    entry: Json | None,
 ) -> Json:
-    return {one.name: told[one.name] for one in fields(kind) if told and one.name in told}
+    names = [field.name for field in fields(kind)]
+    return {name: entry[name] for name in names if name in entry} if entry else {}
 
 
 def checksum(path: Path) -> str:
@@ -172,10 +171,10 @@ def checksum(path: Path) -> str:
 
 
 def making(folder: Path) -> str:
-    """Which making of an artefact is there: the checksum of its receipt; empty if there is none.
+    """The checksum of an artefact's receipt; empty without a receipt.
 
-    All makings have the same fingerprint, and their bytes may differ: other processors round
-    otherwise.
+    An artefact that is made twice has the same fingerprint, but its files may differ: processors
+    round differently.
     """
     for name in (RECEIPT, SEALED):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -197,10 +196,10 @@ _NO_RECEIPT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def is_altered(folder: Path) -> bool:
-    """Does the declared receipt of a folder say something else than its sealed copy?"""
+    """Does the receipt of a folder differ from its sealed copy?"""
     try:
         declared, sealed = ((folder / name).read_bytes() for name in (RECEIPT, SEALED))
-        # One that is torn says nothing: its sealed copy is read instead.
+        # A torn receipt is not altered: its sealed copy is read instead.
         return declared != sealed and json.loads(declared) != json.loads(sealed)
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return False
@@ -210,30 +209,30 @@ def refuse_altered(folder: Path) -> None:
     """Refuse a receipt that was changed after the artefact was finished.
 
     Raises:
-        StpError: it differs from its sealed copy.
+        ArtefactError: it differs from its sealed copy.
     """
     if is_altered(folder):
         raise ArtefactError(
             folder / RECEIPT,
             "altered since the artefact was finished",
-            expected=f"what its sealed copy says, {folder / SEALED}",
+            expected=f"the content of its sealed copy, {folder / SEALED}",
         )
 
 
 def require_receipt(folder: Path) -> Receipt:
-    """Read the declared receipt of an artefact folder ``.../<fingerprint>``.
+    """Read the receipt of an artefact folder ``.../<fingerprint>``.
 
     Raises:
-        StpError: the receipt is missing, damaged, that of another artefact, or was altered since
-            the artefact was finished.
+        ArtefactError: the receipt is missing, damaged, that of another artefact, or was altered
+            since the artefact was finished.
     """
     path = folder / RECEIPT
     try:
         receipt = parse_receipt(path.read_bytes())
     except FileNotFoundError:
-        raise StpError(
-            f"{path}: missing",
-            expected="the receipt that ends a finished artefact",
+        raise ArtefactError(
+            path,
+            "missing",
             remedy="run again: the artefact was never finished, or its receipt was deleted",
         ) from None
     except _NO_RECEIPT as error:
@@ -256,10 +255,10 @@ def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
     """Check one file of an artefact against the receipt, by size and SHA-256.
 
     Returns:
-        the file.
+        the path of the file.
 
     Raises:
-        StpError: the file is missing, unknown to the receipt, or has other bytes.
+        ArtefactError: the file is missing, not in the receipt, or differs from it.
     """
     path = folder / name
     recorded = receipt.files.get(name)
@@ -278,9 +277,9 @@ def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
         raise ArtefactError(
             path, f"damaged, {size} bytes", expected=f"{recorded.bytes} bytes, as in the receipt"
         )
-    found = checksum(path)
-    if found != recorded.sha256:
+    sha256 = checksum(path)
+    if sha256 != recorded.sha256:
         raise ArtefactError(
-            path, f"damaged, SHA-256 {found}", expected=f"{recorded.sha256}, as in the receipt"
+            path, f"damaged, SHA-256 {sha256}", expected=f"{recorded.sha256}, as in the receipt"
         )
     return path

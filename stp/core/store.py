@@ -1,8 +1,8 @@
 """The store: immutable folders, published by a rename that never replaces.
 
-A finished folder holds the declared receipt ``artefact.json`` and a sealed copy of it
-(stp/core/receipts.py). Snakemake may delete what a rule declares; with the sealed copy a deleted
-receipt is put back instead of computing again.
+A finished folder holds the receipt ``artefact.json`` and a sealed copy of it
+(stp/core/receipts.py). Snakemake may delete the receipt, as the output that a rule declares; it is
+then restored from the sealed copy, and nothing is computed again.
 """
 
 import contextlib
@@ -17,7 +17,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from stp.core.disk import disk_error, write_text
 from stp.core.errors import StpError, again
@@ -38,9 +37,7 @@ from stp.core.receipts import (
 DROPPED = "dropped.json"
 """Beside the receipt of an artefact whose data were deleted on purpose."""
 LEASE_SECONDS = 60
-"""A lease whose heartbeat is older than this belongs to a process that died."""
-
-Json = dict[str, Any]
+"""Age of the heartbeat from which on the holder of a lease counts as dead."""
 
 
 def list_files(folder: Path) -> dict[str, RecordedFile]:
@@ -53,9 +50,9 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Does a folder hold every file, in full size, that its receipt lists?
+    """Does a folder hold every file of its receipt, in full size?
 
-    A receipt that differs from its sealed copy lists nothing that can be trusted.
+    An altered receipt is not trusted: its folder is not complete.
     """
     receipt = read_receipt(folder)
     return (
@@ -80,7 +77,7 @@ def verify(folder: Path) -> None:
     """Check every file of an artefact against its receipt.
 
     Raises:
-        StpError: the receipt or a file is missing, or a file's bytes differ.
+        StpError: the receipt or a file is missing, or a file differs from it.
     """
     receipt = _readable_receipt(folder)
     for name in receipt.files:
@@ -96,17 +93,17 @@ def _readable_receipt(folder: Path) -> Receipt:
 
 
 def check_input(folder: Path, chunk_sums: str) -> None:
-    """Check the files of an artefact that readers take as they find them.
+    """Check the files of an artefact, except for shards of arrays whose chunks have checksums.
 
-    Shards of arrays whose chunks have checksums are left out: whoever maps them compares what is
-    read, so that a job that needs a few clips does not read a store of 300 GB first.
+    Those are checked chunk by chunk when they are read: a job that needs a few clips does not read
+    300 GB first.
 
     Args:
         folder: of the artefact.
         chunk_sums: name of the file of checksums in the folder of an array.
 
     Raises:
-        StpError: a file is missing, or its bytes differ.
+        StpError: a file is missing, or differs from the receipt.
     """
     receipt = _readable_receipt(folder)
     arrays = [
@@ -119,7 +116,7 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact and keep its receipt, so that tables can still name it."""
+    """Delete the data of an artefact, but not its receipt: tables still show its provenance."""
     write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
     for path in folder.iterdir():
         if path.is_dir():
@@ -129,14 +126,14 @@ def drop(folder: Path, why: str) -> None:
 
 
 def is_dropped(folder: Path) -> bool:
-    """Were the data of an artefact deleted on purpose, so that only its receipt is left?"""
+    """Were the data of an artefact deleted on purpose, and its receipt kept?"""
     return (folder / DROPPED).exists()
 
 
 def call_back(root: Path, folder: str) -> None:
-    """Delete the declared receipt of an artefact whose data were dropped, and of its inputs.
+    """Delete the receipts of an artefact whose data were dropped, and of its dropped inputs.
 
-    What is declared and missing is made again by the next run of Snakemake.
+    The next run of Snakemake makes the artefacts of missing receipts again.
 
     Args:
         root: the store.
@@ -146,15 +143,15 @@ def call_back(root: Path, folder: str) -> None:
     if receipt is None or not is_dropped(root / folder):
         return
     (root / folder / RECEIPT).unlink(missing_ok=True)
-    for given in receipt.inputs.values():
-        call_back(root, given)
+    for input_folder in receipt.inputs.values():
+        call_back(root, input_folder)
 
 
 def adopt(folder: Path) -> bool:
-    """Take a finished folder as it is, putting back a receipt that was deleted.
+    """Restore the deleted receipt of a complete folder from its sealed copy.
 
     Returns:
-        whether there is a complete artefact now.
+        whether the artefact is complete.
     """
     if not is_complete(folder):
         return False
@@ -164,7 +161,7 @@ def adopt(folder: Path) -> bool:
 
 
 def temporary_folder(final: Path) -> Path:
-    """Make a folder beside the final one, on the same file system, to write into.
+    """Make a folder to write into, beside the final one and so on the same file system.
 
     Raises:
         StpError: the disk is full or read-only.
@@ -178,7 +175,7 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove what killed processes left of an artefact; only for the holder of its lease."""
+    """Remove folders that killed processes left; only the holder of the lease may."""
     for leftover in final.parent.glob(f".{final.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -189,10 +186,10 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
     Args:
         temporary: the folder that was written.
         final: its name in the store.
-        receipt: without ``files``, which are listed here.
+        receipt: without ``files``, which are added here.
 
     Returns:
-        False if somebody else was faster; their artefact is kept and ours thrown away.
+        False if another process was faster: its artefact is kept and this one deleted.
     """
     text = receipt_text(replace(receipt, files=list_files(temporary)))
     (temporary / SEALED).write_text(text)
@@ -204,7 +201,7 @@ def place(temporary: Path, final: Path) -> bool:
     """Move a sealed folder to its final name, replacing nothing.
 
     Returns:
-        False if there is a complete artefact already; it is kept and ours thrown away.
+        False if a complete artefact exists already: it is kept and this one deleted.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     while True:
@@ -226,7 +223,7 @@ def place(temporary: Path, final: Path) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what is damaged, so that nothing is lost and its name is free again."""
+    """Rename a damaged folder, so that its name is free and no file is lost."""
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.damaged")
     path.rename(aside)
     return aside
@@ -234,33 +231,35 @@ def set_aside(path: Path) -> Path:
 
 @contextlib.contextmanager
 def lease(
-    folder: Path, report: Any = print, interrupted: Callable[[], bool] = never
+    folder: Path,
+    report: Callable[[str], object] = print,
+    interrupted: Callable[[], bool] = never,
 ) -> Iterator[None]:
     """Hold a folder of training state; wait while another living process holds it.
 
-    A heartbeat keeps the lease fresh. The lease of a process that died is taken over: at
-    once if it ran on this machine, after a minute otherwise.
+    A heartbeat keeps the lease fresh. The lease of a dead process is taken over: at once if it ran
+    on this machine, else after a minute.
 
     Raises:
         Interrupted: it was asked to stop while it waited.
     """
     path = folder / "lease.json"
-    me = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
+    holder = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
     waiting = False
     while True:
         try:
             folder.mkdir(parents=True)
-        except FileNotFoundError:  # whoever finished beside us removed its parent just now
+        except FileNotFoundError:  # another process finished and removed its parent just now
             continue
         except FileExistsError:
-            # Not `exist_ok`: a folder that is removed just after it was found is an error to it.
+            # Not `exist_ok`: it raises where the folder is removed just after it was found.
             if folder.is_file():
                 raise
         try:
             with path.open("x") as file:
-                json.dump(me, file)
+                json.dump(holder, file)
             break
-        except FileNotFoundError:  # whoever finished the work removed its state just now
+        except FileNotFoundError:  # another process finished and removed the state just now
             continue
         except FileExistsError:
             if _take_over(path):
@@ -300,17 +299,17 @@ def is_held(folder: Path) -> bool:
 
 
 def _take_over(path: Path) -> bool:
-    """Remove the lease of a holder that is gone; a lease taken meanwhile is put back."""
+    """Remove the lease of a dead holder; one that was taken meanwhile is put back."""
     try:
-        seen = path.read_text()
+        content = path.read_text()
     except FileNotFoundError:
         return True
-    if not _is_dead(path, seen):
+    if not _is_dead(path, content):
         return False
     removed = path.with_name(f".lease.{uuid.uuid4().hex[:8]}")
     try:
         path.rename(removed)
-        if removed.read_text() != seen:
+        if removed.read_text() != content:
             removed.rename(path)
             return False
     except FileNotFoundError:
@@ -320,7 +319,7 @@ def _take_over(path: Path) -> bool:
 
 
 def _is_dead(path: Path, content: str) -> bool:
-    """Is the holder of a lease gone?"""
+    """Is the holder of a lease dead?"""
     try:
         age = time.time() - path.stat().st_mtime
         holder = json.loads(content)

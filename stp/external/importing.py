@@ -16,7 +16,6 @@ import yaml
 
 from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
-from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
 from stp.external import sanity_checks
@@ -148,7 +147,7 @@ def import_predictions(
         evaluation = windows.evaluation
         entry_values = {
             **evaluation._asdict(),
-            "data": digest(plan.recipes.prepare(evaluation.tested_on)),
+            "data": plan.recipes.prepare_digest(evaluation.tested_on),
             "windows": windows.description["index_sha256"],
             "bytes": copy.stat().st_size,
             "sha256": sha256,

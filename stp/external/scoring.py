@@ -29,7 +29,7 @@ from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
-from stp.plan.metric import Seen, declared
+from stp.plan.metric import NetworkFeatures, declared
 from stp.predict.agreement import Agreement
 from stp.score.samples import ALL, Samples, There
 from stp.score.scoring import score
@@ -113,7 +113,7 @@ def evaluate(
         inputs: dict[str, Path] = {}
         views: dict[str, str] = {}
         for convention, known in about.items():
-            seen = known.seen
+            seen = known.features
             if seen is None or (seen.seed is None and seen.network not in present):
                 continue
             views[convention] = seen.name
@@ -149,7 +149,7 @@ def evaluate(
     missing = {
         name: f"the weights of {seen.network} are missing (see `stp list weights`)"
         for name, known in about.items()
-        if (seen := known.seen) and name not in views
+        if (seen := known.features) and name not in views
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
     return [
@@ -344,7 +344,7 @@ def _names(clips: np.ndarray | list[Clip]) -> list[str]:
 
 
 def _network_features(
-    clips: PairedClips, seen: Seen, weights: Weights
+    clips: PairedClips, seen: NetworkFeatures, weights: Weights
 ) -> tuple[Features, Features]:
     """Features of a network of the predicted clips, and of the true ones."""
     module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]

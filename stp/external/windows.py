@@ -13,7 +13,6 @@ import pandas as pd
 from stp.core import store
 from stp.core.disk import writing
 from stp.core.errors import StpError
-from stp.core.fingerprint import digest
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import (
@@ -198,7 +197,7 @@ def _write(
         "source": data.attrs.get("source"),
         "data": {
             "fingerprint": plan.data(evaluation.tested_on).fingerprint,
-            "recipe": digest(plan.recipes.prepare(evaluation.tested_on)),
+            "recipe": plan.recipes.prepare_digest(evaluation.tested_on),
         },
         "evaluation": evaluation._asdict(),
         "samples": count,

@@ -8,6 +8,7 @@ import pandas as pd
 
 from stp.core import named_modules, store
 from stp.core.errors import StpError
+from stp.core.options import as_json
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
@@ -114,7 +115,7 @@ def promise(plan: Plan, name: str) -> Planned:
         StpError: the reader is missing or cannot count, or a list is missing or damaged.
     """
     recipe = plan.recipes.prepare(name)
-    module = named_modules.reader(recipe["reader"])
+    module = named_modules.reader(recipe.reader)
     try:
         reader = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -123,7 +124,7 @@ def promise(plan: Plan, name: str) -> Planned:
         raise StpError("there is no reader for it yet", expected=module) from None
     if not hasattr(reader, "count"):
         raise StpError("known only when it is prepared", expected="a reader with `count`")
-    planned: Planned = reader.count(recipe, Lists(plan.raw_roots(plan.raw(name))))
+    planned: Planned = reader.count(as_json(recipe), Lists(plan.raw_roots(plan.raw(name))))
     return planned
 
 

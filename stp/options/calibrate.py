@@ -1,4 +1,4 @@
-"""What a calibration, or a training, of predictors of people may set; light: the plan reads it."""
+"""Options of calibrations and trainings of predictors of people: ``train`` of a recipe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ class CalibrationOptions:
     """How a predictor is calibrated.
 
     Attributes:
-        trials: parameters that are tried, the default ones first.
-        search: optuna (a tree-structured Parzen estimator), or smac (random forests, as Atlas has
-            it; needs the extra ``smac``).
+        trials: number of sets of parameters, of which the default ones are the first.
+        search: optuna (a tree-structured Parzen estimator), or smac (random forests, as in Atlas;
+            needs the extra ``smac``).
         seed: of the search.
         threads: CPU threads.
     """
@@ -38,13 +38,13 @@ class CalibrationOptions:
 
 @dataclass(frozen=True)
 class FittingOptions:
-    """How a predictor that learns by gradient descent does so.
+    """How a predictor is trained by gradient descent.
 
     Attributes:
-        steps: of the optimiser (Adam, with a rate that falls along a cosine).
-        batch_size: people of a step.
-        lr: learning rate at first.
-        validate_every: steps.
+        steps: number of steps of the optimiser (Adam with a cosine schedule).
+        batch_size: number of people of a step.
+        lr: initial learning rate.
+        validate_every: steps between validations.
         threads: CPU threads.
     """
 

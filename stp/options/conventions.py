@@ -1,7 +1,7 @@
-"""How conventions are defined: a function of ``stp.metrics``, and options.
+"""Definitions of conventions: a function of ``stp.metrics`` and options.
 
 A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``. Options
-are keyword arguments of the function, or compositions, which any fitting convention takes.
+are keyword arguments of the function, or compositions, which apply to any convention that fits.
 """
 
 from collections.abc import Mapping
@@ -41,6 +41,6 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
 def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
-    """The modules that make a convention; see `module_of`."""
+    """The modules of the function and the compositions of a convention."""
     composed = [f"{ROOM}.{name}" for option, name in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

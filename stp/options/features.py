@@ -1,30 +1,29 @@
-"""What a recipe of features may say."""
+"""Recipes of network features of clips."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import PositiveInt
 
+from stp.core.job import Recipe
 from stp.core.options import build, require
 
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """Which clips a network looks at, and how.
+    """Network, layer and clips of network features.
 
     Attributes:
         network: name in config/weights.yaml.
         module: of stp.features.networks.
         layer: of the network.
         frames: of the clips, a choice of stp.features.frames.
-        weights: checksums of the network's weights; none where they are random.
-        seed: of random weights; None where they come from a file.
+        weights: checksums of the network's weights; empty if they are random.
+        seed: of random weights; None if they come from a file.
         split: split or subset of the data.
-        lead_times: frames behind the context.
-        interval: every which frame of the clips counts.
-        member: of several forecasts of a clip, which is looked at: the first, or the mean of their
-            frames.
+        lead_times: number of frames after the context.
+        interval: spacing of the frames of a clip, in frames of the data.
+        member: of several forecasts of a clip: the first, or the mean of their frames.
         threads: of the network.
     """
 
@@ -41,11 +40,11 @@ class FeatureOptions:
     threads: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        known = bool(self.weights) != (self.seed is not None)
-        require(known, "features: weights", self.weights, "checksums, or a seed, not both")
+        is_one = bool(self.weights) != (self.seed is not None)
+        require(is_one, "features: weights", self.weights, "checksums, or a seed, not both")
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> "FeatureOptions":
+    def from_recipe(cls, recipe: Recipe) -> "FeatureOptions":
         """Read a recipe.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Schedules, losses and callbacks: one file each, named in a recipe, with options or without.
+"""Schedules, losses and callbacks: modules that a recipe names, with or without options.
 
     schedule: cosine
     schedule: {onecycle: {final_div_factor: 1000}}
@@ -16,15 +16,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import ConfigurationError, nearest
+from stp.core.json_files import Json
 from stp.core.options import check_keys
 
 ENTRY = {"schedules": "learning_rate", "losses": "loss", "callbacks": "Callback"}
-"""What a module of each kind has."""
+"""Kind -> function or class of its modules."""
 DEFAULT_SCHEDULE = "onecycle"
 
 
-def choice(where: str, kind: str, value: Any) -> tuple[str, dict[str, Any]]:
+def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
     """Read a name, or a name with options.
 
     Args:
@@ -36,18 +37,21 @@ def choice(where: str, kind: str, value: Any) -> tuple[str, dict[str, Any]]:
         name and options.
 
     Raises:
-        StpError: it is neither, or there is no such module.
+        ConfigurationError: it is neither, or there is no such module.
     """
-    name, options = next(iter(value.items())) if _is_one(value) else (value, {})
+    name: object = value
+    options: Any = {}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, options),) = value.items()
     if not isinstance(name, str) or not isinstance(options or {}, Mapping):
-        raise StpError(
+        raise ConfigurationError(
             f"{where} is {value!r}",
             expected="a name, or one name with its options",
             remedy=f"write {where}: NAME, or {where}: {{NAME: {{OPTION: VALUE}}}}",
         )
     known = names(kind)
     if name not in known:
-        raise StpError(
+        raise ConfigurationError(
             f"{where} is {name!r}",
             expected=f"{' or '.join(known)}, or a new file stp/train/{kind}/{name}.py",
             remedy=nearest(name, known),
@@ -55,11 +59,11 @@ def choice(where: str, kind: str, value: Any) -> tuple[str, dict[str, Any]]:
     return name, dict(options or {})
 
 
-def modules(train: Mapping[str, Any]) -> list[str]:
-    """Name the modules that the settings of a training choose.
+def modules(train: Json) -> list[str]:
+    """The modules that the settings of a training name.
 
     Raises:
-        StpError: one does not exist.
+        ConfigurationError: one does not exist.
     """
     chosen = [("schedules", "schedule", train.get("schedule", DEFAULT_SCHEDULE))]
     chosen += [("losses", "loss", train["loss"])] if train.get("loss") else []
@@ -74,26 +78,24 @@ def modules(train: Mapping[str, Any]) -> list[str]:
 
 @functools.cache
 def names(kind: str) -> list[str]:
-    """List the modules of a kind."""
+    """Names of the modules of a kind."""
     folder = Path(__file__).parents[1] / "train" / kind
     return sorted(path.stem for path in folder.glob("[a-z]*.py"))
 
 
-def load(where: str, kind: str, value: Any) -> Callable[..., Any]:
-    """Import what is named, with its options filled in.
+def load(where: str, kind: str, value: object) -> Callable[..., Any]:
+    """Import the function or class of a module, with its options as arguments.
 
     Raises:
-        StpError: there is no such module, or it does not know an option.
+        ConfigurationError: there is no such module, or it has no such option.
     """
     name, options = choice(where, kind, value)
     entry = getattr(importlib.import_module(f"stp.train.{kind}.{name}"), ENTRY[kind])
     parameters = inspect.signature(entry).parameters.values()
     known = [p.name for p in parameters if p.kind == inspect.Parameter.KEYWORD_ONLY]
     if options and not known:
-        raise StpError(f"{where}: {name} takes no options, but {', '.join(options)} is set")
+        raise ConfigurationError(
+            f"{where}: {name} takes no options, but {', '.join(options)} is set"
+        )
     check_keys(f"{where}: {name}", options, known)
     return functools.partial(entry, **options)
-
-
-def _is_one(value: Any) -> bool:
-    return isinstance(value, Mapping) and len(value) == 1

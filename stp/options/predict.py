@@ -1,4 +1,4 @@
-"""What a prediction recipe may set under ``predict``."""
+"""Options of predictions of frames: ``predict`` of a recipe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ class PredictOptions:
     """How forecasts are computed.
 
     Attributes:
-        batch_size: samples at a time.
+        batch_size: number of samples that are predicted at once.
         threads: CPU threads.
-        precision: bf16 (mixed, where the device computes it) or float32.
-        samples: forecasts of each clip, its members; several of models that draw them only.
-        trainings: so many members instead, each by a training with a seed of its own: that of the
-            cell and the following ones.
+        precision: bf16 (mixed, where the device supports it) or float32.
+        samples: number of forecasts of each clip, its members; 1 of models that do not draw them.
+        trainings: number of members, instead of samples, each by a training with a seed of its own:
+            that of the cell and the following ones.
     """
 
     batch_size: PositiveInt = 16

@@ -13,10 +13,10 @@ class MotionOptions:
     """How people are predicted.
 
     Attributes:
-        samples: predictions of each scenario; more than one are jittered, or drawn by the predictor
-            itself.
-        jitter: metres per second that people are moved by besides, in each direction (standard
-            deviation); 0.3 in Atlas' released code.
+        samples: number of predictions of each scenario; more than one are jittered, or drawn by the
+            predictor.
+        jitter: standard deviation of velocities added in each direction, in m/s; 0.3 in Atlas'
+            released code.
         seed: of jitter and observation noise.
         threads: CPU threads.
     """

@@ -1,19 +1,18 @@
-"""The protocols by which scenarios are cut from tracks of people, and what differs between them."""
+"""Protocols by which scenarios are cut from tracks of people."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How scenarios are cut from tracks; `stp.tracks.scenarios` says more.
+    """How scenarios are cut from tracks; see `stp.tracks.scenarios`.
 
     Attributes:
-        title: what it is called beside its name.
+        title: a description.
         is_released: whether it is that of released code: whole tracks are filled and smoothed
-            before they are cut, calibration and test follow each other by its clock and may share
+            before they are cut, calibration and test follow each other in its time and may share
             people, noise depends on the frame rate, and goals have no effect.
-        may_come_and_go: whether people who are there in a part of a scenario only are counted,
-            where they otherwise forbid it.
+        may_come_and_go: whether a scenario may have people who are present in a part of it only.
     """
 
     title: str
@@ -26,5 +25,5 @@ PROTOCOLS = {
     "strict": Protocol("scenarios whose observation holds no future"),
     "strict-relaxed": Protocol("as strict, and others may come and go", may_come_and_go=True),
 }
-"""By their names, which are those of subsets."""
+"""Protocols by name; their names are those of subsets."""
 RELEASED = next(name for name, protocol in PROTOCOLS.items() if protocol.is_released)

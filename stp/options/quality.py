@@ -1,4 +1,4 @@
-"""How opinions are predicted from what a measure says of videos; light, since the plan reads it."""
+"""Options of predictions of opinions from a measure of videos: ``predict`` of a recipe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Learnt = Literal["linear", "ridge", "nested", "polynomial", "svr_linear", "svr_r
 Fitted = Literal["logistic", "logistic_on_test"]
 FITTED = get_args(Fitted)
 COMPONENTS = 240
-"""Principal components, unless a measure or the setting says otherwise."""
+"""Default number of principal components."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class QualityOptions:
 
     Attributes:
         regression: on principal components, one of `Learnt` (``nested``: linear, with a number of
-            components that is chosen within the training videos); or, of a single value that learns
-            nothing from opinions, a logistic function that is fitted to the training videos
-            (``logistic``) or to the test videos themselves (``logistic_on_test``).
-        parts: of what a network sees that the measure is made from; see `stp.features.videos`. All
-            of what a measure says where it has no network.
-        components: most principal components, unless the setting says otherwise.
-        seed: of shares of the training videos.
+            components that is selected within the training videos); or, for a measure with a single
+            value, a logistic function fitted to the training videos (``logistic``) or to the test
+            videos themselves (``logistic_on_test``).
+        parts: of the features of a network that the measure uses; see `stp.features.videos`. Empty
+            for measures without a network, all values of which are used.
+        components: largest number of principal components, unless the setting has one.
+        seed: of the selection of training videos.
         threads: CPU threads.
     """
 

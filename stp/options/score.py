@@ -1,12 +1,14 @@
-"""What a score recipe may say."""
+"""Recipes of scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.errors import StpError
+from stp.core.job import Recipe
+from stp.core.json_files import Json
 from stp.core.options import build, check_keys
 
 CELL_KEYS = (
@@ -21,16 +23,14 @@ CELL_KEYS = (
     "setting",
     "seed",
 )
-"""The key columns of every row; all text but the seed."""
+"""Key columns of every row; all are text but the seed."""
 CellValues = Mapping[str, str | int | None]
 """Values of the key columns."""
-
-
 NOTE = "note.json"
-"""Beside scores of predictions of which something is to be said: ``note``, and perhaps ``members``,
-how many of them were counted."""
+"""File beside scores with a ``note`` on their predictions, and optionally ``members``, the number
+that was counted."""
 Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
-"""What metrics of one forecast may make of several; see `stp.score.members`."""
+"""Of several forecasts, scored by metrics of one forecast; see `stp.score.members`."""
 STATISTICS = get_args(Statistic)
 
 
@@ -39,7 +39,7 @@ class Bootstrap:
     """Resampling of clusters.
 
     Attributes:
-        resamples: how many.
+        resamples: number of resamples.
         seed: of the random stream; all conventions share the same resamples.
     """
 
@@ -52,26 +52,26 @@ class ScoreOptions:
     """A score recipe.
 
     Attributes:
-        cell: the keys of the cell (``CELL_KEYS``), written into every row.
-        conventions: named ``<metric>.<choice>``, with their functions and options (see
-            `stp.options.conventions`); none where all conventions of a cell need a network, and
-            belong to its other scores.
+        cell: key of the cell (``CELL_KEYS``), written into every row.
+        conventions: ``<metric>.<choice>`` -> function and options (see
+            `stp.options.conventions`); empty if all conventions of a cell compare features of
+            networks, which have a recipe of their own.
         split: split of the data that the predictions belong to.
-        interval: every which frame of its clips was predicted and counts.
-        bootstrap: how intervals are made.
-        threads: of the networks that conventions look through.
-        statistic: how several forecasts of a sample are scored by metrics of one forecast; see
-            `stp.score.members`. None where there is one.
-        higher_is_better: by convention, for the best of several forecasts only; None where neither
-            higher nor lower is better.
-        weights: checksums of the weights that conventions of single clips look through, by the name
-            of the network; those whose weights are not named have no value.
-        features: of distances between sets of clips: convention -> what its inputs are called,
+        interval: spacing of the predicted frames of a clip, in frames of the data.
+        bootstrap: of confidence intervals.
+        threads: of the networks that conventions use.
+        statistic: of several forecasts of a sample, scored by metrics of one forecast; see
+            `stp.score.members`. None of one forecast.
+        higher_is_better: direction by convention, for the best of several forecasts only; None if
+            neither higher nor lower is better.
+        weights: checksums of the weights that conventions of single clips use, by the name of the
+            network; conventions without their weights have no value.
+        features: of distances between sets of clips: convention -> name of its inputs,
             ``<name>.observed`` and ``<name>.predicted``; those without have no value.
     """
 
     cell: CellValues
-    conventions: Mapping[str, Mapping[str, Any]]
+    conventions: Mapping[str, Json]
     split: str = "test"
     interval: PositiveInt = 1
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -82,10 +82,10 @@ class ScoreOptions:
     features: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lost = [key for key in CELL_KEYS if key not in self.cell]
-        if lost:
+        missing = [key for key in CELL_KEYS if key not in self.cell]
+        if missing:
             raise StpError(
-                f"score recipe: cell has no {', '.join(lost)}", expected=", ".join(CELL_KEYS)
+                f"score recipe: cell has no {', '.join(missing)}", expected=", ".join(CELL_KEYS)
             )
         check_keys("score recipe: cell", self.cell, CELL_KEYS)
         for key, value in self.cell.items():
@@ -95,16 +95,16 @@ class ScoreOptions:
                     expected="an integer or null" if key == "seed" else "text",
                     remedy="let the plan write the recipe",
                 )
-        lacking = next((n for n, of in self.conventions.items() if "function" not in of), None)
-        if lacking is not None:
+        incomplete = [name for name, of in self.conventions.items() if "function" not in of]
+        if incomplete:
             raise StpError(
-                f"score recipe: conventions.{lacking} has no function",
+                f"score recipe: conventions.{incomplete[0]} has no function",
                 expected="a function with options for each name",
                 remedy="let the plan write the recipe",
             )
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> "ScoreOptions":
+    def from_recipe(cls, recipe: Recipe) -> "ScoreOptions":
         """Read a recipe.
 
         Raises:

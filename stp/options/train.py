@@ -1,19 +1,20 @@
-"""What a training recipe may set under ``train``."""
+"""Options of trainings: ``train`` of a recipe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from stp.core.json_files import Json
 from stp.core.options import build, require
 from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import Precision
 
 MOST_SNAPSHOTS = 90
-"""An artefact has at most 100 files."""
+"""Most snapshots of a training: an artefact has at most 100 files."""
 LOW_RATE = 1e-6
-"""Learning rates up to here do not make a training diverge, whatever its loss is like."""
+"""Learning rates up to this one do not make a training diverge."""
 
 
 @dataclass(frozen=True)
@@ -23,30 +24,32 @@ class TrainOptions:
     Attributes:
         epochs: passes over the training clips.
         iterations: steps, instead of epochs; the last pass may end early. Null for whole epochs.
-        validate_every: epochs from one validation to the next; the last epoch always has one.
-        batch_size: clips in a step, over all devices together.
-        lr: learning rate; the highest one of the schedule.
+        validate_every: epochs between validations; the last epoch always has one.
+        batch_size: clips of a step on all devices together.
+        lr: highest learning rate of the schedule.
         optimizer: adam or adamw.
         weight_decay: added to the gradient (adam) or decoupled from it (adamw).
         schedule: of the learning rate; a module of stp.train.schedules, as ``name`` or
             ``{name: {option: value}}``.
-        loss: a module of stp.train.losses, likewise, instead of the model's own. Null for that.
-        targets: channels that this loss and the validation compare, by their names in the data;
-            none for all. A network forecasts all of them anyway, and is shown its own forecasts.
-        horizon: lead times of a training clip, from the first one on, and of its validation.
-            Null for the dataset's.
+        loss: a module of stp.train.losses, as ``name`` or ``{name: {option: value}}``. Null for the
+            model's own.
+        targets: names of the channels that this loss and the validation compare; empty for all.
+            A network forecasts all channels anyway, and its own forecasts are its next input.
+        horizon: number of lead times of training and validation clips. Null for that of the
+            dataset.
         callbacks: modules of stp.train.callbacks -> their options.
-        clip_norm: longest gradient; null for any.
-        ema: part of the weights that a moving average takes over in each step; the average is what
-            is validated and kept. Null for the weights themselves.
-        explodes: the training has failed when losses are so many times what they were in its
-            first steps. Null for never.
-        precision: bf16 (mixed, where the device computes it) or float32.
-        channels_last: keep channels beside each other in memory.
-        compiled: translate the parts of the network with torch.compile (needs a C++ compiler).
+        clip_norm: greatest norm of a gradient; null for no limit.
+        ema: share of the weights in each update of their moving average, which is validated and
+            kept. Null for no average.
+        explodes: ratio of the loss to that of the first steps from which on the training has
+            failed. Null for no limit.
+        precision: bf16 (mixed, where the device supports it) or float32.
+        channels_last: whether channels are contiguous in memory.
+        compiled: whether parts of the network are compiled with torch.compile (needs a C++
+            compiler).
         threads: CPU threads.
-        max_clips: train on so many clips, evenly spread over the split; null for all.
-        max_val_clips: validate on so many clips, likewise.
+        max_clips: number of training clips, evenly spread over the split; null for all.
+        max_val_clips: number of validation clips, evenly spread over the split; null for all.
         snapshots: numbers of updates (steps), ascending, after which the weights are kept as well.
     """
 
@@ -57,11 +60,11 @@ class TrainOptions:
     lr: PositiveFloat = 1e-3
     optimizer: Literal["adam", "adamw"] = "adam"
     weight_decay: NonNegativeFloat = 0.0
-    schedule: str | Mapping[str, Any] = DEFAULT_SCHEDULE
-    loss: str | Mapping[str, Any] | None = None
+    schedule: str | Json = DEFAULT_SCHEDULE
+    loss: str | Json | None = None
     targets: tuple[str, ...] = ()
     horizon: PositiveInt | None = None
-    callbacks: Mapping[str, Any] = field(default_factory=dict)
+    callbacks: Json = field(default_factory=dict)
     clip_norm: PositiveFloat | None = None
     ema: Annotated[float, Field(gt=0, le=1)] | None = None
     explodes: Annotated[float, Field(gt=1)] | None = 1e3
@@ -84,13 +87,13 @@ class TrainOptions:
         self._check_snapshots()
 
     def _check_targets(self) -> None:
-        """Refuse targets that are not names, or that the model's own loss does not use."""
-        once = len(set(self.targets)) == len(self.targets)
-        self._check("targets", once, "names of channels, each once")
+        """Refuse duplicate targets, and targets for the model's own loss."""
+        is_unique = len(set(self.targets)) == len(self.targets)
+        self._check("targets", is_unique, "names of channels, each once")
         self._check("targets", not self.targets or self.loss is not None, "none without train.loss")
 
     def _check_snapshots(self) -> None:
-        """Refuse snapshots that a training may never reach, or that are too many."""
+        """Refuse snapshots in another order, and those that a training may never reach."""
         steps, last = self.snapshots, self.iterations
         ok = list(steps) == sorted(set(steps))
         self._check("snapshots", ok, "numbers of updates, ascending")
@@ -103,7 +106,11 @@ class TrainOptions:
         require(ok, f"train.{key}", getattr(self, key), expected)
 
     def learning_rate(self, step: int, steps: int) -> float:
-        """Learning rate of one of so many steps; the first one is 0.
+        """The learning rate of a step.
+
+        Args:
+            step: its number, from 0.
+            steps: number of all steps.
 
         Raises:
             StpError: an option of the schedule is unknown, or out of range.

@@ -1,4 +1,4 @@
-"""What a recipe of features of single videos may say."""
+"""Recipes of network features of single videos."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,12 +8,12 @@ from pydantic import Field, PositiveInt
 
 @dataclass(frozen=True)
 class VideoOptions:
-    """Which network looks at videos.
+    """Network of the features of videos.
 
     Attributes:
         network: name in config/weights.yaml.
         weights: checksums of its weights.
-        context: observed frames of each video.
+        context: number of observed frames of each video.
         threads: of the network.
     """
 

@@ -1,8 +1,8 @@
-"""Artefacts of older code that somebody declared to be current (`stp accept`).
+"""Artefacts of older code that a user declared current (`stp accept`).
 
-An entry is a file of the store, ``accepted/<fingerprint that the plan asks for>.json``. While the
-older artefact is there, the plan takes it in the place of the one it asks for, and everything that
-is made from it stays current as well. Receipts are never changed.
+An entry is a file of the store, ``accepted/<new fingerprint>.json``. While the older artefact
+exists, the plan uses it instead of the one with the new fingerprint, and all that is made from it
+stays current as well. Receipts are never changed.
 """
 
 from pathlib import Path
@@ -17,16 +17,16 @@ FOLDER = "accepted"
 
 
 class Accepted(Strict):
-    """What somebody declared, and when.
+    """A declaration that an artefact of older code is current.
 
     Attributes:
         stage: of the artefact.
         address: folder of the artefact without its fingerprint, relative to the store.
         recipe: hash of the recipe, with the seed.
-        old: fingerprint of the artefact that was made.
-        new: fingerprint that the plan asked for.
-        reason: why both are the same, in the words of who declared it.
-        author: account of who declared it.
+        old: fingerprint of the older artefact.
+        new: fingerprint in the plan.
+        reason: why both are equivalent, in the user's words.
+        author: account of the user.
         commit: of the checkout at that time.
         date: of the declaration (UTC, ISO 8601).
     """
@@ -51,12 +51,12 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """The file that declares what stands for a fingerprint."""
+    """The file of the entry for a new fingerprint."""
     return store / FOLDER / f"{new}.json"
 
 
 def read_accepted(store: Path) -> dict[str, Accepted]:
-    """All entries of a store whose older artefact is there, by the fingerprint it stands for.
+    """All entries of a store whose older artefact exists, by the new fingerprint.
 
     Raises:
         StpError: a file is no entry.
@@ -70,7 +70,6 @@ def read_accepted(store: Path) -> dict[str, Accepted]:
         if entry is None or path.stem != entry.new:
             raise StpError(
                 f"{path} is no entry of an accepted artefact",
-                expected="a file that `stp accept` wrote",
                 remedy="delete it, and run `stp accept` again",
             )
         if read_receipt(store / entry.address / entry.old) is not None:

@@ -1,12 +1,12 @@
-"""What a plan consists of: raw bytes, the folders of the store, and the cells that need them."""
+"""Parts of a plan: raw files, artefacts, and the cells that need them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stp.core.fingerprint import Code, digest
+from stp.core.json_files import Json
 from stp.core.receipts import RECEIPT
 from stp.plan.cell_key import CellKey
-from stp.plan.checked_config import Json
 from stp.plan.dataset import Release
 from stp.tasks.task import Task
 
@@ -17,30 +17,32 @@ FOLDERS = {
     "features": "features",
     "score": "scores",
 }
-"""Where the artefacts of each stage live in the store."""
+"""Stage -> folder of its artefacts in the store."""
 IDENTITY = ("environment", "reads", "versions")
-"""Keys of recipes that make another artefact of it; no core is handed them."""
+"""Keys of recipes that only distinguish artefacts; cores do not get them."""
 EXTERNAL = "external"
-"""Stands for a dataset where raw bytes are predictions that were made elsewhere."""
+"""Stands for a dataset where raw files are imported predictions."""
 READ = "read"
-"""Models whose forecasts are read and not computed, and never stored before they are scored."""
+"""`fit` of models whose forecasts are read from files, and scored without storing them."""
 PERCEPTUAL = "perceptual"
-"""Folder, within that of a cell's scores, of those that need a GPU."""
+"""Folder, within that of a cell's scores, of the scores that compare features of networks."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """Raw bytes of one release, locked at first sight.
+    """Raw files of one release, which are locked when they are first used.
 
     Attributes:
+        dataset: its name.
+        release: its name.
         lock: the lock file, relative to the store.
-        identity: hash of the names of dataset, release and files. That they always mean the same
-            bytes is what the lock file guarantees; what is declared of these later (checksums,
-            sizes, URLs) is compared with the lock, and makes nothing again.
-        generated: folder of generated files relative to the raw folder, or None.
-        declared: the files, or what generates them.
-        reads: files of the checkout that the generator reads, besides what its imports name.
-        place: where the release is declared, for people: a file, and the keys in it.
+        identity: hash of the names of dataset, release and files. The lock file guarantees that
+            these files stay the same; checksums, sizes and URLs that are declared later are
+            compared with the lock, and nothing is made again.
+        generated: folder of generated files, relative to the raw folder; None of others.
+        declared: entry of the release.
+        reads: files of the checkout that the generator reads, besides its static imports.
+        place: file and keys of the release's entry, for people.
     """
 
     dataset: str
@@ -61,18 +63,18 @@ class Artefact:
         stage: prepare, train, predict, features or score.
         folder: relative to the store; ends with the fingerprint.
         label: a readable name.
-        recipe: everything that may influence the content, besides code and inputs.
-        inputs: what it is made from.
+        recipe: all that may influence the content, besides code and inputs.
+        inputs: artefacts and raw files that it is made from, by name.
         code: the code that can influence it.
         core: the module whose ``run(job)`` makes it.
-        kind: the kind of sample that it holds.
-        dataset: the dataset it is made from; for predictions and scores, the one of the test.
-        dimension: the dimension it belongs to; None for data, models and features of observed
-            clips, which all dimensions share.
-        is_perceptual: whether these are scores that compare what networks see.
-        entries: files of the configuration that name modules which run here, and may declare what
-            these read besides (`reads`).
-        accepted: who declared that this artefact of older code is current, and why; else None.
+        kind: the task of its samples.
+        dataset: that it is made from; of predictions and scores, the tested one.
+        dimension: that it belongs to; None for data, models and features of observed clips, which
+            all dimensions share.
+        is_perceptual: whether it holds scores that compare features of networks.
+        entries: files of the configuration that name its modules, and may declare files that these
+            read (`reads`).
+        accepted: who declared this artefact of older code to be current, and why; None of others.
     """
 
     stage: str
@@ -95,7 +97,7 @@ class Artefact:
 
     @property
     def words(self) -> frozenset[str]:
-        """What a command may choose it by: the parts of its path, and its stage."""
+        """Words by which commands select it: the parts of its path, and its stage."""
         return frozenset((*self.folder.split("/"), self.stage))
 
     @property
@@ -110,27 +112,27 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Are these scores, or features, of forecasts that are made meanwhile and not stored?"""
+        """Are these scores or features of forecasts that are computed and not stored?"""
         return "rollout" in self.recipe
 
     @property
     def forecast(self) -> Json | None:
-        """The recipe of the forecasts that are made here."""
-        found: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
-        return found
+        """The recipe of the forecasts that it computes; None if it computes none."""
+        recipe: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
+        return recipe
 
     @property
     def is_resumable(self) -> bool:
-        """Can its job be stopped at any time, and go on later from where it was?"""
-        rolled = self.is_rollout and self.stage == "score" and not self.is_perceptual
-        return rolled or self.recipe.get("fit") in ("sgd", "calibrate")
+        """Can its job be stopped at any time, and be resumed?"""
+        is_scored_rollout = self.is_rollout and self.stage == "score" and not self.is_perceptual
+        return is_scored_rollout or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def work(self) -> str:
-        """Stage and model or network: durations are learned for each such kind of work."""
+        """Stage and model or network: durations are estimated for each such kind of work."""
         if self.stage == "features":
-            made = " of rollouts" if self.is_rollout else ""
-            return f"features {self.recipe['network']}{made}"
+            suffix = " of rollouts" if self.is_rollout else ""
+            return f"features {self.recipe['network']}{suffix}"
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
         stage = "rollout" if self.is_rollout else self.stage
         return f"{stage} {model}".rstrip()
@@ -138,12 +140,15 @@ class Artefact:
 
 @dataclass(frozen=True)
 class CellArtefacts:
-    """A cell with the artefacts that it consists of.
+    """A cell and its artefacts.
 
     Attributes:
-        models: what was trained for it; one, unless each lead time has its own.
-        predictions: None where they are scored while they are made, and not stored.
-        perceptual: scores that need a network; None where no such metric is available.
+        cell: its key.
+        data: the prepared data of the test.
+        models: trained models: one, one for each lead time or member, or none.
+        predictions: None where forecasts are scored without storing them.
+        scores: those without features of networks.
+        perceptual: scores that compare features of networks; None without such metrics.
         features: network features of its observed and predicted clips.
         keep: number of forecasts stored with the scores; None where all predictions are stored.
     """
@@ -159,9 +164,9 @@ class CellArtefacts:
 
     @property
     def artefacts(self) -> list[Artefact]:
-        own = [self.data, *self.models, self.predictions, *self.features, self.scores]
-        own += [self.perceptual]
-        return [artefact for artefact in own if artefact is not None]
+        parts = [self.data, *self.models, self.predictions, *self.features, self.scores]
+        parts += [self.perceptual]
+        return [artefact for artefact in parts if artefact is not None]
 
 
 def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str]) -> str:
@@ -170,7 +175,7 @@ def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str
     Args:
         stage: prepare, train, predict, features or score.
         code: fingerprint of the code that can influence it.
-        recipe: everything else that may influence the content.
-        inputs: fingerprints of what it is made from; of raw bytes, their identity.
+        recipe: all else that may influence the content.
+        inputs: fingerprints of its inputs by name; of raw files, their identity.
     """
     return digest({"stage": stage, "code": code, "recipe": recipe, "inputs": dict(inputs)})

@@ -1,4 +1,4 @@
-"""The key of a cell: the columns that identify it in every table."""
+"""The key of a cell: its identifying columns in all tables."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from stp.plan.setting import ROBUSTNESS, setting_of
 
 @dataclass(frozen=True)
 class CellKey:
-    """The unit of everything; its fields are the key columns of every table (``CELL_KEYS``)."""
+    """One model, trained and tested once; fields are the key columns of tables (``CELL_KEYS``)."""
 
     suite: str
     dimension: str
@@ -22,7 +22,7 @@ class CellKey:
 
     @property
     def path(self) -> str:
-        """The cell as a path: unique, readable, and safe in a file name."""
+        """Relative path of the cell: unique and readable."""
         return "/".join(
             [
                 self.suite,
@@ -44,9 +44,9 @@ class CellKey:
 
     @property
     def tested(self) -> str:
-        """What it was trained and tested on, in short: ``kitti -> caltech``, ``bridge x2``."""
-        same = self.tested_on == self.trained_on
-        parts = [self.tested_on if same else f"{self.trained_on} -> {self.tested_on}"]
+        """Training and test in short: ``kitti -> caltech``, ``bridge x2``."""
+        is_same = self.tested_on == self.trained_on
+        parts = [self.tested_on if is_same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         if "interval" in self.setting:
             parts.append(f"x{setting_of(self.setting)['interval']}")
@@ -56,13 +56,13 @@ class CellKey:
 
     @property
     def case_name(self) -> str:
-        """What was tested, in a file name: ``kitti-caltech``, ``bridge-interval-2``.
+        """Name of the case in file names: ``kitti-caltech``, ``bridge-interval-2``.
 
-        Within one dimension the name is unique among cells that differ in data, subset or setting,
-        unless they differ in the horizon alone.
+        Within a dimension, it is unique among cells that differ in data, subset or setting, unless
+        they differ in the horizon alone.
         """
-        same = self.tested_on == self.trained_on
-        parts = [self.tested_on] if same else [self.trained_on, self.tested_on]
+        is_same = self.tested_on == self.trained_on
+        parts = [self.tested_on] if is_same else [self.trained_on, self.tested_on]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         parts += [] if self.train_subset == "all" else [f"trained_on_{self.train_subset}"]
         setting = setting_of(self.setting)
@@ -71,5 +71,5 @@ class CellKey:
 
 
 def seed_name(seed: int | None) -> str:
-    """Name a seed in a path; models without randomness have none."""
+    """Name a seed in a path; None is that of models that are not random."""
     return "seed-none" if seed is None else f"seed-{seed}"

@@ -1,7 +1,7 @@
-"""The plan: which cells exist, what each is made from, and where everything lives.
+"""The plan: all cells, their artefacts, and the folders of these.
 
-A cell is one model, trained on one dataset, tested on one dataset in one setting. The plan
-is made from configuration and source code, without torch; of the store it reads what was accepted.
+A cell is one model, trained on one dataset, tested on one dataset in one setting. The plan is made
+from configuration and source code, without torch; of the store, only accepted artefacts are read.
 """
 
 from collections.abc import Collection, Mapping
@@ -43,15 +43,15 @@ class Plan:
         self.raw_folder: Path = folders["raw"]
         self.raw_mirror: Path | None = folders["mirror"]
         self.weights: Path = folders["weights"] or network_weights.FOLDER.absolute()
-        at_hand = network_weights.present(self.weights, network_weights.declared())
-        self.weight_files = {name: self.weights / file.file for name, file in at_hand.items()}
-        self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
+        present = network_weights.present(self.weights, network_weights.declared())
+        self.weight_files = {name: self.weights / file.file for name, file in present.items()}
+        self.recipes = Recipes(config, {name: file.identity for name, file in present.items()})
         self._code = CodeOfPlan(config, source)
         self.sources = self._code.sources
         self._raws = Raws(self.recipes, self._code)
         self._walk = Walk(self.recipes, self._code, self._raws, read_accepted(self.store))
         self.cells: list[CellArtefacts] = [
-            self._walk.cell(*wanted) for wanted in enumerate_cells(config)
+            self._walk.cell(cell, keep) for cell, keep in enumerate_cells(config)
         ]
         self.count(config.scale.dimensions)
         for name in config.scale.prepared:
@@ -63,7 +63,7 @@ class Plan:
 
         Args:
             scale: a scale file or its content.
-            where: what errors call it; the path of the file unless given.
+            where: name of the scale in errors; the path of the file unless given.
 
         Raises:
             StpError: the configuration is wrong.
@@ -75,11 +75,11 @@ class Plan:
         return self._code.of(*roots)
 
     def raw(self, name: str) -> Raw:
-        """The raw bytes of a dataset's release."""
+        """The raw files of a dataset's release."""
         return self._raws.of_dataset(name)
 
     def raw_of(self, target: str) -> Raw:
-        """Find the raw bytes that a dataset's name or the path of a lock file names.
+        """Find raw files by the name of a dataset or the path of a lock file.
 
         Raises:
             StpError: there is no such dataset or lock file.
@@ -102,11 +102,11 @@ class Plan:
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """How many forecasts of each clip there are, and what is scored of several."""
+        """Number of forecasts of each clip, and the statistic that is scored of several."""
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The predictions of a cell that were made elsewhere, if its model lives there."""
+        """The imported predictions of a cell; None of a model that predicts here."""
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
@@ -124,22 +124,22 @@ class Plan:
         return self._walk.artefacts
 
     def find(self, receipt: str | Path) -> Artefact:
-        """Find the planned artefact that a receipt's path names.
+        """Find the planned artefact of a receipt.
 
         Raises:
-            StpError: the plan has no such artefact (any more).
+            StpError: the plan has no such artefact, or no longer.
         """
-        # Snakemake asks several times for each job: no objects, only text.
+        # Called several times for each job by Snakemake: strings are faster than paths.
         folder = str(receipt).removeprefix(f"{self.store}/").removesuffix(f"/{RECEIPT}")
-        found = self.artefacts.get(folder)
-        if found is not None:
-            return found
+        artefact = self.artefacts.get(folder)
+        if artefact is not None:
+            return artefact
         parent = str(PurePosixPath(folder).parent)
-        now = [key for key in self.artefacts if str(PurePosixPath(key).parent) == parent]
-        if now:
+        current = [key for key in self.artefacts if str(PurePosixPath(key).parent) == parent]
+        if current:
             raise StpError(
-                f"{folder} is not what the plan asks for now",
-                expected=f"the fingerprint {PurePosixPath(now[0]).name}: code or configuration "
+                f"{folder} is no longer in the plan",
+                expected=f"the fingerprint {PurePosixPath(current[0]).name}: code or configuration "
                 "changed since this job was planned",
                 remedy="run snakemake again",
             )
@@ -147,7 +147,7 @@ class Plan:
             f"the plan has no artefact {folder}",
             remedy=nearest(folder, self.artefacts)
             if len(self.artefacts) < 100
-            else "`stp plan --list` lists what it has",
+            else "`stp plan --list` lists its artefacts",
         )
 
     def inputs(self, artefact: Artefact) -> list[str]:
@@ -168,12 +168,12 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """Names of what is tested in a dimension and has pictures: some model keeps forecasts."""
+        """Names of the cases of a dimension of which some model keeps forecasts to draw."""
         cells = [made for made in self.cells if made.cell.dimension == dimension]
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
-        """Set the dimensions that count as the work of a run; by default all do."""
+        """Set the dimensions that count as work of a run; all do by default."""
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
         self._needed = {
             artefact.folder
@@ -185,17 +185,17 @@ class Plan:
     def is_wanted(self, artefact: Artefact) -> bool:
         """Does an artefact count as work of this run?
 
-        Data that no cell needs (`prepared` in the scale file) count once their preparation has
-        started.
+        Data that no cell needs (`prepared` in the scale file) count from the start of their
+        preparation.
         """
         if artefact.folder in self._needed:
             return True
         state = self.store / "state" / artefact.folder
-        begun = (self.store / artefact.receipt).exists() or state.exists()
-        return artefact.stage == "prepare" and begun
+        is_started = (self.store / artefact.receipt).exists() or state.exists()
+        return artefact.stage == "prepare" and is_started
 
     def threads(self, artefact: Artefact) -> int:
-        """Threads of a training or prediction, part of its recipe; processes that prepare data."""
+        """Threads of a training or prediction, as in its recipe; processes of a preparation."""
         if artefact.stage == "prepare":
             return max(1, int(self.config.scale.runtime.get("prepare_workers", 1)))
         if artefact.forecast is not None:
@@ -210,14 +210,14 @@ class Plan:
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
 
     def gpus(self, artefact: Artefact) -> int:
-        """GPUs of a job: only networks get any; a forecast gets one, whatever its training had."""
+        """Number of GPUs of a job: trainings of networks get all, other uses of networks one."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
-        # Distances of sets of clips are made from features; other perceptual scores look.
-        needs = artefact.stage == "features"
-        needs = needs or (artefact.is_perceptual and "weights" in artefact.recipe)
+        # Distances of sets of clips compare stored features; other perceptual scores run networks.
+        has_network = artefact.stage == "features"
+        has_network |= artefact.is_perceptual and "weights" in artefact.recipe
         if network is not None and artefact.kind.on_gpu:
-            needs = needs or self.config.models[network["model"]].fit == "sgd"
-        if not needs:
+            has_network |= self.config.models[network["model"]].fit == "sgd"
+        if not has_network:
             return 0
         gpus = int(self.config.scale.runtime.get("gpus", 0))
         return gpus if artefact.stage == "train" else min(gpus, 1)

@@ -1,4 +1,4 @@
-"""Checked configuration: YAML in, objects that refuse unknown keys out."""
+"""Read YAML files and check them against schemas that refuse unknown keys."""
 
 import pickle
 import re
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stp.core.errors import StpError, nearest
-from stp.core.fingerprint import SOURCE_FOLDER, remembered
+from stp.core.errors import ConfigurationError, nearest
+from stp.core.fingerprint import SOURCE_FOLDER, SourceCache, source_cache
+from stp.core.json_files import Json
 from stp.core.limits import Limits, limits, require
 from stp.core.options import shown
 from stp.core.project import config_folder, extensions
@@ -21,15 +22,14 @@ from stp.plan.removed import KEYS
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
+    from pydantic_core import CoreSchema, ErrorDetails
 
 CONFIG_FOLDER = config_folder(Path.cwd())
 
 
-Json = dict[str, Any]
 NAME = "^[a-z0-9][a-z0-9_]*$"
-"""What datasets, models, variants, metrics, suites and dimensions may be called, and each of the
-two parts of a convention: names are parts of paths, of commands and of SQL."""
+"""Names of datasets, models, variants, metrics, suites and dimensions, and of both parts of a
+convention: they are parts of paths, of commands and of SQL."""
 Name = Annotated[str, Field(pattern=NAME)]
 Module = Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)*$")]
 """A module that configuration chooses, below the folder of its kind."""
@@ -43,15 +43,15 @@ class Strict(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core: "CoreSchema", handler: "GetJsonSchemaHandler"
-    ) -> dict[str, Any]:
-        """The JSON schema, with what docstrings say."""
-        made = handler(core)
-        own = handler.resolve_ref_schema(made)
+    ) -> Json:
+        """The JSON schema, with descriptions from docstrings."""
+        schema = handler(core)
+        own = handler.resolve_ref_schema(schema)
         own["description"] = summary(cls)
         for name, text in descriptions(cls).items():
             if name in own.get("properties", {}):
                 own["properties"][name]["description"] = text
-        return made
+        return schema
 
 
 ORDERED = ("variables",)
@@ -76,21 +76,21 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
 
 
 def in_order(options: Json) -> Json:
-    """Write variables, if a mapping says what levels they have, as a list of records.
+    """Turn a mapping of variables to levels into a list of records.
 
-    Their order is that of the channels, and a recipe knows no order of the keys of a mapping.
+    Their order is that of the channels, and keys of a mapping in a recipe have no order.
     """
     variables = options.get("variables")
     if not isinstance(variables, Mapping) or not variables:
         return options
-    if not all(of is None or isinstance(of, list) for of in variables.values()):
+    if not all(levels is None or isinstance(levels, list) for levels in variables.values()):
         return options
     records = [{"name": name, "levels": levels or []} for name, levels in variables.items()]
     return {**options, "variables": records}
 
 
 SUITE_FILE = "suite.yaml"
-"""Of a suite, which is a folder with other files beside."""
+"""The file of a suite, in a folder with its other files."""
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
@@ -103,37 +103,37 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
     Raises:
         StpError: two files have one name.
     """
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     pattern = f"*/{SUITE_FILE}" if kind == "suites" else "*.yaml"
     for config in (folder, *(root / "config" for root in extensions())):
         for path in sorted((config / kind).glob(pattern)):
             name = path.parent.name if kind == "suites" else path.stem
-            if name in found:
-                raise StpError(
-                    f"{path} has the name of {found[name]}",
+            if name in paths:
+                raise ConfigurationError(
+                    f"{path} has the name of {paths[name]}",
                     expected="names that are unique over the configuration and all extensions",
                     remedy="rename one of the two",
                 )
-            found[name] = path
-    return found
+            paths[name] = path
+    return paths
 
 
 def config_file(folder: Path, *parts: str) -> Path:
     """A file or folder of a configuration, or else of the first extension that has it."""
     path = folder.joinpath(*parts)
     further = (root.joinpath("config", *parts) for root in extensions())
-    return next((one for one in (path, *further) if one.exists()), path)
+    return next((file for file in (path, *further) if file.exists()), path)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Dates stay text, as in JSON, and a key that a mapping has twice is an error."""
+    """Keeps dates as text, as in JSON, and refuses duplicate keys."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
         self._own: set[yaml.MappingNode] = set()
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Look at a mapping's own keys, before those of another one (``<<``) come before them."""
+        """Check a mapping's own keys, before those of another one (``<<``) are added."""
         if node not in self._own:
             self._own.add(node)
             lines: dict[tuple[str, str], int] = {}
@@ -147,7 +147,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         super().flatten_mapping(node)
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        """Refuse whole numbers that no setting can have: Python cannot even print the longest."""
+        """Refuse whole numbers beyond 64 bits: Python cannot even print the longest."""
         try:
             value = super().construct_yaml_int(node)
         except ValueError:
@@ -166,76 +166,80 @@ _Loader.yaml_implicit_resolvers = {
 
 
 _SHALLOW = 1000
-"""Levels of a YAML file that are harmless; only what may have more, or aliases, is counted."""
+"""Harmless levels of a YAML file; only files with more, or with aliases, are counted."""
 
 
 def read_yaml(path: Path) -> Any:
-    """Read one YAML or JSON file.
+    """Read a YAML or JSON file.
 
     Raises:
-        StpError: there is no such file, or it is not YAML.
+        ConfigurationError: the file is missing, or not YAML.
+        StpError: it is above a limit of `stp.core.limits`.
     """
     try:
         require(f"{path} is very large", path.stat().st_size / 1e6, "yaml_mb", "MB")
         content = path.read_bytes()
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
-        suspicious = most > _SHALLOW or (b"*" in content and b"&" in content)
-        if suspicious and (excess := _excess(content, limits())):
-            about, number, limit, unit = excess
-            require(f"{path} {about}", number, limit, unit)
+        is_suspicious = most > _SHALLOW or (b"*" in content and b"&" in content)
+        if is_suspicious and (excess := _excess(content, limits())):
+            problem, number, limit, unit = excess
+            require(f"{path} {problem}", number, limit, unit)
         return pickle.loads(_parsed(content, str(path)))
     except FileNotFoundError:
-        beside = [str(one) for one in path.parent.glob("*.yaml")]
-        project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
+        siblings = list(map(str, path.parent.glob("*.yaml")))
+        remedy = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
         if not path.is_absolute() and not path.parent.is_dir():
-            project = "change to a checkout of stp, or to a folder that `stp init FOLDER` has made"
-        raise StpError(
+            remedy = "change to a checkout of stp, or to a folder that `stp init FOLDER` has made"
+        raise ConfigurationError(
             f"{path}: no such configuration file",
-            remedy=nearest(str(path), beside) if beside else project,
+            remedy=nearest(str(path), siblings) if siblings else remedy,
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
-        # All but the first two: a tag, such as !!float, of a text that is none.
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        why = getattr(error, "problem", None) or error
-        raise StpError(f"{path}{line} is not YAML: {why}", remedy="fix it there") from None
+        # The last three: a tag, such as !!float, of a text that does not fit.
+        line, problem = "", str(error)
+        if isinstance(error, yaml.MarkedYAMLError):
+            line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+            problem = error.problem or problem
+        raise ConfigurationError(
+            f"{path}{line} is not YAML: {problem}", remedy="fix it there"
+        ) from None
 
 
 @lru_cache(maxsize=1000)
 def _parsed(content: bytes, path: str) -> bytes:
-    """The value of a YAML file, pickled: each reader gets one of its own.
+    """The value of a YAML file, pickled: each caller gets a copy of its own.
 
-    A process that makes many plans would parse the same hundred files for each; and so would each
-    process, which remembers those of the project's configuration.
+    Cached in this process, and for other processes too if the file is of the project: each plan
+    would parse the same hundred files.
     """
     if not Path(path).is_relative_to(CONFIG_FOLDER):
         return _value(content)
     name = str(Path(path).relative_to(CONFIG_FOLDER))  # copies of the project have equal files
-    found = _memory().of(name, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
-    return b64decode(found["pickled"])
+    entry = _cache().get(name, content, lambda read: {"pickled": b64encode(_value(read)).decode()})
+    return b64decode(entry["pickled"])
 
 
 def _value(content: bytes) -> bytes:
     return pickle.dumps(yaml.load(content, Loader=_Loader))
 
 
-def _memory() -> Any:
-    return remembered(SOURCE_FOLDER, "configuration", Path(__file__), yaml.__version__)
+def _cache() -> SourceCache:
+    return source_cache(SOURCE_FOLDER, "configuration", Path(__file__), yaml.__version__)
 
 
-def remember() -> None:
-    """Remember the configuration for other processes, which need not parse it again."""
-    _memory().save()
+def save_cache() -> None:
+    """Save the parsed configuration for other processes."""
+    _cache().save()
 
 
 @lru_cache(maxsize=1000)
 def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
-    """The first that is above a limit, as `require` takes it, or None.
+    """The first excess of a limit, as arguments of `require`; None without any.
 
-    Ten lines of aliases can expand to a thousand million values.
+    Ten lines of aliases can expand to 10^9 values.
     """
-    known: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -245,55 +249,62 @@ def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
             continue
         nodes = 0
         if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in known:
+            if event.anchor not in sizes:
                 raise yaml.YAMLError(f"the alias {event.anchor} is part of itself, or unknown")
-            nodes = known[event.anchor]
+            nodes = sizes[event.anchor]
         elif isinstance(event, yaml.ScalarEvent):
             nodes = 1
-            known |= {event.anchor: nodes} if event.anchor else {}
+            sizes |= {event.anchor: nodes} if event.anchor else {}
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, nodes = opened.pop()
-            known |= {anchor: nodes} if anchor else {}
+            sizes |= {anchor: nodes} if anchor else {}
         opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
         if opened[-1][1] > most.yaml_nodes:
             return "stands for", opened[-1][1], "yaml_nodes", "values"
     return None
 
 
-def check(kind: type[S], value: Any, where: str) -> S:
-    """Check a mapping against its schema; the first problem becomes one clear error."""
+def check(kind: type[S], value: object, where: str) -> S:
+    """Check a mapping against its schema.
+
+    Raises:
+        ConfigurationError: it names the first problem.
+    """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
         # An unknown key first: it may be a missing one with another spelling.
-        problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        keys = [str(part) for part in problem["loc"]]
-        name = ".".join(keys)
-        if problem["type"] == "extra_forbidden":
-            if today := KEYS.get((kind.__name__, name)):
-                raise StpError(f"{where}: {name} has been removed", remedy=today) from None
-            known = _fields_at(kind, problem["loc"][:-1])
-            raise StpError(
-                f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
-            ) from None
-        if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
-            raise StpError(f"{where}: {problem['msg']}", remedy="add it") from None
-        if problem["type"] == "missing":
-            meaning = _meaning(kind, problem["loc"])
-            raise StpError(
-                f"{where}: {name} is missing",
-                expected=f"{keys[-1]}: {meaning}" if meaning else "",
-                remedy=f"add `{keys[-1]}: ...`",
-            ) from None
-        meaning = _meaning(kind, problem["loc"])
-        raise StpError(
-            f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
-            expected=_wanted(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
-            remedy="change the value",
-        ) from None
+        problem = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        raise _problem(kind, problem, where) from None
 
 
-_WANTED = {
+def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> ConfigurationError:
+    keys = [str(part) for part in problem["loc"]]
+    name = ".".join(keys)
+    if problem["type"] == "extra_forbidden":
+        if (kind.__name__, name) in KEYS:
+            return ConfigurationError(
+                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
+            )
+        names = _fields_at(kind, problem["loc"][:-1])
+        remedy = nearest(keys[-1], names) if names else ""
+        return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
+    if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
+        return ConfigurationError(f"{where}: {problem['msg']}", remedy="add it")
+    meaning = _meaning(kind, problem["loc"])
+    if problem["type"] == "missing":
+        return ConfigurationError(
+            f"{where}: {name} is missing",
+            expected=f"{keys[-1]}: {meaning}" if meaning else "",
+            remedy=f"add `{keys[-1]}: ...`",
+        )
+    return ConfigurationError(
+        f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
+        expected=_expected(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
+    )
+
+
+_EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -316,61 +327,61 @@ _WANTED = {
     "too_short": "at least {min_length} of them",
     "string_pattern_mismatch": "text of the pattern {pattern}",
 }
-"""What pydantic expects, by the type of its problem, in the words of the other messages."""
+"""Type of a problem of pydantic -> what was expected, in the words of the other messages."""
 
 
-def _wanted(problem: Mapping[str, Any]) -> str:
-    said: str = problem["msg"]
-    if problem["type"] in _WANTED:
-        return _WANTED[problem["type"]].format(**problem.get("ctx", {}))
-    return said.removeprefix("Value error, ")
+def _expected(problem: "ErrorDetails") -> str:
+    if problem["type"] in _EXPECTED:
+        return _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
+    return problem["msg"].removeprefix("Value error, ")
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
-    """List the keys that a schema knows at a place inside it."""
+    """The keys of a schema at a location inside it."""
     current = _kind_at(kind, location)
-    known: Mapping[str, Any] = getattr(current, "model_fields", {})
-    return list(known or getattr(current, "__annotations__", {}))
+    names: Mapping[str, Any] = getattr(current, "model_fields", {})
+    return list(names or getattr(current, "__annotations__", {}))
 
 
 def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
-    """The schema of a place inside a schema."""
+    """The schema at a location inside a schema."""
     current: Any = kind
     for part in location:
         field = getattr(current, "model_fields", {}).get(part)
         annotation = field.annotation if field else current
-        inner = [a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")]
-        current = inner[0] if inner else annotation
+        arguments = getattr(annotation, "__args__", ())
+        schemas = [argument for argument in arguments if hasattr(argument, "model_fields")]
+        current = schemas[0] if schemas else annotation
     return current
 
 
 def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
-    """What the last key of a place means, if it is one that a schema knows."""
-    if not location or not isinstance(found := _kind_at(kind, location[:-1]), type):
+    """The description of the last key of a location; empty for an unknown key."""
+    if not location or not isinstance(owner := _kind_at(kind, location[:-1]), type):
         return ""
-    return descriptions(found).get(str(location[-1]), "").replace("``", "`")
+    return descriptions(owner).get(str(location[-1]), "").replace("``", "`")
 
 
 def check_name(name: str, what: str, where: object) -> None:
     """Refuse a name that does not match `NAME`.
 
     Raises:
-        StpError: it has other characters.
+        ConfigurationError: it has other characters.
     """
     if not re.fullmatch(NAME, name):
-        raise StpError(
+        raise ConfigurationError(
             f"{where}: {name!r} is the name of a {what}",
             expected="small letters a-z, digits and _ only, a letter or digit first",
-            remedy="give it another name",
+            remedy="rename it",
         )
 
 
 def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
-    """Refuse a name that does not exist, and suggest the nearest.
+    """Refuse an unknown name, and suggest the nearest known one.
 
     Raises:
-        StpError: the name is not known.
+        ConfigurationError: the name is unknown.
     """
     known = list(known)
     if name not in known:
-        raise StpError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))

@@ -1,10 +1,10 @@
-"""Which code can influence an artefact or a table, and its fingerprint."""
+"""Fingerprints of the code and files that can influence an artefact or a table."""
 
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.core.fingerprint import Code, Sources
 from stp.core.project import place_of
 from stp.core.receipts import checksum
@@ -15,11 +15,11 @@ from stp.plan.metric import Metric
 from stp.plan.model import Model
 
 COLLECT = ("stp.collect.scores", "stp.collect.database")
-"""The root modules of what collects scores."""
+"""Root modules of the code that collects scores."""
 
 
 def entries_of(kind: str, *names: str) -> tuple[str, ...]:
-    """Files of the configuration: datasets, models or conventions."""
+    """Files of entries in the configuration: of datasets, models or conventions."""
     return tuple(f"config/{kind}/{name}.yaml" for name in names)
 
 
@@ -51,15 +51,15 @@ class CodeOfPlan:
     def of(self, *roots: str) -> Code:
         """Fingerprint the code that root modules can run.
 
-        Modules that are chosen by name (models, readers, metrics, virtual clips) are invisible to
-        a static walk, so they are roots as well.
+        Modules that are chosen by name (models, readers, metrics, virtual clips) are not found by
+        static imports, so they are roots as well.
         """
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots)
         return self._codes[roots]
 
     def declared(self, entries: Iterable[str]) -> dict[str, str]:
-        """What modules that entries of the configuration name read besides what imports name.
+        """Checksums of files that modules named by entries of the configuration read.
 
         Args:
             entries: such as ``config/models/tau.yaml``.
@@ -68,43 +68,44 @@ class CodeOfPlan:
             path -> SHA-256.
 
         Raises:
-            StpError: there is no such file, or it is not in the checkout.
+            ConfigurationError: a file is missing, or outside of the checkout.
         """
-        found: dict[str, str] = {}
+        sums: dict[str, str] = {}
         for entry in entries:
             if entry not in self._reads:
                 _, kind, name = entry.removesuffix(".yaml").split("/")
-                known: dict[str, Mapping[str, Model | Dataset | Metric]] = {
+                of_kind: dict[str, Mapping[str, Model | Dataset | Metric]] = {
                     "models": self.config.models,
                     "datasets": self.config.datasets,
                     "conventions": self.config.metrics,
                 }
-                self._reads[entry] = self.checksums(known[kind][name].reads, f"{entry}: reads")
+                reads = of_kind[kind][name].reads
+                self._reads[entry] = self.checksums(reads, f"{entry}: reads")
                 self._reads[entry] |= self._class(entry)
-            found |= self._reads[entry]
-        return found
+            sums |= self._reads[entry]
+        return sums
 
     def _class(self, entry: str) -> dict[str, str]:
-        """The package of a class that a model names, unless it is this one."""
-        named = self._classes.get(entry)
-        if named is None or named_class.is_ours(named):
+        """Name and hash of the other package of a model's class; empty without one."""
+        name = self._classes.get(entry)
+        if name is None or named_class.is_ours(name):
             return {}
-        return {named.partition(".")[0].partition(":")[0]: named_class.digest_of(named)}
+        return {name.partition(".")[0].partition(":")[0]: named_class.digest_of(name)}
 
     def environment(self, entries: Iterable[str]) -> dict[str, str]:
-        """The variables of the environment that models declare, with their values.
+        """Declared variables of the environment, with their values.
 
         Args:
             entries: such as ``config/models/tau.yaml``.
 
         Raises:
-            StpError: a declared variable is not set.
+            ConfigurationError: a declared variable is not set.
         """
         values: dict[str, str] = {}
         for entry in self._variables.keys() & set(entries):
             for variable in self._variables[entry]:
                 if variable not in os.environ:
-                    raise StpError(
+                    raise ConfigurationError(
                         f"{entry}: the variable {variable} of the environment is not set",
                         expected="a value for each name under `environment`",
                         remedy=f"export {variable}=..., or make it an option of the model",
@@ -112,27 +113,27 @@ class CodeOfPlan:
                 values[variable] = os.environ[variable]
         return values
 
-    def checksums(self, named: Iterable[str], where: str) -> dict[str, str]:
+    def checksums(self, names: Iterable[str], where: str) -> dict[str, str]:
         """SHA-256 of files and of all files of folders, by their paths in the checkout.
 
         Raises:
-            StpError: there is no such file, or it is not in the checkout.
+            ConfigurationError: a file is missing, or outside of the checkout.
         """
-        found = {}
-        for name in named:
+        sums = {}
+        for name in names:
             root = place_of(name, self.source)
             for file in _files(root, name, where):
-                found[file.relative_to(root).as_posix()] = checksum(file)
-        return found
+                sums[file.relative_to(root).as_posix()] = checksum(file)
+        return sums
 
 
 def _files(root: Path, name: str, where: str) -> list[Path]:
     path = root / name
-    inside = path.resolve().is_relative_to(root.resolve()) and ".." not in path.parts
-    if not inside or not path.exists():
-        raise StpError(
-            f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
-            expected=f"a file or folder in {root}, by its path from there",
+    is_inside = path.resolve().is_relative_to(root.resolve()) and ".." not in path.parts
+    if not is_inside or not path.exists():
+        raise ConfigurationError(
+            f"{where}: {name} {'does not exist' if is_inside else 'leaves the checkout'}",
+            expected=f"the path of a file or folder relative to {root}",
             remedy="correct the path, or move the file into the checkout",
         )
     if path.is_file():

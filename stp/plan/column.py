@@ -1,25 +1,25 @@
-"""Columns of tables: which values of which convention stand under which heading."""
+"""Columns of tables: heading, convention, and part of its values."""
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.plan.checked_config import Json, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Strict
 
 
 class Part(NamedTuple):
-    """What values of a convention are restricted to; all together unless set.
+    """The part of a convention's values that a column shows; all together unless set.
 
     Attributes:
-        variable: a variable.
+        variable: name of a variable.
         threshold: of events.
-        leads: a lead time, ``44``, or a range of them, ``1-7``: the mean over it (of conventions
-            that pool lead times, over its samples).
-        statistic: over samples: ``mean``, ``sd``, the standard deviation, or ``median``, over
-            splits.
+        leads: a lead time, ``44``, or a range, ``1-7``: the mean over it (of conventions that pool
+            lead times, over its samples).
+        statistic: ``mean`` or ``sd`` (standard deviation) over samples, or ``median`` over splits.
     """
 
     variable: str | None = None
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     statistic: str = "mean"
 
 
-def _as_text(lead: Any) -> Any:
+def _as_text(lead: object) -> object:
     """A single lead time is a number in YAML."""
     return str(lead) if isinstance(lead, int) and not isinstance(lead, bool) else lead
 
@@ -46,7 +46,7 @@ LeadTimes = Annotated[
     AfterValidator(_rising),
     BeforeValidator(_as_text, json_schema_input_type=int | str),
 ]
-"""A lead time in steps from 1, ``44``, or a range of them, ``1-7``."""
+"""A lead time in steps from 1, ``44``, or a range, ``1-7``."""
 ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-z0-9_]*$")]
 """``<metric>.<choice>``."""
 
@@ -55,17 +55,17 @@ class Column(Strict):
     """A column of a table; the name of a convention stands for a column with this heading.
 
     Attributes:
-        heading: over its values, behind the variable; values that a paper prints are found by it.
-            The name of the convention unless set.
-        convention: whose values it shows, such as ssim.range1.
-        variable: of which they are; of all together unless set.
-        threshold: at which they are; the mean over all of them unless set.
+        heading: printed after the variable; published values are matched by it. The name of the
+            convention unless set.
+        convention: of its values, such as ssim.range1.
+        variable: of its values; all together unless set.
+        threshold: of its values; the mean over all thresholds unless set.
         lead: time in steps from 1, or a range such as 1-7; all of them unless set. Over a range,
             values are means or, of conventions that pool, one value of all its samples.
-        statistic: over samples; sd is their standard deviation (ddof 0), without interval and rank,
-            median that over splits.
+        statistic: mean or sd (standard deviation with ddof 0, without interval and rank) over
+            samples, or median over splits.
         unit: of its values, in words, where it is not that of the convention.
-        digits: significant digits that pages show, and in which equal values are equal.
+        digits: significant digits on pages; values that agree in them count as ties.
     """
 
     heading: Annotated[str, Field(min_length=1)]
@@ -79,10 +79,10 @@ class Column(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _headed(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "heading" not in given and "convention" in given:
-            return {"heading": given["convention"]} | given
-        return given
+    def _with_heading(cls, value: object) -> object:
+        if isinstance(value, dict) and "heading" not in value and "convention" in value:
+            return {"heading": value["convention"]} | value
+        return value
 
     @property
     def name(self) -> str:
@@ -91,12 +91,12 @@ class Column(Strict):
 
     @property
     def part(self) -> Part:
-        """What values are restricted to."""
+        """The part of the convention's values that it shows."""
         return Part(self.variable, self.threshold, self.lead, self.statistic)
 
     @property
     def shown(self) -> str:
-        """What stands behind the heading, as pages write it: ``csi.mean@16``, ``@leads=1-7``."""
+        """Convention and part as text: ``csi.mean@16``, ``acc.mean@leads=1-7``."""
         lead = f"leads={self.lead}" if self.lead and "-" in self.lead else f"lead={self.lead}"
         parts = [
             *([f"{self.threshold:g}"] if self.threshold is not None else []),
@@ -107,7 +107,7 @@ class Column(Strict):
 
     @property
     def place(self) -> tuple[str, Part]:
-        """Convention and part: equal for columns with the same values."""
+        """Convention and part, which are equal for columns with the same values."""
         return self.convention, self.part
 
 
@@ -115,24 +115,24 @@ class ReproducedColumn(Column):
     """A column of a reproduction table.
 
     Attributes:
-        factor: that our value is multiplied by, to be in the units of the column.
-        doubt: why it is not certain; such a column gets no difference.
+        factor: by which our value is multiplied, to be in the units of the column.
+        doubt: why the column may mean something else; it then has no difference.
     """
 
     factor: float = 1.0
     doubt: str = ""
 
 
-def _from_text(given: Any) -> Any:
-    return {"convention": given} if isinstance(given, str) else given
+def _from_text(value: object) -> object:
+    return {"convention": value} if isinstance(value, str) else value
 
 
-def _different(columns: tuple[Any, ...]) -> tuple[Any, ...]:
+def _different(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     names = [column.name for column in columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
         raise PydanticCustomError(
-            "columns", "columns of different names, not {name} twice", {"name": twice}
+            "columns", "columns of different names, not {name} twice", {"name": duplicate}
         )
     return columns
 
@@ -143,21 +143,21 @@ Columns = Annotated[tuple[AnyColumn, ...], AfterValidator(_different)]
 
 
 def by_name(columns: Iterable[Column]) -> dict[str, Column]:
-    """Columns by what tables call them."""
+    """Columns by name."""
     return {column.name: column for column in columns}
 
 
 def lead_range(leads: str) -> range:
-    """The lead times of ``44`` or ``1-7``, from 1."""
+    """The lead times of ``44`` or ``1-7``, in steps from 1."""
     first, _, last = leads.partition("-")
     return range(int(first), int(last or first) + 1)
 
 
 def variables_in(options: Json) -> frozenset[str] | None:
-    """The variables that options of a reader name, as columns call them; None if it decides itself.
+    """Names of the variables in options of a reader; None if the options do not name them.
 
     Args:
-        options: ``variables`` are names, or names with their levels; other lists may name more.
+        options: ``variables`` are names, or names with levels; other lists may name more.
     """
     listed = options.get("variables")
     if not listed:
@@ -169,6 +169,6 @@ def variables_in(options: Json) -> frozenset[str] | None:
         names |= set() if levels else {name}
     further = (value for key, value in options.items() if key != "variables")
     return frozenset(names).union(
-        *(filter(lambda one: isinstance(one, str), value) for value in further
+        *(filter(lambda name: isinstance(name, str), value) for value in further
           if isinstance(value, list))
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""How surely the raw bytes of each cell are the official ones, and what of them is lacking.
+"""Authenticity and completeness of the raw files of each cell.
 
-The plan knows what is declared. What is locked and what was prepared is in the store, so this is
-found out where manifests are read: here, for tables, figures, views and reports alike.
+The plan knows declared files; locked files and prepared clips are in the store. So this is
+determined when manifests are read, for tables, figures, views and reports.
 """
 
 from dataclasses import replace
@@ -21,34 +21,36 @@ from stp.plan.manifest_types import Cell, Manifest, RawFacts
 
 
 def judged(manifest: Manifest) -> tuple[Cell, ...]:
-    """The cells of a manifest, with what is known of their bytes.
+    """The cells of a manifest, with the evidence that their data are official.
 
-    These are ``bytes_known_by``, the weakest of its datasets (see `stp.core.lock.KNOWN_BY`; None
-    where bytes are not said to be official, or the paper's own), ``lacking`` (files that they are
-    without, in words; None if there are none), ``official_paper_protocol`` and ``comparable``.
+    The fields ``bytes_known_by`` (the weakest evidence of its datasets, see
+    `stp.core.lock.KNOWN_BY`; None where data are not declared official, or behind the paper's
+    numbers), ``lacking``, ``official_paper_protocol`` and ``comparable`` are set.
 
     Raises:
-        StpError: a lock cannot be read, or disagrees with what is declared.
+        StpError: a lock cannot be read, or disagrees with the declaration.
     """
-    known = {name: _known(name, raw) for name, raw in manifest.raw.items()}
-    return tuple(_judged(cell, [known[name] for name in cell.bytes_of]) for cell in manifest.cells)
+    evidence = {name: _evidence(name, raw) for name, raw in manifest.raw.items()}
+    return tuple(
+        _judged(cell, [evidence[name] for name in cell.bytes_of]) for cell in manifest.cells
+    )
 
 
-def _judged(cell: Cell, known: list[tuple[str | None, str]]) -> Cell:
-    levels = [level for level, _ in known if level is not None]
-    sure = max(levels, key=KNOWN_BY.index) if levels and len(levels) == len(known) else None
-    comparable = cell.follows_paper and sure not in (None, STATED)
+def _judged(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
+    levels = [level for level, _ in evidence if level is not None]
+    weakest = max(levels, key=KNOWN_BY.index) if levels and len(levels) == len(evidence) else None
+    comparable = cell.follows_paper and weakest not in (None, STATED)
     return replace(
         cell,
-        bytes_known_by=sure,
-        lacking="; ".join(filter(None, (lacking for _, lacking in known))) or None,
+        bytes_known_by=weakest,
+        lacking="; ".join(filter(None, (lacking for _, lacking in evidence))) or None,
         comparable=comparable,
         official_paper_protocol=comparable and cell.source == "official",
     )
 
 
 def bytes_text(source: str, known_by: str | None) -> str:
-    """Whose data, and how surely: ``official data, known by counts``."""
+    """Origin of data and evidence of it: ``official data, known by counts``."""
     text = f"{'unverified ' if known_by == STATED else ''}{source} data"
     return text + (", known by counts" if known_by == COUNTS else "")
 
@@ -60,7 +62,8 @@ BYTES_TEXT = (
 """The same in SQL, of columns of the table cells."""
 
 
-def _known(name: str, raw: RawFacts) -> tuple[str | None, str]:
+def _evidence(name: str, raw: RawFacts) -> tuple[str | None, str]:
+    """The evidence that a dataset's files are official, or None, and its missing files in words."""
     header, path = header_of(name, raw.release, raw.source), Path(raw.lock)
     lock = read_lock(path, header)
     lacking = ", ".join(lock.incomplete) if lock is not None else ""

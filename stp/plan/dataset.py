@@ -1,17 +1,20 @@
-"""What is known about a dataset: config/datasets/<name>.yaml."""
+"""Entries of datasets: config/datasets/<name>.yaml."""
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from stp.plan.checked_config import Json, Module, Strict
+from stp.core.json_files import Json
+from stp.plan.checked_config import Module, Strict
 from stp.plan.column import Columns, ConventionName
 from stp.plan.metric import Convention
-from stp.plan.removed import current_generator
+from stp.plan.removed import current_generator, current_options
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
+
+ReaderOptions = Annotated[Json, AfterValidator(current_options)]
 
 
 class RawFile(Strict):
@@ -19,15 +22,15 @@ class RawFile(Strict):
 
     Attributes:
         path: below a raw folder, such as ``kth/00sequences.txt``.
-        url: where it can be downloaded; null where it cannot.
+        url: address of the download; null if it cannot be downloaded.
         bytes: its size.
         sha256: its checksum.
-        md5_uncompressed: of a packed file: the MD5 of what is in it.
+        md5_uncompressed: of a packed file: MD5 of its unpacked content.
         licence: of the file, where it has one of its own.
-        access: open files are downloaded; for the others a person follows the instructions.
-        instructions: what this person does.
-        many: whether ``path`` is a pattern such as ``kth/*.avi`` that stands for many files.
-        min_files: that match the pattern, at least.
+        access: open files are downloaded; for others, a person follows the instructions.
+        instructions: how a person gets the file.
+        many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
+        min_files: least number of files that match the pattern.
     """
 
     path: str
@@ -45,21 +48,21 @@ class RawFile(Strict):
 class Archive(Strict):
     """An archive from which files of a release are unpacked when they are fetched.
 
-    For those that cannot be entered in the middle (.tar.gz, .tgz); readers use .tar and .zip
-    packed, as raw files. What is unpacked are the files that the release declares. Where those lie
-    in the raw folder already, their archive is not needed.
+    For archives without random access (.tar.gz, .tgz); readers use .tar and .zip files packed, as
+    raw files. The declared files of the release are unpacked; where the raw folder has them
+    already, the archive is not needed.
 
     Attributes:
         path: of the archive, below a raw folder.
-        url: where it can be downloaded; null where it cannot.
+        url: address of the download; null if it cannot be downloaded.
         bytes: its size.
         sha256: its checksum.
-        access: open archives are downloaded; for the others a person follows the instructions.
-        instructions: what this person does.
-        into: the folder below a raw folder that names in the archive are relative to; the one of
-            the archive unless given.
-        strip: leading folders of names in the archive that are dropped; "any": as many as it takes
-            until a name is that of a declared file.
+        access: open archives are downloaded; for others, a person follows the instructions.
+        instructions: how a person gets the archive.
+        into: folder below a raw folder to which names in the archive are relative; that of the
+            archive unless set.
+        strip: number of leading folders that are removed from names in the archive; "any": as many
+            as it takes until a name is that of a declared file.
     """
 
     path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
@@ -73,26 +76,26 @@ class Archive(Strict):
 
 
 class Release(Strict):
-    """Immutable raw bytes under a name: declared files, or a generator with its options.
+    """Immutable raw files under a name: declared files, or a generator with its options.
 
-    A generated release may declare files, each by its checksum. They are copied from a raw folder,
-    in the place of what is generated under the same names.
+    A generated release may declare files, each with its checksum: they are copied from a raw folder
+    instead of generated files of the same names.
 
     Attributes:
-        archives: from which some of the files are unpacked; where the bytes of a file come from
-            does not change them, so archives do not belong to the identity of a release.
-        source: whose bytes these are; every number made from them says so.
-        files: that it consists of.
-        generator: folder of stp.datasets whose ``generator.py`` makes the files up, or another
+        archives: from which some of the files are unpacked; they are no part of the identity of a
+            release.
+        source: origin of the files, which is shown with all numbers made from them.
+        files: of the release.
+        generator: folder of stp.datasets whose ``generator.py`` generates the files, or another
             module there, such as ``atlas.crowd``.
         options: of the generator.
-        note: what else is to be known about it.
-        prepare: options of the reader that this release needs.
-        reads: files and folders that the generator reads or imports, besides what its imports
-            name: paths in the checkout. Their content is part of what the release is.
-        leaky: the training and test splits share a video, person or period.
-        behind_paper: these very files are what the paper's numbers were made from, although they
-            came from elsewhere: differences to these are given.
+        note: further information, which tables show as a footnote.
+        prepare: options of the reader for this release.
+        reads: files and folders that the generator reads or imports, besides its static imports:
+            paths in the checkout. Their content is part of the identity of the release.
+        leaky: whether the training and test splits share a video, person or period.
+        behind_paper: whether the paper's numbers were made from these very files, although they
+            are not the official ones: differences from its numbers are then shown.
         raw_gb: size of all its files in 10^9 bytes, where they do not declare it; for estimates
             only, in no recipe.
     """
@@ -102,7 +105,7 @@ class Release(Strict):
     archives: tuple[Archive, ...] = ()
     generator: Annotated[Module, AfterValidator(current_generator)] | None = None
     options: Json = {}
-    prepare: Json = {}
+    prepare: ReaderOptions = {}
     reads: tuple[str, ...] = ()
     leaky: bool = False
     note: str = ""
@@ -119,15 +122,15 @@ class Release(Strict):
 
     @property
     def is_papers(self) -> bool:
-        """Is the release official, or the very files that the paper's numbers come from?"""
+        """Is the release official, or the very files behind the paper's numbers?"""
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
 class PublishedCounts(Strict):
-    """Clips of each split in the paper's Table 1.
+    """Number of clips of each split in the paper.
 
     Attributes:
-        train, val, test: their number.
+        train, val, test: number of clips of the split.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -136,16 +139,16 @@ class PublishedCounts(Strict):
 
 
 class Counts(Strict):
-    """Clips of each split, for estimates of costs and for `stp list datasets`: in no recipe.
+    """Number of clips of each split, for estimates and for `stp list datasets`: in no recipe.
 
-    What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
+    Options of a reader win over them (``clips``, ``clips_per_epoch``).
 
     Attributes:
         train, val, test: number of clips of the split.
-        frames: that are stored for all of them, where clips share frames.
+        frames: number of stored frames, where clips share frames.
         source: who counted them.
-        published: what the paper's table says.
-        explained: for a split where ours differ from the published ones, why.
+        published: numbers in the paper.
+        explained: split -> reason why its number differs from the published one.
         estimated: splits whose official clips have not all been counted.
     """
 
@@ -160,25 +163,27 @@ class Counts(Strict):
 
     @property
     def official(self) -> dict[str, int]:
-        """Clips that the complete official release gives, of the splits that the paper counts.
+        """Number of clips of the complete official release, by split that the paper counts.
 
-        What the paper prints; where a difference from that is explained, what was counted here.
+        The published number or, where a difference from it is explained, the counted one.
         """
         printed = {split: number for split, number in self.published if number is not None}
-        ours = {split: getattr(self, split) for split in printed}
-        return {
-            split: ours[split] if split in self.explained and ours[split] is not None else number
-            for split, number in printed.items()
-            if split not in self.estimated
+        counted = {"train": self.train, "val": self.val, "test": self.test}
+        explained = {
+            split: number
+            for split, number in counted.items()
+            if split in printed and split in self.explained and number is not None
         }
+        numbers = printed | explained
+        return {split: number for split, number in numbers.items() if split not in self.estimated}
 
 
 class Subset(Strict):
-    """A part of a dataset's test clips, or clips that only an evaluation uses.
+    """A part of a dataset's test clips, or clips of a special evaluation.
 
     Attributes:
-        title: what it is.
-        clips: their number, for estimates of time and storage only: in no recipe.
+        title: a description.
+        clips: number of clips, for estimates of time and storage only: in no recipe.
     """
 
     title: str
@@ -186,51 +191,51 @@ class Subset(Strict):
 
 
 RELEASE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""Names of releases, which may be those of others: they are parts of paths."""
+"""Names of releases, as their publishers have them: they are parts of paths."""
 SUBSET = re.compile("[a-z0-9][a-z0-9_-]*")
 """Names of subsets, such as atlas-paper: they are parts of paths."""
-A_PERSON = (2, 1, 1)
-"""Shape of a position: x and y."""
+POSITION = (2, 1, 1)
+"""Shape of a position of one person: x and y."""
 
 
 class Dataset(Strict):
-    """What is known about a dataset (config/datasets/<name>.yaml).
+    """A dataset (config/datasets/<name>.yaml).
 
     Attributes:
-        title: what tables call it.
-        kind: of what is predicted: frames, or tracks of people.
+        title: name in tables.
+        kind: the task: frames, tracks of people, or opinions.
         domain: what it shows, to group datasets.
-        units: of its values: "1" of video in [0, 1]; of several variables, what `stp show` says.
-        protocol_source: where splits, context and horizon are from.
-        homepage: the address of those who made it.
+        units: of its values: "1" of video in [0, 1]; of several variables, a text for people.
+        protocol_source: source of splits, context and horizon.
+        homepage: address of its publisher.
         citation: key of references.yaml, or the work to cite.
-        licence: of its files, in the words of who gives it.
+        licence: of its files, in the words of its publisher.
         prepare: options of the reader. Only the keys of `variables` have an order: that of the
             channels.
-        counts: clips of each split, for estimates.
-        release: which of the releases is used.
-        releases: raw bytes that it can be made from, by name.
+        counts: number of clips of each split, for estimates.
+        release: name of the release that is used.
+        releases: possible raw files, by name.
         shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
-        published_name: what the paper calls it; None for your own data.
-        context: number of context frames, or of observed positions; 0 of clips that are distorted,
+        published_name: name in the paper; null for your own data.
+        context: number of context frames, or of observed positions; 0 if clips are distorted and
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
-        metrics: columns of its table, besides those that its suite has for it: conventions such as
+        metrics: columns of its table, besides those of its suite: conventions such as
             mse.pixel_sum, or records with a heading, a variable, ...
         definitions: conventions of its own, such as those with thresholds in its units, by their
             names, <metric>.<choice>; see the files of config/conventions.
         reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
             stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
-        reads: files and folders that these two read or import, besides what their imports name:
-            paths in the checkout. Their content is part of the fingerprints.
-        subsets: parts of the test clips, or clips that only an evaluation uses.
+        reads: files and folders that these two read or import, besides their static imports: paths
+            in the checkout. Their content is part of the fingerprints.
+        subsets: parts of the test clips, or clips of special evaluations.
         train_subsets: other training and validation clips, such as those of a split without
-            leakage; the index calls their splits ``<name>-train`` and ``<name>-val``.
+            leakage; their splits in the index are ``<name>-train`` and ``<name>-val``.
         conventions: choices where the paper, its code and correctness disagree, each with its
             reason.
-        problems: what is known to be wrong with the data, or with getting them.
+        problems: known problems of the data, or of their download.
     """
 
     title: str
@@ -239,7 +244,7 @@ class Dataset(Strict):
     domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "game", "own"] = (
         "own"
     )
-    shape: tuple[int, int, int] = A_PERSON
+    shape: tuple[int, int, int] = POSITION
     context: int = Field(ge=0)
     horizon: int = Field(ge=1)
     units: str = "1"
@@ -252,7 +257,7 @@ class Dataset(Strict):
     reader: Module | None = None
     virtual_clips: Module | None = None
     reads: tuple[str, ...] = ()
-    prepare: Json = {}
+    prepare: ReaderOptions = {}
     counts: Counts = Counts()
     subsets: dict[str, Subset] = {}
     train_subsets: dict[str, Subset] = {}
@@ -263,12 +268,12 @@ class Dataset(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _protocols_are_subsets(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind", "frames") in tasks.names():
-            protocols = tasks.find(given.get("kind", "frames")).protocols
+    def _protocols_are_subsets(cls, value: object) -> object:
+        if isinstance(value, dict) and value.get("kind", "frames") in tasks.names():
+            protocols = tasks.find(value.get("kind", "frames")).protocols
             subsets = {name: {"title": title} for name, title in protocols.items()}
-            return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | given
-        return given
+            return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | value
+        return value
 
     @model_validator(mode="after")
     def _names_are_those_of_folders(self) -> Self:
@@ -278,9 +283,10 @@ class Dataset(Strict):
         ):
             for name in names:
                 if not form.fullmatch(name):
-                    told = {"signs": signs, "name": name}
                     raise PydanticCustomError(
-                        "name", "names of {signs}, a letter or digit first, not {name}", told
+                        "name",
+                        "names of {signs}, a letter or digit first, not {name}",
+                        {"signs": signs, "name": name},
                     )
         return self
 
@@ -295,5 +301,5 @@ class Dataset(Strict):
 
     @property
     def samples(self) -> Task:
-        """What its kind of sample needs of each stage."""
+        """Its task."""
         return tasks.find(self.kind)

@@ -1,6 +1,6 @@
-"""What keys of the configuration mean: the attributes in the docstrings of their classes.
+"""Descriptions of keys of the configuration, from the docstrings of their classes.
 
-Messages, the page of all keys and the JSON schemas of editors have their words from here.
+They are shown in messages, on the page of all keys and in the JSON schemas of editors.
 """
 
 import inspect
@@ -12,17 +12,17 @@ _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.M)
 
 @cache
 def descriptions(kind: type) -> dict[str, str]:
-    """What the attributes of a class mean, those of its bases included, by their names."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        said = inspect.cleandoc(one.__dict__.get("__doc__") or "")
-        _, _, attributes = said.partition("Attributes:\n")
+    """Descriptions of the attributes of a class and its bases, by name."""
+    texts: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        docstring = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        _, _, attributes = docstring.partition("Attributes:\n")
         for names, text in _ATTRIBUTE.findall(attributes.partition("\n\n")[0]):
-            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-    return found
+            texts |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return texts
 
 
 def summary(kind: type) -> str:
     """The first paragraph of the docstring of a class, in one line."""
-    said = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
-    return " ".join(said.partition("\n\n")[0].split())
+    docstring = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
+    return " ".join(docstring.partition("\n\n")[0].split())

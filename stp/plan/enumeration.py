@@ -1,8 +1,8 @@
-"""Which cells a scale wants."""
+"""Cells of a scale file."""
 
 from collections.abc import Iterator
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.plan.artefacts import EXTERNAL, READ
 from stp.plan.cell_key import CellKey
 from stp.plan.config import Config
@@ -10,31 +10,32 @@ from stp.plan.recipes import Recipes
 
 
 def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, ...] | None]]:
-    """Yield all cells that a scale wants, datasets first: a table is read one at a time.
+    """Yield all cells of a scale file, dataset by dataset.
 
-    Models that live elsewhere have the cells that predictions were imported for.
+    Models with imported predictions have only the cells of these.
 
     Yields:
-        each cell, and how many of its predictions are kept: None for all.
+        each cell, and the number of predictions to keep, or names of their clips; None for all.
 
     Raises:
-        StpError: a cell is wanted twice, or predictions of a model for none of its cells.
+        ConfigurationError: a cell is declared twice, or a model without predictions was to be
+            imported.
     """
-    scale, seen, recipes = config.scale, set(), Recipes(config)
-    for dimension, wanted in scale.dimensions.items():
-        for case in wanted.cases(f"dimensions.{dimension}"):
+    scale, cells, recipes = config.scale, set(), Recipes(config)
+    for dimension, declared in scale.dimensions.items():
+        for case in declared.cases(f"dimensions.{dimension}"):
             name = recipes.setting(case)
             for model in case.models:
                 fit = config.models[model].fit
-                place = (dimension, case.trained_on, case.train_subset, case.tested_on, case.subset)
-                if fit == EXTERNAL and not recipes.submission(model, *place, name):
+                key = (dimension, case.trained_on, case.train_subset, case.tested_on, case.subset)
+                if fit == EXTERNAL and not recipes.submission(model, *key, name):
                     continue
-                for name_of_variant, seed in _trainings(recipes, model, case.variant):
+                for variant, seed in _trainings(recipes, model, case.variant):
                     cell = CellKey(
                         suite=scale.suite,
                         dimension=dimension,
                         model=model,
-                        variant=name_of_variant,
+                        variant=variant,
                         trained_on=case.trained_on,
                         train_subset=case.train_subset,
                         tested_on=case.tested_on,
@@ -42,31 +43,30 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
                         setting=name,
                         seed=seed,
                     )
-                    if cell in seen:
-                        raise StpError(
-                            f"{cell} on {cell.subset} with {name} is wanted twice",
-                            expected=f"each cell of {dimension} once",
-                            remedy="take one of the two out of the scale file",
+                    if cell in cells:
+                        raise ConfigurationError(
+                            f"{cell} on {cell.subset} with {name} is declared twice",
+                            remedy=f"remove one of the two from {dimension} in the scale file",
                         )
-                    seen.add(cell)
+                    cells.add(cell)
                     reads = fit == READ and recipes.samples(case.tested_on).cores.read is not None
                     keep = (case.keep or 0) if reads else case.keep
                     yield cell, None if fit == EXTERNAL else keep
-    without = {m for wanted in scale.dimensions.values() for m in wanted.models}
-    without -= {cell.model for cell in seen}
-    for model in sorted(m for m in without if config.models[m].fit == EXTERNAL):
-        raise StpError(
+    models = {name for declared in scale.dimensions.values() for name in declared.models}
+    models -= {cell.model for cell in cells}
+    for model in sorted(name for name in models if config.models[name].fit == EXTERNAL):
+        raise ConfigurationError(
             f"no predictions of {model} were imported for any cell of the scale {scale.scale}",
             expected="predictions for the same release, clips, subset and setting",
             remedy=f"stp external windows DATASET, predict, stp external import DIR --model {model}"
-            f"; or take {model} out of the scale file",
+            f"; or remove {model} from the scale file",
         )
 
 
 def _trainings(recipes: Recipes, model: str, variant: str) -> Iterator[tuple[str, int | None]]:
-    """Variants that a name in `cells` stands for, each with all seeds if it has any."""
-    facts = recipes.config.models[model]
-    for name in facts.named(variant):
-        own = recipes.variant(model, name)
-        has_seed = facts.fit == "sgd" and not (own and own.is_given)
+    """The variants of a name in `cells`, each with all seeds or with None."""
+    entry = recipes.config.models[model]
+    for name in entry.named(variant):
+        settings = recipes.variant(model, name)
+        has_seed = entry.fit == "sgd" and not (settings and settings.is_given)
         yield from ((name, seed) for seed in (recipes.config.scale.seeds if has_seed else (None,)))

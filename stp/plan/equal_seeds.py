@@ -1,8 +1,7 @@
-"""Seeds whose predictions are the same are counted once: a copy is no repeated training.
+"""Seeds with equal predictions, which are counted once: a copy is no repeated training.
 
-Copies come from weights that were given for several seeds, from seeds that nothing depends on, and
-from folders that somebody copied. They are told by the checksums of their stored predictions, where
-their sums over clusters are equal.
+Copies come from weights that were given for several seeds, from unused seeds, and from copied
+folders. They have equal sums over clusters, and equal checksums of their stored predictions.
 """
 
 import filecmp
@@ -18,9 +17,9 @@ SUMS = "cluster_sums.parquet"
 
 
 def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Leave out cells whose predictions are those of another seed; the others' notes name them.
+    """Remove cells whose predictions are those of another seed, which gets a note.
 
-    Cells are as they are where predictions are not made yet, or not kept.
+    Cells whose predictions do not exist yet, or are not stored, are unchanged.
     """
     groups: dict[CellKey, list[Cell]] = {}
     for cell in cells:
@@ -30,11 +29,11 @@ def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         distinct: list[Cell] = []
         notes = []
         for cell in seeds:
-            same = next((one for one in distinct if _are_equal(one, cell)), None)
-            if same is None:
+            twin = next((other for other in distinct if _are_equal(other, cell)), None)
+            if twin is None:
                 distinct.append(cell)
             else:
-                notes.append(f"seed {cell.key.seed} has the predictions of seed {same.key.seed}")
+                notes.append(f"seed {cell.key.seed} has the predictions of seed {twin.key.seed}")
         note = f"EQUAL SEEDS are counted once: {', '.join(notes)}" if notes else ""
         for cell in distinct:
             text = "; ".join(filter(None, (cell.subset_note, note)))
@@ -42,16 +41,16 @@ def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return tuple(kept[cell.key] for cell in cells if cell.key in kept)
 
 
-def _are_equal(one: Cell, other: Cell) -> bool:
-    if one.predictions is None or other.predictions is None:
+def _are_equal(cell: Cell, other: Cell) -> bool:
+    if cell.predictions is None or other.predictions is None:
         return False
-    # Sums of other predictions have other sizes, mostly: their receipts need not be read.
-    first, second = Path(one.scores, SUMS), Path(other.scores, SUMS)
+    # Mostly, sums of different predictions differ: receipts need not be read.
+    first, second = Path(cell.scores, SUMS), Path(other.scores, SUMS)
     try:
         if not filecmp.cmp(first, second, shallow=False):
             return False
     except OSError:  # not scored yet
         return False
-    receipts = [read_receipt(Path(folder)) for folder in (one.predictions, other.predictions)]
+    receipts = [read_receipt(Path(folder)) for folder in (cell.predictions, other.predictions)]
     files = [{name: file.sha256 for name, file in r.files.items()} for r in receipts if r]
     return len(files) == 2 and bool(files[0]) and files[0] == files[1]

@@ -1,19 +1,19 @@
-"""Cells as a scale file declares them: one evaluation of some models, or a grid of many."""
+"""Grids of evaluations in a scale file."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.plan.checked_config import Strict
 from stp.plan.setting import setting_name
 
 
-def _listed(value: Any) -> Any:
-    """One value is a list of one."""
+def _listed(value: object) -> list[object] | tuple[object, ...]:
+    """Turn a single value into a tuple."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -30,24 +30,24 @@ Numbers = Annotated[
     BeforeValidator(_listed, json_schema_input_type=Number | None | tuple[Number | None, ...]),
     Field(min_length=1),
 ]
-"""One number from 1, or several; null: it is not set."""
+"""One number from 1, or several; null stands for unset."""
 
 
 class Settings(Strict):
-    """What else distinguishes evaluations: for each key one value, or a list of values.
+    """Settings of evaluations: for each key one value, or a list of values.
 
     Attributes:
         horizon: number of frames to predict; that of the tested dataset unless set.
-        interval: frames between consecutive frames, in those of the training.
-        update: of models that are trained with `snapshots`: the number of updates after which the
-            weights were kept that forecast; the best ones of the validation unless set.
-        intensity: of distortions: which of their intensities, from 1.
+        interval: spacing of the frames of a clip, in frames of the training.
+        update: of models that are trained with `snapshots`: number of the update whose weights
+            forecast; the best ones of the validation unless set.
+        intensity: of distortions: number of the intensity, from 1.
         observe: of tracks: observed positions; those of the tested dataset unless set.
         noise: of tracks: standard deviation of noise on observed positions, in millimetres.
-        people: of tracks: people that a scenario has at least.
-        components: of opinions: principal components that a regression has at most.
-        training: of opinions: per cent of all videos that are learnt from; all training videos
-            unless set.
+        people: of tracks: least number of people of a scenario.
+        components: of opinions: most principal components of a regression.
+        training: of opinions: percentage of all videos that are used for training; all training
+            videos unless set.
     """
 
     horizon: Numbers = (None,)
@@ -67,7 +67,7 @@ class Settings(Strict):
     training: Numbers = (None,)
 
     def combinations(self) -> Iterator[dict[str, int]]:
-        """The product of all lists; what is not set is left out."""
+        """The product of all lists, without unset keys."""
         values = self.__dict__
         for chosen in product(*values.values()):
             pairs = zip(values, chosen, strict=True)
@@ -84,11 +84,11 @@ class Case:
         train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
         variant: of the models; see `stp.plan.model.Variant`.
-        setting: what else distinguishes it: name -> value.
+        setting: further settings, name -> value.
         models: that are evaluated.
-        keep: store this many forecasts (0: none), for pictures, and score all while they are made:
-            for those that are too large to be stored. Names of clips: those of these clips. None:
-            all are stored first. Scores are the same.
+        keep: number of forecasts, or names of their clips, that are stored for pictures (0 for
+            none), while all are scored without storing them: for forecasts that are too large. None
+            if all are stored before they are scored. Scores are the same.
     """
 
     trained_on: str
@@ -106,12 +106,12 @@ class Case:
 
 
 class Combinations(Strict):
-    """Combinations of a grid that are left out: those that match every key that is set here.
+    """Combinations of a grid that are left out: those that match all keys that are set here.
 
     Attributes:
         trained_on, tested_on, train_subset, subset, variant: one value, or any of several.
-        setting: of each key likewise; null matches where it is not set.
-        models: only these are left out of them; all unless set.
+        setting: for each key one value, or any of several; null matches an unset key.
+        models: that are left out of these combinations; all unless set.
     """
 
     trained_on: Names | None = None
@@ -123,10 +123,10 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Is a case among them, for some of its models?"""
+        """Is a case one of them, for some of its models?"""
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
-        wanted = {name: getattr(self, name) for name in names}
-        if any(values and getattr(case, name) not in values for name, values in wanted.items()):
+        chosen = {name: getattr(self, name) for name in names}
+        if any(values and getattr(case, name) not in values for name, values in chosen.items()):
             return False
         of_setting = {key: getattr(self.setting, key) for key in self.setting.model_fields_set}
         if any(case.setting.get(key) not in values for key, values in of_setting.items()):
@@ -134,21 +134,21 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case that are not left out."""
+        """The remaining models of a case."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
 
 
 class Grid(Strict):
-    """Evaluations of trained models: the product of everything that is a list.
+    """Evaluations of trained models: the product of all lists.
 
     Attributes:
         trained_on, train_subset, subset, variant, keep: as of a `Case`; all but the last may be
             lists.
-        tested_on: likewise; the dataset of the training unless set.
-        setting: what else distinguishes evaluations; each part may be a list.
-        models: of those of the dimension, if not all of them.
+        tested_on: as of a `Case`, or a list; the dataset of the training unless set.
+        setting: further settings; each of them may be a list.
+        models: some of those of the dimension; all unless set.
         without: combinations that are left out.
     """
 
@@ -167,12 +167,12 @@ class Grid(Strict):
 
         Args:
             models: those of the dimension.
-            where: the entry stands, for errors.
+            where: place of the entry, for errors.
 
         Raises:
-            StpError: something is left out that is not there, or nothing is left.
+            ConfigurationError: an entry of `without` matches nothing, or nothing is left.
         """
-        found = [
+        cases = [
             Case(trained, tested, train_subset, subset, variant, setting, self.models or models,
                  self.keep)
             for subset, train_subset, variant, trained in product(
@@ -182,20 +182,19 @@ class Grid(Strict):
             for setting in self.setting.combinations()
         ]  # fmt: skip
         for number, out in enumerate(self.without):
-            if not any(out.matches(case) for case in found):
-                raise StpError(
+            if not any(out.matches(case) for case in cases):
+                raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
-                    expected=f"some of {_some(found)}",
-                    remedy="correct it, or take it out",
+                    expected=f"some of {_some(cases)}",
+                    remedy="correct it, or remove it",
                 )
-            found = [case for case in _narrowed(found, out) if case.models]
-        if not found:
-            raise StpError(
+            cases = [case for case in _narrowed(cases, out) if case.models]
+        if not cases:
+            raise ConfigurationError(
                 f"{where}: `without` leaves no combination of the grid",
-                expected="at least one evaluation",
-                remedy="take the entry out, or leave out less",
+                remedy="remove the entry, or some of its `without`",
             )
-        return found
+        return cases
 
 
 def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
@@ -204,6 +203,6 @@ def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
 
 
 def _some(cases: list[Case]) -> str:
-    """The first few as text."""
-    shown = "; ".join(map(str, cases[:3]))
-    return shown if len(cases) <= 3 else f"{shown}; ... ({len(cases)} in all)"
+    """The first three as text."""
+    text = "; ".join(map(str, cases[:3]))
+    return text if len(cases) <= 3 else f"{text}; ... ({len(cases)} in all)"

@@ -1,15 +1,15 @@
-"""Read and write manifests; what their columns show of a cell."""
+"""Read and write manifests, and find the columns of their cells."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
+from stp.core.json_files import Json
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Column, Part, by_name
@@ -23,19 +23,20 @@ WHOSE = (
     *("source", "release", "bytes_known_by", "lacking", "accepted", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
 )
-"""What every cell says of its bytes, and of how many forecasts the best is scored."""
+"""Fields of cells about their data and protocol, and the number of forecasts for best-of scores."""
 _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and find out how surely the bytes of its cells are the official ones.
+    """Read a manifest, and complete its cells.
 
-    Of seeds with the same predictions, one is a cell of it (`stp.plan.equal_seeds`). Cells have the
-    notes of their scores (`stp.plan.score_notes`).
+    The authenticity of their data is determined (`stp.plan.data_origin`), notes of their scores are
+    added (`stp.plan.score_notes`), and of seeds with equal predictions one is kept
+    (`stp.plan.equal_seeds`).
 
     Raises:
-        StpError: the file is missing, is not JSON, lacks keys, lists no cells, or lists a cell
-            whose dataset is in no table; raw bytes are locked that are not the declared ones.
+        StpError: the file is missing, not JSON, lacks keys, lists no cells, or lists a cell whose
+            dataset is in no table; or locked raw files differ from the declared ones.
     """
     remedy = "run the table command again: it writes the manifest"
     try:
@@ -50,7 +51,7 @@ def load_manifest(path: Path) -> Manifest:
             expected="at least one cell",
             remedy="select models and datasets in the configuration of this scale",
         )
-    claimed: dict[CellKey, int] = {}
+    numbers: dict[CellKey, int] = {}
     for number, cell in enumerate(manifest.cells):
         if not any(columns_of(manifest, table, cell) for table in manifest.tables):
             raise StpError(
@@ -58,10 +59,10 @@ def load_manifest(path: Path) -> Manifest:
                 expected="the dataset's paper columns in at least one table",
                 remedy="add them to the configuration of the table",
             )
-        first = claimed.setdefault(cell.key, number)
+        first = numbers.setdefault(cell.key, number)
         if first != number:
             raise StpError(
-                f"{path}: cells[{number}] claims the same cell as cells[{first}] "
+                f"{path}: cells[{number}] and cells[{first}] have the same key "
                 f"({describe(cell.key)})",
                 expected="one score artefact for each cell",
                 remedy=remedy,
@@ -71,10 +72,10 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """A digest of a manifest, wherever the published values lie: it has their checksum.
+    """Hash of a manifest without the path of the published values, whose checksum it has.
 
     Raises:
-        OSError, ValueError: there is no such file, or it is not JSON.
+        OSError, ValueError: the file is missing, or not JSON.
     """
     content = json.loads(path.read_bytes())
     content.pop("published", None)
@@ -83,39 +84,39 @@ def manifest_digest(path: Path) -> str:
 
 def manifest_text(manifest: Manifest) -> str:
     """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
-    described = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
-    listed = ",\n".join(json.dumps(cell) for cell in described.pop("cells"))
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in described.items()]
-    return "{\n" + ",\n".join([*lines, f'"cells": [\n{listed}\n]']) + "\n}\n"
+    content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
+    cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
+    return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
 
 
 def _refusal(path: Path, error: ValidationError, remedy: str) -> StpError:
-    """Say what is wrong with the text of a manifest."""
+    """The error of an invalid manifest."""
     problems = error.errors(include_url=False)
-    missing = [_place(one["loc"]) for one in problems if one["type"] == "missing"]
+    missing = [_key(problem["loc"]) for problem in problems if problem["type"] == "missing"]
     if missing:
         expected = f"the keys {', '.join(missing)}"
         return StpError(f"{path}: incomplete manifest", expected=expected, remedy=remedy)
     first = problems[0]
     if first["type"] == "json_invalid":
         return StpError(f"{path}: not JSON ({first['ctx']['error']})", remedy=remedy)
-    found = f"{path}: {_place(first['loc'])} is {first['input']!r}"
-    return StpError(found, expected=first["msg"], remedy=remedy)
+    problem = f"{path}: {_key(first['loc'])} is {first['input']!r}"
+    return StpError(problem, expected=first["msg"], remedy=remedy)
 
 
-def _place(location: Iterable[str | int]) -> str:
-    """Name a place in JSON: ``cells[0].key.model``."""
+def _key(location: Iterable[str | int]) -> str:
+    """The key of a value in JSON: ``cells[0].key.model``."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).removeprefix(".") or "the whole file"
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """A readable name of the evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """Title of an evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
     names = titles.datasets
-    shown = names.get(key.tested_on, key.tested_on)
+    title = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
-        shown = f"{names.get(key.trained_on, key.trained_on)} -> {shown}"
-    parts = [shown]
+        title = f"{names.get(key.trained_on, key.trained_on)} -> {title}"
+    parts = [title]
     if key.subset not in ("test", ROBUSTNESS):
         parts.append(key.subset.replace("_", " "))
     setting = setting_of(key.setting)
@@ -124,39 +125,39 @@ def title_of(titles: Names, key: CellKey) -> str:
     return ", ".join([*parts, *people_case(setting)])
 
 
-def forecast_recipe(cell: StoredCell) -> dict[str, Any]:
-    """Return the recipe of a cell's forecasts: shape, context, horizon of training, lead times.
+def forecast_recipe(cell: StoredCell) -> Json:
+    """The recipe of a cell's forecasts; see `stp.plan.recipe_records.PredictRecipe`.
 
-    It is that of its predictions, or part of that of its scores where forecasts are scored while
-    they are made (``cell.predictions`` is None; ``kept`` of them lie beside the scores).
+    It is that of its predictions, or part of that of its scores where forecasts are scored without
+    storing them.
 
     Raises:
         StpError: there is no receipt.
     """
     if cell.predictions:
         return require_receipt(Path(cell.predictions)).recipe
-    found: dict[str, Any] = require_receipt(Path(cell.scores)).recipe["rollout"]
-    return found
+    recipe: Json = require_receipt(Path(cell.scores)).recipe["rollout"]
+    return recipe
 
 
 def describe(key: CellKey) -> str:
-    """A readable name of a cell: the parts of its key that are set."""
+    """A cell as text: the parts of its key that are set."""
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """Convention and part of all that a store says of a cell: columns of tables, and the others."""
-    found: list[tuple[str, Part]] = []
+    """Convention and part of all stored values of a cell, in columns of tables or not."""
+    values: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
-        found += [column.place for column in columns_of(manifest, table, cell).values()]
-        found += [
+        values += [column.place for column in columns_of(manifest, table, cell).values()]
+        values += [
             (convention, Part()) for convention in columns.unscored.get(cell.key.tested_on, ())
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(values))
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """The manifest with the panels over lead time as columns, where its suite has such."""
+    """A manifest with the panels over lead time as columns, where its suite has panels."""
     curves = manifest.tables[manifest.dimension].curves
     if not curves:
         return manifest
@@ -164,23 +165,23 @@ def over_leads(manifest: Manifest) -> Manifest:
 
 
 def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
-    """What names of columns may say of models that draw several forecasts.
+    """Values of the fields in headings of models that draw several forecasts.
 
     Returns:
-        ``K``: how many; ``members``: what metrics of one forecast make of them, ``best-of-100``;
-        ``seen``: which of them distances between sets of clips see, ``first-of-100``.
+        ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;
+        ``seen``: forecast in distances between sets of clips, such as ``first-of-100``.
     """
-    said = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
+    statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
     seen = "ensemble-mean" if statistic == "ensemble_mean" else "first"
     return {
         "K": str(samples),
-        "members": f"{said.get(statistic or '', 'mean')}-of-{samples}",
+        "members": f"{statistics.get(statistic or '', 'mean')}-of-{samples}",
         "seen": f"{seen}-of-{samples}",
     }
 
 
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
-    """The columns of a cell by their names; none if its dataset is not in the table.
+    """The columns of a cell by name; none if its dataset is not in the table.
 
     Raises:
         StpError: there is no such table.
@@ -189,18 +190,18 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
         raise StpError(
             f"no table {table!r} in the manifest",
             expected=f"one of {', '.join(sorted(manifest.tables))}",
-            remedy="add the table to the configuration, or name another one",
+            remedy="name another table",
         )
-    known, tested = manifest.tables[table], cell.key.tested_on
-    columns = by_name(known.columns.get(tested, ()))
-    if cell.samples > 1:  # without their number, what cannot be compared would be
+    of_table, tested = manifest.tables[table], cell.key.tested_on
+    columns = by_name(of_table.columns.get(tested, ()))
+    if cell.samples > 1:  # values of different numbers of forecasts cannot be compared
         names = names_of_members(cell.samples, cell.statistic)
-        named = by_name(
+        sampled = by_name(
             column.model_copy(update={"heading": column.heading.format(**names)})
-            for column in known.sampled.get(tested, ())
+            for column in of_table.sampled.get(tested, ())
         )
-        # What a column with a name of its own shows has no second, plain one.
-        places = {column.place for column in named.values()}
-        plain = {name: column for name, column in columns.items() if column.place not in places}
-        columns = plain | named
+        # These columns replace those with the same values.
+        places = {column.place for column in sampled.values()}
+        others = {name: column for name, column in columns.items() if column.place not in places}
+        columns = others | sampled
     return columns

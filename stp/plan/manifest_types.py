@@ -1,6 +1,6 @@
-"""What a manifest consists of: the cells of one dimension, and what their tables say of them.
+"""Types of manifests: the cells of one dimension, and facts for their tables.
 
-Fields with a default are left out of the text of a manifest where they have it.
+Fields at their default are not in the text of a manifest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,29 +15,27 @@ from stp.plan.column import Columns, ReproducedColumn
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """A cell as manifests and the results store know it: origin of its bytes, and its folders.
+    """Fields of a cell in manifests and in the results store: origin of its data, and folders.
 
     Attributes:
         key: identifies the cell.
-        kind: kind of sample of the test dataset, see `stp.tasks`.
-        source: origin of the test bytes: official, sample, synthetic or own.
+        kind: task of the test dataset, see `stp.tasks`.
+        source: origin of the test data: official, sample, synthetic or own.
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
         leaky: whether the training and test splits share a video, person or period.
-        best_of: the best of this many forecasts is scored.
+        best_of: number of forecasts of which the best one is scored.
         data: folder of the prepared test data.
-        models: folders of the trained models: one, unless each lead time has its own; none where
-            nothing is trained.
-        predictions: folder of the predictions; None where they are scored while they are made.
+        models: folders of the trained models: one, one for each lead time or member, or none.
+        predictions: folder of the predictions; None where forecasts are not stored.
         scores: folder of the scores.
-        perceptual: folder of the scores that need a network; None if there are none.
-        accepted: which of its artefacts are of older code, and who declared them current; None if
-            none are.
-        bytes_known_by: how surely the bytes are the official ones, see `stp.plan.data_origin`. This
-            field and the following ones are set when a manifest is loaded.
+        perceptual: folder of the scores that compare features of networks; None without any.
+        accepted: its artefacts of older code, and who declared them current; None without any.
+        bytes_known_by: evidence that the data are official, see `stp.plan.data_origin`. This field
+            and the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
         comparable: whether differences from published values are shown.
-        official_paper_protocol: whether it is comparable, on official bytes.
+        official_paper_protocol: whether it is comparable, on official data.
     """
 
     key: CellKey
@@ -59,15 +57,15 @@ class StoredCell:
     official_paper_protocol: bool = False
 
     def folders(self, stages: Iterable[str]) -> list[Path]:
-        """The folders of its artefacts of some stages, in this order."""
-        found: list[str] = []
+        """The folders of its artefacts of some stages, in the order of these."""
+        folders: list[str] = []
         for stage in stages:
             value: str | tuple[str, ...] | None = getattr(self, stage)
-            found += [value] if isinstance(value, str) else value or ()
-        return [Path(folder) for folder in found if folder]
+            folders += [value] if isinstance(value, str) else value or ()
+        return [Path(folder) for folder in folders if folder]
 
     def folder(self, stage: str) -> Path | None:
-        """The folder of an artefact that a cell has at most once, such as ``scores``."""
+        """The folder of the only artefact of a stage, such as ``scores``; None without one."""
         return next(iter(self.folders([stage])), None)
 
     def demand_predictions(self) -> Path:
@@ -86,19 +84,18 @@ class Cell(StoredCell):
     """A cell of a manifest.
 
     Attributes:
-        follows_paper: whether it is an evaluation of the paper, with its recipe.
-        bytes_of: the datasets whose raw bytes influence its scores.
-        subset_note: a note on the release, and on imported predictions, that tables print.
+        follows_paper: whether it is an evaluation of the paper, with its recipes.
+        bytes_of: the datasets whose raw files influence its scores.
+        subset_note: footnote of tables on the release, and on imported predictions.
         samples: forecasts of each clip.
-        statistic: how several forecasts are scored by metrics of one.
-        kept: number of predictions stored with the scores, where forecasts are scored in memory.
+        statistic: of several forecasts, scored by metrics of one forecast.
+        kept: number of forecasts stored with the scores, where the others are not stored.
         features: folders of network features of its clips.
-        clusters: kind of the clusters that intervals and tests are made over, if the data have
-            several.
-        calibrated: what the model was calibrated on, in words; empty if it was not.
+        clusters: kind of the clusters of intervals and tests, if the data have several kinds.
+        calibrated: data of the model's calibration, in words; empty for other models.
         external: whether the predictions were imported.
         reference: the reference of an imported model.
-        training: what an imported model was trained on, as its authors state it.
+        training: training data of an imported model, as its authors state them.
     """
 
     follows_paper: bool
@@ -120,7 +117,7 @@ class DimensionFacts:
     """Facts about a dimension; see `stp.plan.suite.Dimension`.
 
     Attributes:
-        place: in the order of the suite, from 1.
+        place: number in the order of the suite, from 1.
     """
 
     title: str
@@ -137,7 +134,7 @@ class SuiteFacts:
     """Facts about a suite; see `stp.plan.suite.Suite`.
 
     Attributes:
-        views: name -> SQL of the views of the results store that are the suite's own.
+        views: name -> SQL of the suite's own views of the results store.
     """
 
     name: str
@@ -150,19 +147,19 @@ class SuiteFacts:
 
 @dataclass(frozen=True)
 class RawFacts:
-    """The declared raw bytes of a dataset.
+    """The declared raw files of a dataset.
 
     Attributes:
         release: its name.
-        source: whose bytes these are.
-        is_papers: whether they are said to be official, or those behind the paper's numbers.
+        source: their origin: official, sample, synthetic or own.
+        is_papers: whether they are declared official, or behind the paper's numbers.
         lock: path of the lock file.
         data: folder of the prepared data.
-        files: declared files; ``path``, and of ``bytes``, ``sha256``, ``md5_uncompressed``,
-            ``many`` and ``min_files`` what is declared.
-        registered: path of the lock file that was registered for the release, if there is one.
-        registered_sha256: of that file.
-        clips: of each split that the complete official release gives.
+        files: declared files: ``path`` and, where declared, ``bytes``, ``sha256``,
+            ``md5_uncompressed``, ``many`` and ``min_files``.
+        registered: path of the registered lock file of the release; None without one.
+        registered_sha256: checksum of that file.
+        clips: number of clips of the complete official release, by split.
     """
 
     release: str
@@ -197,10 +194,10 @@ class TableColumns:
 
     Attributes:
         columns: by dataset.
-        sampled: as `columns`, of models that draw several forecasts; {K} in a heading stands for
+        sampled: as `columns`, for models that draw several forecasts; {K} in a heading stands for
             their number.
         curves: panels over lead time, by dataset.
-        unscored: dataset -> conventions that would be scored besides, but are unavailable.
+        unscored: dataset -> further conventions that are unavailable.
     """
 
     columns: dict[str, Columns]
@@ -211,7 +208,7 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Names:
-    """Titles of models and datasets, by their own names; of variants by ``<model>:<variant>``."""
+    """Titles of models and datasets by name, and of variants by ``<model>:<variant>``."""
 
     models: dict[str, str]
     datasets: dict[str, str]
@@ -229,11 +226,11 @@ class ModelFacts:
     """Facts about a model; see `stp.plan.model.Model`.
 
     Attributes:
-        is_archived: whether its forecasts are read from somebody's archive.
-        role: of a measure of opinions; None of other models, and so are the following ones.
-        network: that it looks through; None if it looks through none.
-        parts: of what the network sees that it is made from.
-        learns: from opinions; else a logistic function is fitted to its single value.
+        is_archived: whether its forecasts are read from an archive.
+        role: of a measure of opinions. This field and the following ones are None for other models.
+        network: whose features it uses; None if it uses none.
+        parts: of the features that it uses.
+        learns: whether it learns from opinions; else a logistic function is fitted to its value.
     """
 
     reference: str
@@ -264,7 +261,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class KindFacts:
-    """Facts about a kind of sample for tables and the results store; see `stp.tasks.task.Task`."""
+    """Facts about a task for tables and the results store; see `stp.tasks.task.Task`."""
 
     names_training: bool
     counts_people: bool
@@ -275,7 +272,7 @@ class KindFacts:
 
 @dataclass(frozen=True)
 class ReproductionFacts:
-    """A table of what the paper reproduced on one dataset; see `stp.plan.suite.Reproduction`."""
+    """The paper's reproduction table of one dataset; see `stp.plan.suite.Reproduction`."""
 
     table: str
     columns: tuple[ReproducedColumn, ...]
@@ -283,7 +280,7 @@ class ReproductionFacts:
 
 @dataclass(frozen=True)
 class DeviationFacts:
-    """Where a paper and its released code differ; see `stp.plan.suite.Deviation`."""
+    """A difference between a paper and its released code; see `stp.plan.suite.Deviation`."""
 
     about: str
     paper: str
@@ -297,19 +294,19 @@ class Manifest:
 
     Attributes:
         dimension: its name.
-        suite: that it belongs to.
+        suite: of the dimension.
         scale: of the plan.
         code: fingerprint of the code that collects and renders.
-        store: folder that all artefacts lie in.
+        store: folder of all artefacts.
         cells: in the order of the tables' rows.
-        kinds: of the samples that the cells were tested on, by name.
-        raw: by dataset, of those whose bytes scores depend on.
-        unavailable: convention -> why it has no values.
+        kinds: tasks of the test datasets, by name.
+        raw: by dataset whose raw files influence scores.
+        unavailable: convention -> reason why it has no values.
         conventions: by name.
         tables: by name.
-        steps: seconds between two positions, by dataset that has such steps.
-        absent: method of the paper without values here -> why.
-        deviations: where the paper and its code differ.
+        steps: seconds between two positions, by dataset of tracks.
+        absent: method of the paper without values here -> reason.
+        deviations: differences between the paper and its code.
         are_rivals: whether its rows compete to be the best.
         controls: the dimension of the single forecasts that ensembles are compared with.
         reproduction: dataset -> its table of what the paper reproduced.
@@ -317,9 +314,9 @@ class Manifest:
         models: by name.
         datasets: by name.
         published: path of the file of the paper's values.
-        published_sha256: of that file.
-        published_clips: test clips that the paper states, by dataset.
-        published_names: what the paper calls models and datasets.
+        published_sha256: checksum of that file.
+        published_clips: number of test clips in the paper, by dataset.
+        published_names: names of models and datasets in the paper.
     """
 
     dimension: str
@@ -348,5 +345,5 @@ class Manifest:
     published_names: Names
 
     def kind_of(self, cell: StoredCell) -> KindFacts:
-        """Facts about the kind of sample of a cell's test dataset."""
+        """Facts about the task of a cell."""
         return self.kinds[cell.kind]

@@ -1,19 +1,21 @@
-"""The manifest: all that the tables of one dimension are made from, and whose protocol it is.
+"""Manifests: all that the tables of one dimension are made from.
 
-Its text changes exactly when a table has to be made again: when a cell gets other scores, when
-the code of collecting changes, or the published values do.
+The text of a manifest changes exactly when a table has to be made again: with the scores of a cell,
+the code that collects them, or the published values.
 """
 
 import hashlib
-import json
 from dataclasses import fields, replace
 
+from stp.core.fingerprint import digest
+from stp.core.json_files import Json
+from stp.core.options import as_json
 from stp.options.quality import FITTED, QualityOptions
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL, Artefact, CellArtefacts
 from stp.plan.cell_key import CellKey
 from stp.plan.cells import Plan
-from stp.plan.checked_config import Json, config_file
+from stp.plan.checked_config import config_file
 from stp.plan.code_fingerprint import COLLECT
 from stp.plan.dataset import Dataset
 from stp.plan.enumeration import enumerate_cells
@@ -39,37 +41,38 @@ from stp.plan.suite import Suite, read_suite, suite_file
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
 
-# Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
-# prediction batch not even those.
+# Settings that are no part of a protocol: a thread count changes the last bits of a result, the
+# batch size of a prediction not even those.
 NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
 def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manifest:
-    """Describe the cells, columns, names and published values of a dimension's tables.
+    """The manifest of a dimension.
 
     Args:
         plan: the plan.
-        dimension: one that its scale file wants.
-        paper: the paper's protocol; read unless given.
+        dimension: of its scale file.
+        paper: the paper's protocol; read from the configuration unless given.
     """
-    cells = [made for made in plan.cells if made.cell.dimension == dimension]
-    datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
-    named = {name for made in cells for name in (made.cell.trained_on, made.cell.tested_on)}
-    models = list(dict.fromkeys(made.cell.model for made in cells))
+    artefacts = [made for made in plan.cells if made.cell.dimension == dimension]
+    cells = [made.cell for made in artefacts]
+    datasets = list(dict.fromkeys(cell.tested_on for cell in cells))
+    names = sorted({name for cell in cells for name in (cell.trained_on, cell.tested_on)})
+    models = list(dict.fromkeys(cell.model for cell in cells))
     columns = {name: plan.recipes.columns(name) for name in datasets}
-    tested = {(made.cell.tested_on, plan.members(made.cell)[0]) for made in cells}
+    tested = {(cell.tested_on, plan.members(cell)[0]) for cell in cells}
     conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
-    described = {convention: _describe(plan, convention) for convention in conventions}
+    entries = {convention: _convention_facts(plan, convention) for convention in conventions}
     published = plan.config.suite.published_file
-    entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
-    trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
-    sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
-    curves = {name: found for name in datasets if (found := plan.recipes.curves(name))}
-    unavailable = {c: about.reason for c, about in described.items() if not about.available}
+    described = _Cells(plan, paper or Paper(plan.config.scale.suite))
+    trained = {made.cell.trained_on for made in artefacts if _is_trained_here(made)}
+    sampled = {name: of for name in datasets if (of := plan.recipes.sampled_columns(name))}
+    curves = {name: of for name in datasets if (of := plan.recipes.curves(name))}
+    unavailable = {name: entry.reason for name, entry in entries.items() if not entry.available}
     unscored = {
-        name: absent
+        name: missing
         for name in datasets
-        if (absent := [c for c in plan.recipes.also(name) if c in unavailable])
+        if (missing := [c for c in plan.recipes.also(name) if c in unavailable])
     }
     return Manifest(
         dimension=dimension,
@@ -77,18 +80,18 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         scale=plan.config.scale.scale,
         code=plan.code(*COLLECT).fingerprint,
         store=str(plan.store),
-        cells=tuple(entries.of(made) for made in cells),
+        cells=tuple(described.of(made) for made in artefacts),
         kinds={kind.name: kind_facts(kind) for kind in map(plan.recipes.samples, datasets)},
         raw={name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
         unavailable=unavailable,
-        conventions=described,
+        conventions=entries,
         tables={dimension: TableColumns(columns, sampled, curves, unscored)},
         steps=_steps(plan, datasets),
         absent=plan.config.suite.absent,
         deviations=tuple(
-            DeviationFacts(one.about, one.paper, one.code, one.strict)
-            for one in plan.config.suite.deviations
-            if dimension in one.dimensions or not one.dimensions
+            DeviationFacts(point.about, point.paper, point.code, point.strict)
+            for point in plan.config.suite.deviations
+            if dimension in point.dimensions or not point.dimensions
         ),
         are_rivals=plan.config.suite.dimensions[dimension].are_rivals,
         controls=plan.config.suite.dimensions[dimension].controls,
@@ -99,15 +102,15 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         },
         names=Names(
             {name: _title(plan.config.models[name]) for name in models},
-            {name: plan.config.datasets[name].title for name in sorted(named)},
+            {name: plan.config.datasets[name].title for name in names},
         ),
         models={name: _model_facts(plan.config.models[name]) for name in models},
-        datasets={name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
+        datasets={name: _dataset_facts(plan.config.datasets[name]) for name in names},
         published=str(published) if published else None,
         published_sha256=hashlib.sha256(published.read_bytes()).hexdigest() if published else None,
         published_clips={
             name: clips
-            for name in sorted(named)
+            for name in names
             if (clips := plan.config.datasets[name].counts.published.test)
         },
         published_names=published_names(plan.config),
@@ -115,7 +118,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
 
 
 def suite_facts(name: str, suite: Suite) -> SuiteFacts:
-    """What tables, the results store and reports know of a suite.
+    """Facts about a suite for tables, the results store and reports.
 
     Args:
         name: of the suite.
@@ -146,10 +149,10 @@ def suite_facts(name: str, suite: Suite) -> SuiteFacts:
 
 
 def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
-    """Seconds between two positions, for datasets that have such steps."""
+    """Seconds between two positions, by dataset of tracks."""
     steps = {}
     for name in datasets:
-        options = plan.recipes.prepare(name)["options"]
+        options = plan.recipes.prepare(name).options
         step = plan.recipes.samples(name).seconds_per_step(options)
         if step is not None:
             steps[name] = step
@@ -157,7 +160,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The protocol of a suite's paper, without any override.
+    """The protocol of a suite's paper, without overrides of a scale file.
 
     Args:
         name: of the suite.
@@ -175,7 +178,7 @@ class Paper:
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
-        """Is this an evaluation of the paper, with its recipe from data to predictions?
+        """Is a cell an evaluation of the paper, with its recipes from data to predictions?
 
         Args:
             recipes: of the plan of the cell.
@@ -184,50 +187,50 @@ class Paper:
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
             return False
         if self.recipes is None or cell.model not in self.recipes.config.models:
-            return False  # forecasts of somebody's own are no model of the paper
+            return False  # the paper does not have a user's own forecasts
         if _evaluation(cell) not in self.evaluations:
             return False
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
     def _protocol(self, recipes: Recipes, of: Recipes, cell: CellKey) -> list[str]:
-        """The protocol of a cell; parameters that are given need no data of their own.
+        """Hashes of the recipes of a cell.
 
-        Files that the paper's numbers were made from are the paper's, wherever they came from.
+        Released parameters need no training data. The files behind the paper's numbers are the
+        paper's release, whatever their source.
         """
 
         def prepared(name: str) -> str:
             dataset = recipes.config.datasets[name]
-            is_papers = dataset.releases[dataset.release].behind_paper
-            return _protocol("prepare", of.prepare(name, dataset.release if is_papers else None))
+            is_behind_paper = dataset.releases[dataset.release].behind_paper
+            recipe = of.prepare(name, dataset.release if is_behind_paper else None)
+            # The clusters of clips change intervals, but no value.
+            kept = {key: value for key, value in recipe.options.items() if key != "clusters"}
+            return digest(as_json(replace(recipe, options=kept)))
 
-        found = [prepared(cell.tested_on)]
+        hashes = [prepared(cell.tested_on)]
         variant = of.variant(cell.model, cell.variant)
-        fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).fits
-        if fitted and not (variant and variant.is_given):
-            found.append(prepared(cell.trained_on))
+        is_fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).fits
+        if is_fitted and not (variant and variant.is_given):
+            hashes.append(prepared(cell.trained_on))
             train = of.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
-            found.append(_protocol("train", train))
+            hashes.append(digest(as_json(replace(train, train=_protocol("train", train.train)))))
         tested = (cell.model, cell.trained_on, cell.tested_on, cell.subset)
         predict = of.predict(*tested, setting_of(cell.setting), cell.variant)
-        return [*found, _protocol("predict", predict)]
+        predict = replace(predict, predict=_protocol("predict", predict.predict))
+        return [*hashes, digest(as_json(predict))]
 
 
 def _evaluation(cell: CellKey) -> tuple[str, ...]:
-    """The part of the key that says what is evaluated, without model and seed."""
+    """The key of a cell without model, variant, training subset and seed."""
     return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
 
 
-def _protocol(stage: str, recipe: Json) -> str:
-    """The part of a recipe that makes up a protocol, as text that can be compared."""
-    if stage == "prepare":  # what depends on each other moves intervals, but no value
-        kept = {key: value for key, value in recipe["options"].items() if key != "clusters"}
-        recipe = {**recipe, "options": kept}
-    free = NOT_PROTOCOL.get(stage, ())
-    inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
-    return json.dumps({**recipe, stage: inner}, sort_keys=True)
+def _protocol(stage: str, settings: Json) -> Json:
+    """The settings of a stage that are part of the protocol."""
+    return {key: value for key, value in settings.items() if key not in NOT_PROTOCOL[stage]}
 
 
-def _describe(plan: Plan, convention: str) -> ConventionFacts:
+def _convention_facts(plan: Plan, convention: str) -> ConventionFacts:
     metric = plan.recipes.metric(convention)
     choice = convention.partition(".")[2]
     reason = plan.recipes.why_unavailable(convention)
@@ -245,12 +248,12 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
 
 
 def _is_trained_here(made: CellArtefacts) -> bool:
-    """Was the model of a cell fitted here, and not given or imported?"""
+    """Was the model of a cell trained here, and not released or imported?"""
     return bool(made.models)
 
 
 def _raw_facts(plan: Plan, name: str) -> RawFacts:
-    """What is declared of a dataset's raw bytes, and where their lock and the prepared data are."""
+    """Facts about the raw files of a dataset."""
     raw, dataset = plan.raw(name), plan.config.datasets[name]
     registered = plan.registered(raw)
     text = registered.read_bytes() if registered and registered.is_file() else None
@@ -273,32 +276,32 @@ def _raw_facts(plan: Plan, name: str) -> RawFacts:
     )
 
 
-class _Entries:
-    """Describes cells; those that differ in their seed alone follow one protocol."""
+class _Cells:
+    """Describes cells; those that differ in the seed alone share a protocol."""
 
     def __init__(self, plan: Plan, paper: Paper) -> None:
         self.plan, self.paper = plan, paper
         self._follows: dict[tuple[str, ...], bool] = {}
 
     def of(self, made: CellArtefacts) -> Cell:
-        """Describe a cell."""
+        """The entry of a cell in the manifest."""
         cell, plan = made.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
         key = (cell.model, cell.variant, cell.train_subset, *_evaluation(cell))
         model = plan.config.models[cell.model]
         is_external = model.fit == EXTERNAL
-        if is_external:  # nobody here knows its training
+        if is_external:  # its training is unknown
             self._follows[key] = False
         if key not in self._follows:
             self._follows[key] = self.paper.is_followed(plan.recipes, cell)
-        # Some situations have generated bytes alone, in the paper's scale file, too: following its
-        # recipe on made-up data is not the paper's protocol.
-        papers = self._follows[key] and release.source != "synthetic"
-        protocol = "paper" if papers else self._other_name(release.source)
+        # Some datasets are generated in the paper's scale file, too; its recipes on synthetic data
+        # are not its protocol.
+        is_paper = self._follows[key] and release.source != "synthetic"
+        protocol = "paper" if is_paper else self._other_protocol(release.source)
         bytes_of = {cell.tested_on, *([cell.trained_on] if _is_trained_here(made) else [])}
         samples, statistic = plan.members(cell)
-        given = plan.submission(cell)
+        submission = plan.submission(cell)
 
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
@@ -310,11 +313,13 @@ class _Entries:
             source=release.source,
             release=dataset.release,
             protocol=EXTERNAL if is_external else protocol,
-            follows_paper=papers,
+            follows_paper=is_paper,
             bytes_of=tuple(sorted(bytes_of)),
             leaky=release.leaky,
             best_of=samples if samples > 1 and statistic == "best_of_members" else 1,
-            subset_note="; ".join(filter(None, (release.note, given.note if given else ""))),
+            subset_note="; ".join(
+                filter(None, (release.note, submission.note if submission else ""))
+            ),
             data=folder(made.data),
             models=tuple(map(folder, made.models)),
             predictions=folder(made.predictions) if made.predictions else None,
@@ -322,7 +327,7 @@ class _Entries:
             samples=samples,
             statistic=statistic if samples > 1 else None,
             kept=made.keep,
-            clusters=plan.recipes.prepare(cell.tested_on)["options"].get("clusters"),
+            clusters=plan.recipes.prepare(cell.tested_on).options.get("clusters"),
             calibrated=self._calibrated(cell),
             external=is_external,
             reference=model.reference if is_external else None,
@@ -332,29 +337,29 @@ class _Entries:
             features=tuple(map(folder, made.features)),
         )
 
-    def _other_name(self, source: str) -> str:
-        """Name a protocol that is not the paper's, even where its scale file has that name."""
+    def _other_protocol(self, source: str) -> str:
+        """Name a protocol that is not the paper's."""
         scale = self.plan.config.scale.scale
         if f"{scale}.yaml" != self.paper.suite.protocol:
             return scale
         return "stand-in" if source == "synthetic" else "changed paper"
 
     def _calibrated(self, cell: CellKey) -> str:
-        """What a model was calibrated on, and whose parameters it has; empty if it was not."""
+        """Data and variant of a calibration, in words; empty for other models."""
         model = self.plan.config.models[cell.model]
         if model.fit != "calibrate":
             return ""
-        own = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
-        return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
+        variant = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
+        return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{variant}"
 
 
 def published_names(config: configuration.Config) -> Names:
-    """What the paper calls models, their variants and datasets."""
+    """Names of models, their variants and datasets in the paper."""
     return Names(
         {
             name: model.published_name or model.title
             for name, model in config.models.items()
-            if model.fit != EXTERNAL  # it may be called like a model of ours
+            if model.fit != EXTERNAL  # it may have the name of a model of the paper
         },
         {
             name: dataset.published_name
@@ -364,14 +369,14 @@ def published_names(config: configuration.Config) -> Names:
         {
             f"{name}:{variant}": printed
             for name, model in config.models.items()
-            for variant, about in model.variants.items()
-            if (printed := _printed_variant(model, about))
+            for variant, entry in model.variants.items()
+            if (printed := _printed_variant(model, entry))
         },
     )
 
 
 def _printed_variant(model: Model, variant: Variant) -> str | None:
-    """What the paper calls a variant of a model."""
+    """Name of a variant in the paper; None if the paper does not have it."""
     if variant.is_given:
         return variant.published_name or model.published_name or model.title
     return variant.published_name
@@ -394,15 +399,17 @@ def _model_facts(model: Model) -> ModelFacts:
 
 
 def kind_facts(kind: Task) -> KindFacts:
-    """Facts about a kind of sample for the manifest."""
-    return KindFacts(**{one.name: getattr(kind, one.name) for one in fields(KindFacts)})
+    """Facts about a task for the manifest."""
+    return KindFacts(**{field.name: getattr(kind, field.name) for field in fields(KindFacts)})
 
 
 def _dataset_facts(dataset: Dataset) -> DatasetFacts:
     """Facts about a dataset for the manifest."""
-    return DatasetFacts(**{one.name: getattr(dataset, one.name) for one in fields(DatasetFacts)})
+    return DatasetFacts(
+        **{field.name: getattr(dataset, field.name) for field in fields(DatasetFacts)}
+    )
 
 
 def _title(model: Model) -> str:
-    """What tables and figures call a model."""
+    """Title of a model in tables and figures."""
     return f"{model.title} (external)" if model.fit == EXTERNAL else model.title

@@ -9,21 +9,22 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from stp.core.errors import StpError, nearest
-from stp.core.fingerprint import SOURCE_FOLDER, not_python, remembered
+from stp.core.errors import ConfigurationError, nearest
+from stp.core.fingerprint import SOURCE_FOLDER, not_python, source_cache
+from stp.core.json_files import Json
 from stp.options.conventions import COMPOSITIONS, function_of, module_of
-from stp.plan.checked_config import Json, Name, Strict, check, check_known, entries, read_yaml
+from stp.plan.checked_config import Name, Strict, check, check_known, entries, read_yaml
 
 
-class Seen(Strict):
-    """What a distance between sets of clips is made from.
+class NetworkFeatures(Strict):
+    """Features of clips that a distance between sets of clips compares.
 
     Attributes:
-        network: whose weights look at the clips, in config/weights.yaml.
+        network: that computes them, in config/weights.yaml.
         layer: of the network.
-        frames: of the clips, a choice of stp.features.frames.
+        frames: of the clips: a choice of stp.features.frames.
         module: of stp.features.networks; named like the network unless set.
-        seed: of random weights; such a network needs no file, and is in no list of weights.
+        seed: of random weights; such a network needs no file and is not in the list of weights.
     """
 
     network: str
@@ -34,40 +35,39 @@ class Seen(Strict):
 
     @property
     def name(self) -> str:
-        """As part of a path: ``predicted_only/i3d.logits``."""
+        """Part of a path: ``predicted_only/i3d.logits``."""
         return f"{self.frames}/{self.network}.{self.layer}"
 
     @property
     def code(self) -> str:
-        """The module that makes it, chosen by name."""
+        """The module that computes them, chosen by name."""
         return f"stp.features.networks.{self.module or self.network}"
 
 
 class Convention(Strict):
     """A convention of a metric: a function with options.
 
-    All further keys are options: arguments of the function, and those that any fitting convention
-    takes (region, windows, members, batch; docs/own_metrics.md).
+    All other keys are options: arguments of the function, and those of any convention that they fit
+    (region, windows, members, batch; docs/own_metrics.md).
 
     Attributes:
-        about: what it computes, and whose it is.
-        function: of stp.metrics: a module that has a function of its name, or module.function.
-        title: what tables call it; that of the metric unless set.
+        about: what it computes, and its source.
+        function: of stp.metrics: a module with a function of its name, or module.function.
+        title: heading in tables; that of the metric unless set.
         unit: of its values; that of the metric unless set.
-        higher_is_better: the direction, where it is not that of the metric.
-        best_at: the value at which it is best, such as 1 for a ratio; the closer the better.
-        success: as of the metric, where it is not the same.
+        higher_is_better: the direction, where it differs from that of the metric.
+        best_at: the best value, such as 1 for a ratio; the closer the better.
+        success: as of the metric, where it differs.
         compares_sets: whether values depend on the number of clips, as distances between sets of
-            clips do, so that only those of equal numbers are ranked together. So it is where layer
-            is set, unless this says otherwise.
-        network: that looks at clips or frames, in config/weights.yaml.
-        layer: of the network, whose features of all clips are compared; a job of its own makes
+            clips do, so that only those of equal numbers are ranked together. True where layer is
+            set, unless this is set to false.
+        network: that sees the clips or frames, in config/weights.yaml.
+        layer: of the network, whose features of all clips are compared; a job of its own computes
             them.
         frames: of the clips, where layer is set: a choice of stp.features.frames.
         module: of stp.features.networks, where layer is set; named like the network unless set.
         seed: of random weights, where layer is set.
-        weights: the file that it needs, by its name in config/weights.yaml, where that is not its
-            network.
+        weights: entry of config/weights.yaml that it needs, where that is not its network.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -88,11 +88,11 @@ class Convention(Strict):
     weights: str | None = None
 
     @property
-    def seen(self) -> Seen | None:
-        """What a distance between sets of clips is made from; None of all other conventions."""
+    def features(self) -> NetworkFeatures | None:
+        """Features that a distance between sets of clips compares; None of other conventions."""
         if self.layer is None or self.network is None:
             return None
-        return Seen(
+        return NetworkFeatures(
             network=self.network,
             layer=self.layer,
             frames=self.frames,
@@ -102,28 +102,27 @@ class Convention(Strict):
 
     @property
     def definition(self) -> Json:
-        """Function and options, as recipes have them; see `stp.options.conventions`."""
-        looks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
-        given = {key: value for key, value in looks.items() if value is not None}
-        return {"function": self.function, **given, **(self.model_extra or {})}
+        """Function and options in recipes; see `stp.options.conventions`."""
+        networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
+        networks = {key: value for key, value in networks.items() if value is not None}
+        return {"function": self.function, **networks, **(self.model_extra or {})}
 
 
 class Metric(Strict):
-    """What the conventions of a metric have in common (config/conventions/<name>.yaml).
+    """A metric: common properties of its conventions (config/conventions/<name>.yaml).
 
     Attributes:
-        title: what tables call it.
-        unit: of its values; "1" where they have none.
-        reason: why stp.metrics does not have it.
+        title: heading in tables.
+        unit: of its values; "1" of dimensionless ones.
+        reason: why it is not available.
         higher_is_better: the direction; null if neither higher nor lower is better.
-        success: whether values say that what is predicted happens, or can happen: `strict` if each
-            sample is right or not, `graded` if shares of it are; null if they do not say so.
+        success: of metrics that rate whether a predicted event happens or can happen: `strict` if
+            each sample is right or wrong, `graded` if a share of it is right; null of others.
         available: whether stp.metrics has it; if not, tables show `reason`.
-        perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
+        perceptual: whether it compares features of networks, in a job of its own, on a GPU.
         reads: files and folders that its modules, or those of its networks, read or import, besides
-            what their imports name: paths in the checkout. Their content is part of the
-            fingerprints.
-        conventions: by their names.
+            their static imports: paths in the checkout. Their content is part of the fingerprints.
+        conventions: by name.
     """
 
     title: str
@@ -137,19 +136,19 @@ class Metric(Strict):
     conventions: dict[Name, Convention]
 
     def title_of(self, choice: str) -> str:
-        """What tables call one convention."""
+        """The heading of a convention in tables."""
         return self.conventions[choice].title or self.title
 
     def unit_of(self, choice: str) -> str:
-        """The unit of one convention."""
+        """The unit of a convention."""
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """What one convention says of success."""
+        """The kind of success that a convention rates; None of other conventions."""
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
-        """The direction of one convention; None if it is best at a value, or has none."""
+        """The direction of a convention; None if it is best at a value, or has none."""
         convention = self.conventions[choice]
         if convention.best_at is not None:
             return None
@@ -158,11 +157,11 @@ class Metric(Strict):
         return self.higher_is_better
 
     def compares_sets(self, choice: str) -> bool:
-        """Does the value of one convention depend on the number of clips?"""
+        """Does the value of a convention depend on the number of clips?"""
         convention = self.conventions[choice]
         if convention.compares_sets is not None:
             return convention.compares_sets
-        return convention.seen is not None
+        return convention.features is not None
 
 
 def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
@@ -171,10 +170,10 @@ def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
     Args:
         name: ``<metric>.<choice>``.
         metrics: all, by name.
-        where: it is named, for errors.
+        where: place of the name, for errors.
 
     Raises:
-        StpError: there is none; names the nearest.
+        StpError: there is no such convention.
     """
     metric, _, choice = name.partition(".")
     check_known(metric, metrics, "metric", where)
@@ -185,46 +184,45 @@ def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
 def with_definitions(
     metrics: Mapping[str, Metric], definitions: Mapping[str, Convention], where: str
 ) -> dict[str, Metric]:
-    """Metrics with further conventions.
+    """Add conventions to metrics.
 
     Args:
         metrics: by name.
-        definitions: by the name of the convention; of a metric that is not there, what it has in
-            common with others is said by its first convention.
-        where: they stand.
+        definitions: by the name of the convention; the first one of a new metric has the title, the
+            unit and the direction of the metric.
+        where: place of the definitions, for errors.
 
     Raises:
-        StpError: there is a convention of this name, or a new metric has no title, unit or
+        ConfigurationError: the name of a convention is taken, or a new metric has no title, unit or
             direction.
     """
-    found = dict(metrics)
+    metrics = dict(metrics)
     for name, convention in definitions.items():
         metric, _, choice = name.partition(".")
-        if metric not in found:
+        if metric not in metrics:
             lacking = [key for key in ("title", "unit") if not getattr(convention, key)]
             if "higher_is_better" not in convention.model_fields_set:
                 lacking += ["higher_is_better"]
             if lacking:
-                raise StpError(
+                raise ConfigurationError(
                     f"{where}: definitions.{name}: {', '.join(lacking)} missing",
-                    expected=f"what tables say of it, as there is no metric {metric}",
+                    expected=f"title, unit and direction of the new metric {metric}",
                     remedy=f"add it, or correct the metric: {nearest(metric, metrics)}",
                 )
-            found[metric] = Metric(
+            metrics[metric] = Metric(
                 title=convention.title,
                 unit=convention.unit,
                 higher_is_better=convention.higher_is_better,
                 conventions={},
             )
-        if choice in found[metric].conventions:
-            raise StpError(
-                f"{where}: definitions.{name}: there is a convention of this name",
-                expected="a name of its own: a published name keeps its meaning",
-                remedy="choose another name",
+        if choice in metrics[metric].conventions:
+            raise ConfigurationError(
+                f"{where}: definitions.{name}: the name of another convention",
+                remedy="choose another name: a published name keeps its meaning",
             )
-        conventions = {**found[metric].conventions, choice: convention}
-        found[metric] = found[metric].model_copy(update={"conventions": conventions})
-    return found
+        conventions = {**metrics[metric].conventions, choice: convention}
+        metrics[metric] = metrics[metric].model_copy(update={"conventions": conventions})
+    return metrics
 
 
 def declared(name: str, where: str) -> tuple[Metric, Convention]:
@@ -233,73 +231,74 @@ def declared(name: str, where: str) -> tuple[Metric, Convention]:
     Raises:
         StpError: there is none, or its file is wrong.
     """
-    metric, _, _ = name.partition(".")
-    known = entries("conventions")
-    check_known(metric, known, "metric", where)
-    found = check(Metric, read_yaml(known[metric]), str(known[metric]))
-    return found, find(name, {metric: found}, where)
+    name_of_metric, _, _ = name.partition(".")
+    files = entries("conventions")
+    check_known(name_of_metric, files, "metric", where)
+    file = files[name_of_metric]
+    metric = check(Metric, read_yaml(file), str(file))
+    return metric, find(name, {name_of_metric: metric}, where)
 
 
 def check_definition(definition: Json, where: str) -> None:
-    """Refuse a function that is not there, and options that it does not have, without imports.
+    """Refuse an unknown function, and options that do not fit its signature, without imports.
 
     Args:
         definition: of a convention.
-        where: it stands.
+        where: place of the definition, for errors.
 
     Raises:
-        StpError: what is wrong.
+        ConfigurationError: the function or an option is unknown, a value is not one of its choices,
+            or a required option is missing.
     """
     name, function = function_of(definition)
     module = module_of(definition) if name.isidentifier() else name
     spec = importlib.util.find_spec(module) if name.isidentifier() else None
     if spec is None or spec.origin is None:
-        raise StpError(
+        raise ConfigurationError(
             f"{where}: there is no module {module}",
             expected="function: a module of stp.metrics, or module.function",
             remedy="correct `function`, or write the module",
         )
-    known = _functions(Path(spec.origin))
-    if function not in known:
-        raise StpError(
+    functions = _functions(Path(spec.origin))
+    if function not in functions:
+        raise ConfigurationError(
             f"{where}: {module} has no function {function}",
-            expected=", ".join(known),
-            remedy=nearest(function, known),
+            expected=", ".join(functions),
+            remedy=nearest(function, functions),
         )
-    options = known[function]
+    options = functions[function]
     if options is None:
         return
     for key, value in definition.items():
         if key == "function" or key in COMPOSITIONS:
             continue
         if key not in options:
-            raise StpError(
+            raise ConfigurationError(
                 f"{where}: {definition['function']} has no option {key}",
                 expected=", ".join([*options, *COMPOSITIONS]),
                 remedy=nearest(key, [*options, *COMPOSITIONS]),
             )
         choices = options[key].choices
         if choices and value not in choices:
-            raise StpError(
+            raise ConfigurationError(
                 f"{where}: {key} is {value!r}",
                 expected=" or ".join(map(str, choices)),
                 remedy=nearest(str(value), map(str, choices)),
             )
-    lacking = [key for key, one in options.items() if one.is_needed and key not in definition]
+    lacking = [key for key, option in options.items() if option.is_needed and key not in definition]
     if lacking:
-        raise StpError(
+        raise ConfigurationError(
             f"{where}: {definition['function']} needs {', '.join(lacking)}",
-            expected="all its options without a default",
             remedy=f"add `{lacking[0]}: ...`",
         )
 
 
 class Option(NamedTuple):
-    """An option of a function, as its source has it.
+    """An option of a function, read from its source.
 
     Attributes:
-        is_needed: it has no default.
-        choices: what it may be, where that is a `Literal`.
+        is_needed: whether it has no default.
+        choices: its values, where its type is a `Literal`; else empty.
     """
 
     is_needed: bool
@@ -307,23 +306,25 @@ class Option(NamedTuple):
 
 
 Functions = dict[str, dict[str, Option] | None]
-"""By name, their options; None: only Python can tell, as of what is imported."""
+"""Options of functions by name; None of functions that are imported or take any option."""
 
 
 @cache
 def _functions(source: Path) -> Functions:
-    """The functions of a module, remembered from one process to the next."""
-    memory = remembered(SOURCE_FOLDER, "functions", Path(__file__))
+    """The functions of a module, by name."""
+    cached = source_cache(SOURCE_FOLDER, "functions", Path(__file__))
     try:
-        read = memory.of(source.name, source.read_bytes(), lambda text: {"found": _parsed(text)})
+        analysis = cached.get(
+            source.name, source.read_bytes(), lambda text: {"functions": _parsed(text)}
+        )
     except (SyntaxError, ValueError) as error:
         raise not_python(source, error) from None
-    memory.save()
+    cached.save()
     return {
         name: None
         if options is None
         else {key: Option(needed, tuple(choices)) for key, (needed, choices) in options.items()}
-        for name, options in read["found"].items()
+        for name, options in analysis["functions"].items()
     }
 
 
@@ -334,28 +335,28 @@ def _parsed(text: bytes) -> Functions:
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    found: Functions = {}
+    functions: Functions = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
-            found |= {one.asname or one.name: None for one in node.names}
+            functions |= {alias.asname or alias.name: None for alias in node.names}
         if not isinstance(node, ast.FunctionDef):
             continue
         if node.args.kwarg is not None:
-            found[node.name] = None
+            functions[node.name] = None
             continue
         needed = [True] * (len(node.args.args) - len(node.args.defaults))
         needed += [False] * len(node.args.defaults)
         needed += [default is None for default in node.args.kw_defaults]
         arguments = [*node.args.args, *node.args.kwonlyargs]
-        found[node.name] = {
+        functions[node.name] = {
             argument.arg: Option(is_needed, _choices(argument.annotation, aliases))
             for argument, is_needed in zip(arguments, needed, strict=True)
         }
-    return found
+    return functions
 
 
 def _choices(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> tuple[Any, ...]:
-    """What a `Literal` lists; nothing of other annotations."""
+    """The values of a `Literal`; none of other annotations."""
     if isinstance(annotation, ast.Name):
         annotation = aliases.get(annotation.id)
     if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.value, ast.Name):

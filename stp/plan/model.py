@@ -1,4 +1,4 @@
-"""What is known about a model: config/models/<name>.yaml."""
+"""Entries of models: config/models/<name>.yaml."""
 
 import re
 from collections.abc import Mapping
@@ -7,29 +7,31 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from stp.core.errors import StpError
-from stp.plan.checked_config import Json, Module, Name, Strict
+from stp.core.errors import ConfigurationError
+from stp.core.json_files import Json
+from stp.options.score import Statistic
+from stp.plan.checked_config import Module, Name, Strict
 from stp.plan.dataset import RawFile, Release
 from stp.plan.setting import current_name
 from stp.tasks import task as tasks
 
 
 class Size(Strict):
-    """What a network costs, for estimates of time, memory and storage only: in no recipe.
+    """Costs of a network, for estimates of time, memory and storage only: in no recipe.
 
-    All figures are those of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
-    options beside them; other datasets are converted (stp/run/costs/work.py).
+    All figures are of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
+    options beside them; they are converted for other datasets (stp/run/costs/work.py).
 
     Attributes:
-        parameters: their number.
-        gmacs: 10^9 multiply-adds, of one evaluation of the network where a forecast takes several.
+        parameters: number of parameters.
+        gmacs: 10^9 multiply-adds of one evaluation of the network.
         evaluations: of the network in one forecast; a training step takes one.
-        once_gmacs: of those, what all evaluations of one forecast share and compute once.
-        steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
-            predicts as many frames at once as it was shown; ``lead``: one evaluation gives the
-            next frame, and none is spent on the context; ``told``: likewise one lead time that the
-            network is told, and a training step takes one of each clip.
-        activations_mb: memory of what is kept for the backward pass.
+        once_gmacs: part of gmacs that all evaluations of a forecast share and compute once.
+        steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: one
+            evaluation gives as many frames as there are context frames; ``lead``: one evaluation
+            gives the next frame, and none is spent on the context; ``told``: one evaluation gives a
+            lead time, which is an input of the network, and a training step takes one of each clip.
+        activations_mb: memory of activations for the backward pass, in MB.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
     """
 
@@ -43,15 +45,15 @@ class Size(Strict):
 
 
 class Weights(Strict):
-    """Weights of a network that a training begins with, or that replace it.
+    """Weights of a network that a training starts from, or that replace it.
 
     Attributes:
         file: a URL, or a path: absolute, or below a raw folder.
-        url: of a file with a path below a raw folder.
-        sha256: of the file; that is what the trained model is known by.
+        url: address of the download of a file below a raw folder.
+        sha256: of the file, which identifies the trained model.
         use: ``initialise`` a training, or ``replace`` it.
         access: as of a raw file.
-        instructions: what a person does to get it, where it is not open.
+        instructions: how a person gets the file, if it is not open.
         licence: of the weights.
     """
 
@@ -65,7 +67,7 @@ class Weights(Strict):
 
     @property
     def release(self) -> Release:
-        """The file as raw bytes."""
+        """The file as a release of raw files."""
         is_url = "://" in self.file
         path = f"weights/{self.sha256[:16]}-{self.file.rpartition('/')[2]}" if is_url else self.file
         file = RawFile(
@@ -80,31 +82,31 @@ class Weights(Strict):
 
 
 class OwnForecasts(Strict):
-    """Forecasts of your own, in files below the raw folder, for a dataset of global fields.
+    """Your own forecasts, in files below the raw folder, for a dataset of global fields.
 
     Attributes:
-        title: what tables call them; their name unless given.
-        files: of one pattern: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
+        title: name in tables; that in the scale file unless set.
+        files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
         variables: channel of the data -> name in the files, or ``{name, level, units}``; all
-            channels whose names the files have unless given.
+            channels whose names are in the files unless set.
         names: of dimensions, where they are unusual (stp/predict/forecast_files.py).
-        members: forecasts of each start.
+        members: number of forecasts of each start.
         raw_gb: size of the files in 10^9 bytes, for estimates.
     """
 
     title: str = ""
     files: str
-    variables: dict[str, Any] | None = None
+    variables: Json | None = None
     names: dict[str, str] = {}
     members: int = Field(default=1, ge=1)
     raw_gb: float = Field(default=1.0, gt=0)
 
     def model(self, name: str, releases: Mapping[str, str]) -> "Model":
-        """The model that they are.
+        """The model with these forecasts.
 
         Args:
             name: of the forecasts.
-            releases: of each dataset that they may be of, the one that is used.
+            releases: dataset of the suite -> name of its release.
         """
         files = RawFile(
             path=self.files,
@@ -113,39 +115,35 @@ class OwnForecasts(Strict):
             instructions="put them below the raw folder (STP_RAW_DIR, or paths.raw)",
         )
         archive = Release(source="own", files=(files,), raw_gb=self.raw_gb)
-        several = self.members > 1
+        is_ensemble = self.members > 1
         return Model(
             title=self.title or name,
-            reference="forecasts of one's own",
+            reference="own forecasts",
             fit="read",
             source="own_files",
-            is_sampled=several,
-            predict={"samples": self.members} if several else {},
-            statistic="ensemble_mean" if several else None,
-            options={key: given for key in ("variables", "names") if (given := getattr(self, key))},
+            is_sampled=is_ensemble,
+            predict={"samples": self.members} if is_ensemble else {},
+            statistic="ensemble_mean" if is_ensemble else None,
+            options={key: value for key in ("variables", "names") if (value := getattr(self, key))},
             archives={dataset: {release: archive} for dataset, release in releases.items()},
         )
 
 
-Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
-"""What is scored of several forecasts of a clip; see `stp.score.members`."""
-
-
 class Submission(Strict):
-    """Predictions that were made elsewhere, of one cell (written by `stp external import`).
+    """Imported predictions of one cell (written by `stp external import`).
 
     Attributes:
-        dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; what the model
-            was trained on is the submitter's statement.
-        data: digest of the recipe of the prepared data that they are about: another release, or
-            other clips, are another test.
-        windows: checksum of the windows that they were made from (stp/predict/windows.py).
-        bytes: size of their file.
-        sha256: of the file; that is what they are known by, and what it is called.
-        members: forecasts of each sample.
-        statistic: what metrics of one forecast make of several (stp/score/members.py).
-        imported: the date.
-        note: what tables say of them: agreement with the truth, members that were equal.
+        dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; the training
+            data are the submitter's statement.
+        data: hash of the recipe of the prepared data: another release, or other clips, are another
+            test.
+        windows: checksum of the windows that were predicted (stp/predict/windows.py).
+        bytes: size of the file.
+        sha256: of the file, which identifies it and is its name.
+        members: number of forecasts of each sample.
+        statistic: of several forecasts, scored by metrics of one (stp/score/members.py).
+        imported: date of the import.
+        note: footnote of tables, such as agreement with the truth, or equal members.
     """
 
     dimension: str
@@ -165,13 +163,13 @@ class Submission(Strict):
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What distinguishes it from the other submissions of its model."""
-        place = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
-        return (*place, self.subset, self.setting, self.data)
+        """The key that distinguishes it from other submissions of its model."""
+        datasets = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
+        return (*datasets, self.subset, self.setting, self.data)
 
     @property
     def release(self) -> Release:
-        """The file as raw bytes: float32, (sample, [member,] lead, channel, y, x), as .npy."""
+        """The file as a release: .npy of float32, (sample, [member,] lead, channel, y, x)."""
         file = RawFile(
             path=f"external/{self.sha256[:16]}.npy",
             bytes=self.bytes,
@@ -183,15 +181,16 @@ class Submission(Strict):
 
 
 class PerDataset(Strict):
-    """What a model sets for one dataset.
+    """Settings of a model, for one dataset or for all.
 
     Attributes:
-        options: of the model.
+        options: keyword arguments of the model's class.
         train: settings of its training.
         predict: settings of its prediction.
-        statistic: what is scored of several forecasts of a clip.
+        statistic: of several forecasts of a clip (``predict: {samples: 10}``) that is scored;
+            mean_of_members unless set.
         size: of the network with these options, for estimates.
-        weights: that a training begins with, or that replace it.
+        weights: that a training starts from, or that replace it.
     """
 
     options: Json = {}
@@ -206,13 +205,13 @@ Lead = Annotated[int, Field(ge=1)]
 
 
 class Leads(Strict):
-    """Which lead times a model forecasts; all from 1 to the horizon unless set.
+    """Lead times that a model forecasts; all from 1 to the horizon unless set.
 
     Attributes:
-        lead_times: these alone; a cell has those that are not beyond its horizon.
-        per_lead: a network is trained for each of them, which forecasts it directly; else one
-            forecasts all.
-        interpolated: forecasts of the lead times between them are interpolated, linearly.
+        lead_times: the only ones; a cell has those that are not beyond its horizon.
+        per_lead: whether a network is trained for each of them, which forecasts it directly; else
+            one forecasts all.
+        interpolated: whether forecasts of the lead times between them are interpolated, linearly.
     """
 
     lead_times: tuple[Lead, ...] = ()
@@ -222,50 +221,38 @@ class Leads(Strict):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if list(self.lead_times) != sorted(set(self.lead_times)):
-            raise ValueError("lead_times ascend, and none is named twice")
+            raise ValueError("lead_times in ascending order, each once")
         if self.per_lead and not self.lead_times:
-            raise ValueError("per_lead needs lead_times: those that a network is trained for")
+            raise ValueError("lead_times beside per_lead: a network is trained for each")
         if self.interpolated and not self.lead_times:
-            raise ValueError("interpolated needs lead_times: those between which it is done")
+            raise ValueError("lead_times beside interpolated: the others are interpolated")
         return self
 
 
-class ModelSettings(Leads):
+class ModelSettings(PerDataset, Leads):
     """What a scale may override in a model.
 
     Attributes:
-        options: of the model: keyword arguments of its class.
-        train: settings of its training.
-        predict: settings of its prediction.
-        size: of the network with these options, for estimates.
-        weights: that a training begins with, or that replace it.
-        datasets: what differs for single datasets, by dataset.
-        statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
-            mean_of_members unless set.
+        datasets: settings for single datasets, by dataset; they win over those beside them.
     """
 
-    options: Json = {}
-    train: Json = {}
-    predict: Json = {}
-    statistic: Statistic | None = None
-    size: Size = Size()
-    weights: Weights | None = None
     datasets: dict[str, PerDataset] = {}
 
 
 class Variant(Leads):
-    """A named layer of settings of a model, over all others: trained anew, or given.
+    """A variant of a model: settings that win over all others, or released parameters.
 
-    One that changes forecasts alone (`predict`, `lead_times`) has trainings of the model itself.
+    One that changes forecasts only (`predict`, `lead_times`) shares the trainings of the model.
 
     Attributes:
-        title: what tables call it.
-        published_name: what the paper calls it. Of given parameters that is the model's name; a
-            trained variant without one has no printed values.
-        reference: whose it is, and where it is printed.
-        options, train, predict: what it sets; the model is trained with it.
-        channels: patterns of the names of those that it sees and forecasts; none for all.
-        datasets: instead of a training: dataset that options were found on -> these options.
+        title: name in tables.
+        published_name: name in the paper. That of the model for released parameters; a trained
+            variant without a name has no published values.
+        reference: its source.
+        options, train, predict: its settings.
+        channels: patterns of the names of the channels that it sees and forecasts; all unless set.
+        datasets: released parameters, instead of a training: dataset that they were fitted to ->
+            options of the model.
     """
 
     title: str
@@ -279,12 +266,12 @@ class Variant(Leads):
 
     @property
     def is_given(self) -> bool:
-        """Are its parameters given, so that nothing is trained?"""
+        """Are its parameters released, so that nothing is trained?"""
         return bool(self.datasets)
 
     @property
     def has_trainings(self) -> bool:
-        """Is it trained, or given, in another way than the model itself?"""
+        """Does it have trainings or parameters of its own?"""
         return bool(self.options or self.train or self.channels or self.datasets)
 
 
@@ -292,14 +279,14 @@ Varied = Annotated[str, Field(pattern=r"^(options|train)\.[a-z0-9_]+$")]
 
 
 class VariantGrid(Strict):
-    """Trainings with all combinations of some values: each of them is a variant of the model.
+    """Variants of a model with all combinations of some values, each trained.
 
-    Variants are named after what they set: ``lr_0_001_kl_weight_1e_05``.
+    They are named after their values: ``lr_0_001_kl_weight_1e_05``.
 
     Attributes:
-        reference: whose it is, and where it is printed.
-        values: of options of the model (``options.kl_weight``) and of settings of its training
-            (``train.lr``), several of each.
+        reference: their source.
+        values: several values of each option of the model (``options.kl_weight``) or setting of its
+            training (``train.lr``).
     """
 
     reference: str = ""
@@ -307,66 +294,65 @@ class VariantGrid(Strict):
 
     def variants(self) -> dict[str, Variant]:
         """All points of the grid by name; the last key varies fastest."""
-        found = {}
-        for chosen in product(*self.values.values()):
+        variants = {}
+        for values in product(*self.values.values()):
             point: dict[str, Json] = {"options": {}, "train": {}}
-            said = []
-            for place, value in zip(self.values, chosen, strict=True):
-                part, _, key = place.partition(".")
+            texts = []
+            for path, value in zip(self.values, values, strict=True):
+                part, _, key = path.partition(".")
                 point[part][key] = value
-                said.append(f"{key} {value}")
-            name = re.sub("[^a-z0-9]+", "_", " ".join(said).lower())
-            found[name] = Variant(
-                title=", ".join(said),
+                texts.append(f"{key} {value}")
+            name = re.sub("[^a-z0-9]+", "_", " ".join(texts).lower())
+            variants[name] = Variant(
+                title=", ".join(texts),
                 reference=self.reference,
                 options=point["options"],
                 train=point["train"],
             )
-        return found
+        return variants
 
 
 NamedClass = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*$")]
 """``package.module:Class``."""
 Role = Literal["baseline", "full_reference", "no_reference"]
-"""Of a measure of opinions."""
+"""Role of a measure of opinions."""
 
 
 class Model(ModelSettings):
-    """What is known about a model (config/models/<name>.yaml).
+    """A model (config/models/<name>.yaml).
 
     Attributes:
-        title: what tables call it.
-        reference: where it is published.
-        published_name: what tables of the suite's paper call it; null where they do not have it.
+        title: name in tables.
+        reference: its publication.
+        published_name: name in tables of the suite's paper; null if they do not have it.
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
-            (gradient descent; has seeds), calibrate (a search over parameters), read (nothing is
-            computed: its forecasts are read, and scored while they are) or external (it lives
-            elsewhere, and joins by its predictions).
-        is_sampled: it draws its forecasts, so that there can be several of a clip
+            (gradient descent; has seeds), calibrate (a search over parameters), read (forecasts are
+            read from files and scored without storing them) or external (its predictions are
+            imported).
+        is_sampled: whether it draws its forecasts, so that a clip can have several
             (``predict: {samples: 10}``).
-        density: it says where people may be by densities (`stp.tracks.densities`): always, or
-            where its option of this name is set.
-        datasets: what the paper set for each dataset.
+        density: whether it predicts densities of positions (`stp.tracks.densities`): true, or the
+            name of the option that switches them on.
+        datasets: the paper's settings for single datasets.
         variants: of its settings, by name.
         grids: of variants, by name; in `cells`, the name stands for all of its variants.
-        reads: files and folders that its code reads or imports, besides what its imports name:
-            paths in the checkout. Their content is part of its fingerprints.
-        environment: variables of the environment that its code reads; their values are part of
-            every fingerprint, and no other ones are there but those of the machine.
-        source: of forecasts that are read: the module that reads them (stp/predict/sources); of a
-            measure of opinions: the module that computes it (stp/opinions/measures), where it is
-            not named like the measure.
-        network: of config/weights.yaml: a measure of opinions is made from what it sees of videos.
-        role: of a measure of opinions. ``baseline``: says how much can be known without a measure;
+        reads: files and folders that its code reads or imports, besides its static imports: paths
+            in the checkout. Their content is part of its fingerprints.
+        environment: variables of the environment that its code reads; their values are part of its
+            fingerprints. Jobs have no other variables but those of the machine.
+        source: module that reads forecasts (stp/predict/sources), for `fit: read`; or module that
+            computes a measure of opinions (stp/opinions/measures), if it has another name.
+        network: entry of config/weights.yaml whose features of videos a measure of opinions uses.
+        role: of a measure of opinions. ``baseline``: shows how much can be known without a measure;
             ``full_reference``: needs the true future; ``no_reference``: any other, and the default.
-        archives: that they are read from: dataset -> name of a release of the dataset -> archive.
-            None where they are made of the prepared data.
-        kind: of what it predicts: frames, or tracks of people.
-        class: of a model of frames whose class is no ``Model`` of the module of stp/models that has
-            its name: ``package.module:Class``, any torch.nn.Module (docs/own_models.md).
-        training: of an external model, or one whose weights are released: what it was trained on,
-            in the words of who did it.
-        submissions: of an external model: its predictions.
+        archives: from which forecasts are read: dataset -> name of its release -> archive. None if
+            they are computed from the prepared data.
+        kind: the task: frames, tracks of people, or opinions.
+        class: ``package.module:Class``, any torch.nn.Module (docs/own_models.md), for a model of
+            frames that is not the ``Model`` of the module of stp/models with its name.
+        training: training data of an external model, or of released weights, in the words of its
+            authors.
+        submissions: predictions of an external model.
     """
 
     title: str
@@ -392,34 +378,33 @@ class Model(ModelSettings):
         """The model with all points of its grids among its variants.
 
         Raises:
-            StpError: two of them have one name.
+            ConfigurationError: two of them have one name.
         """
-        every = dict(self.variants)
-        for grid, of in self.grids.items():
-            points = of.variants()
-            if taken := {"default", *every} & {grid, *points}:
-                raise StpError(
-                    f"{self.title}: the grid {grid} has a variant {min(taken)}, and there is one",
-                    expected="names of variants and grids that are different from each other",
-                    remedy="rename the grid, or leave out the values that two grids share",
+        variants = dict(self.variants)
+        for name, grid in self.grids.items():
+            points = grid.variants()
+            if taken := {"default", *variants} & {name, *points}:
+                raise ConfigurationError(
+                    f"{self.title}: the grid {name} has a variant {min(taken)}: the name is taken",
+                    remedy="rename the grid, or remove the values that two grids share",
                 )
-            every |= points
-        return self.model_copy(update={"variants": every})
+            variants |= points
+        return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
         """The variants that a name in `cells` stands for: itself, or all of a grid."""
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")
-    def _source_is_for_what_is_read(self) -> Self:
+    def _keys_fit_the_task(self) -> Self:
         task = tasks.find(self.kind)
-        shared = task.cores.read is None and self.fit == "none"
-        if (self.fit == "read") != (self.source is not None) and not shared:
-            raise ValueError("source: where forecasts are read (fit: read), and only there")
+        may_have_source = task.cores.read is None and self.fit == "none"
+        if (self.fit == "read") != (self.source is not None) and not may_have_source:
+            raise ValueError("source with fit: read, and only there")
         if self.network is not None and task.cores.video_features is None:
-            raise ValueError(f"network: of no use to a model of {self.kind}")
+            raise ValueError(f"no network of a model of {self.kind}")
         if self.class_ is not None and not task.takes_class(self.fit):
-            raise ValueError("class: of models of frames with fit: none or sgd, and no others")
+            raise ValueError("class of models of frames with fit: none or sgd only")
         if self.role is not None and not task.has_opinions:
-            raise ValueError(f"role: of no use to a model of {self.kind}")
+            raise ValueError(f"no role of a model of {self.kind}")
         return self

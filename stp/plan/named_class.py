@@ -1,21 +1,20 @@
-"""The class that ``class: package.module:Class`` of a model names: its files, without importing it.
+"""Files of the class of a model, ``class: package.module:Class``, found without importing it.
 
-Modules of this package are part of the code of an artefact like any other. Of other packages, all
-files of the top one are: their content is a part of the fingerprints, as that of ``reads``.
+Modules of this package are fingerprinted like any other code. Of another package, all files count
+in fingerprints, like those of ``reads``.
 """
 
 import ast
 import hashlib
-from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from stp.core import named_modules
 from stp.core.canonical import PACKAGE
-from stp.core.errors import StpError, nearest
+from stp.core.errors import ConfigurationError, nearest
 from stp.core.fingerprint import not_python
+from stp.core.json_files import Json
 from stp.core.project import own_modules
 from stp.core.receipts import checksum
 
@@ -23,7 +22,7 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 
 
 def of_suite(room: str, name: str) -> str | None:
-    """The class of a model that lies in the folder of a suite; None if the model's room has it.
+    """The class of a model in the folder of a suite; None if the room of models has it.
 
     Args:
         room: the package of models.
@@ -36,59 +35,59 @@ def of_suite(room: str, name: str) -> str | None:
     return None if module == f"{room}.{name}" else f"{module}:Model"
 
 
-def module_of(named: str) -> str:
+def module_of(class_name: str) -> str:
     """The module of a class."""
-    return named.partition(":")[0]
+    return class_name.partition(":")[0]
 
 
-def is_ours(named: str) -> bool:
-    """Is it a class of this package, or of a module that is added to it?"""
-    return named.startswith(f"{PACKAGE}.")
+def is_ours(class_name: str) -> bool:
+    """Is it a class of this package, or of a user's own module?"""
+    return class_name.startswith(f"{PACKAGE}.")
 
 
-def source_of(named: str, where: str) -> Path:
+def source_of(class_name: str, where: str) -> Path:
     """The file of the module of a class.
 
     Args:
-        named: ``package.module:Class``.
-        where: the file and key that name it, for errors.
+        class_name: ``package.module:Class``.
+        where: file and key of the name, for errors.
 
     Raises:
-        StpError: there is no such module, or it defines and imports nothing of this name.
+        ConfigurationError: there is no such module, or it does not bind this name.
     """
-    module, _, name = named.partition(":")
+    module, _, name = class_name.partition(":")
     source = _file_of(module)
     if source is None:
-        raise StpError(
-            f"{where}: {named}: there is no module {module}",
+        raise ConfigurationError(
+            f"{where}: {class_name}: there is no module {module}",
             expected=EXPECTED,
             remedy="install its package into this environment, or correct the name",
         )
     names = _names(source)
     if name not in names and "*" not in names:
-        raise StpError(
-            f"{where}: {named}: {source} has no class {name}",
+        raise ConfigurationError(
+            f"{where}: {class_name}: {source} has no class {name}",
             expected=EXPECTED,
             remedy=nearest(name, names),
         )
     return source
 
 
-def package_of(recipe: Mapping[str, Any]) -> list[Path]:
-    """The folders, or the file, of the package of others whose class is the model of a recipe."""
-    named = recipe.get("rollout", recipe).get("class")
-    return _package(named) if named and not is_ours(named) else []
+def package_of(recipe: Json) -> list[Path]:
+    """Folders, or the file, of the other package with the class of a recipe's model."""
+    class_name = recipe.get("rollout", recipe).get("class")
+    return _package(class_name) if class_name and not is_ours(class_name) else []
 
 
-def _package(named: str) -> list[Path]:
-    folders, file = _top(module_of(named))
+def _package(class_name: str) -> list[Path]:
+    folders, file = _top(module_of(class_name))
     return folders or ([file] if file else [])
 
 
-def digest_of(named: str) -> str:
-    """SHA-256 of the package of a class of others: of all files but compiled code."""
+def digest_of(class_name: str) -> str:
+    """SHA-256 of all files of the other package of a class, except for compiled code."""
     total = hashlib.sha256()
-    for top in _package(named):
+    for top in _package(class_name):
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 name = path.relative_to(top.parent).as_posix()
@@ -97,10 +96,10 @@ def digest_of(named: str) -> str:
 
 
 def _top(module: str) -> tuple[list[Path], Path | None]:
-    """Folders of the top package of a module, or its file; finding it imports nothing."""
+    """Folders of the top package of a module, or its file, without importing it."""
     try:
         spec = find_spec(module.partition(".")[0])
-    except (ImportError, ValueError):  # of modules that are imported, and say nothing of themselves
+    except (ImportError, ValueError):  # raised for imported modules without a spec
         spec = None
     if spec is None:
         return [], None
@@ -114,7 +113,11 @@ def _top(module: str) -> tuple[list[Path], Path | None]:
 def _file_of(module: str) -> Path | None:
     folders, file = _top(module)
     for part in module.split(".")[1:]:
-        files = [path for at in folders for path in (at / f"{part}.py", at / part / "__init__.py")]
+        files = [
+            file
+            for folder in folders
+            for file in (folder / f"{part}.py", folder / part / "__init__.py")
+        ]
         file = next((path for path in files if path.is_file()), None)
         folders = [folder / part for folder in folders]
     return file if file is not None and file.is_file() else None
@@ -122,7 +125,7 @@ def _file_of(module: str) -> Path | None:
 
 @cache
 def _names(source: Path) -> tuple[str, ...]:
-    """What a module binds: classes, imported names and assigned ones; ``*`` of whole modules."""
+    """Names that a module binds: classes, imports and assignments; ``*`` of star imports."""
     try:
         tree = ast.parse(source.read_bytes())
     except (SyntaxError, ValueError) as error:

@@ -1,24 +1,26 @@
-"""The networks that can be profiled, their options, and the code that measures them. No torch."""
+"""Networks that can be profiled, their options, and the code that measures them; without torch."""
 
 import json
 from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
+from stp.core.json_files import Json
+from stp.core.options import as_json
 from stp.plan import named_class
-from stp.plan.checked_config import Json, check_known
+from stp.plan.checked_config import check_known
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.tasks import task as tasks
 
 NETWORK_KEYS = ("model", "class", "options", "shape", "context", "horizon")
 CODE = ("stp.profiling.measure", "stp.profiling.table19")
-"""Root modules of all that can change a measurement, besides the model and the machine."""
+"""Root modules of the code of a measurement, besides the model."""
 BUSY = "other work ran on this machine at the same time, so durations are too long"
 
 
 def networks(config: Config) -> dict[str, str]:
-    """Titles of all models that gradient descent trains and that can be profiled, by name."""
+    """Titles of all models that can be profiled, by name."""
     return {
         name: model.title
         for name, model in config.models.items()
@@ -27,10 +29,10 @@ def networks(config: Config) -> dict[str, str]:
 
 
 def network(config: Config, model: str, dataset: str) -> Json:
-    """The part of a training recipe that makes up a network, and ``precision``.
+    """The part of a training recipe that defines a network, and ``precision``.
 
     Raises:
-        StpError: there is no such dataset or model, or it is not a network.
+        StpError: there is no such dataset or model, or the model is not a network.
     """
     check_known(dataset, config.datasets, "dataset", "profile")
     known = networks(config)
@@ -42,13 +44,13 @@ def network(config: Config, model: str, dataset: str) -> Json:
             expected=f"one of {', '.join(known)}",
             remedy="name a model that is trained by gradient descent",
         )
-    recipe = Recipes(config).train(model, dataset, 0)
-    found = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
-    return {**found, "precision": recipe["train"].get("precision", "float32")}
+    recipe = as_json(Recipes(config).train(model, dataset, 0))
+    network = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
+    return {**network, "precision": recipe["train"].get("precision", "float32")}
 
 
 def made_from(config: Config, model: str, dataset: str) -> str:
-    """What a measurement is made from, as text: it changes exactly when one is out of date."""
+    """Network and code of a measurement as text, which changes when the measurement is outdated."""
     recipe = network(config, model, dataset)
     named = recipe.get("class")
     module = f"stp.models.{model}" if named is None else named_class.module_of(named)

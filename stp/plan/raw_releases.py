@@ -1,4 +1,4 @@
-"""Where raw bytes come from, and where their lock files live: releases, weights, predictions."""
+"""Raw files of a plan: releases, archives, weights and imported predictions."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from stp.plan.setting import check_path
 
 
 class Raws:
-    """All raw bytes of a plan, each named once.
+    """All raw files of a plan, each entry built once.
 
     Args:
         recipes: of the plan.
-        code: of the plan; generators make raw bytes.
+        code: of the plan, for generators.
     """
 
     def __init__(self, recipes: Recipes, code: CodeOfPlan) -> None:
@@ -33,7 +33,7 @@ class Raws:
         self._archives: dict[tuple[str, str], Raw] = {}
 
     def of_dataset(self, name: str) -> Raw:
-        """Name the raw bytes of a dataset's release, and where their lock file lives."""
+        """The raw files of a dataset's release."""
         if name in self._raws:
             return self._raws[name]
         dataset = self.config.datasets[name]
@@ -43,21 +43,21 @@ class Raws:
         return self._raws[name]
 
     def _released(self, name: str, title: str, release: Release, where: str) -> Raw:
-        """Name the raw bytes of a release.
+        """The raw files of a release.
 
         Args:
-            name: of whose release it is.
-            title: of the release.
-            release: its files, or what generates them.
-            where: it is declared, for errors.
+            name: of its dataset or archive.
+            title: name of the release.
+            release: its entry.
+            where: key of the entry, for errors.
         """
         reads: dict[str, str] = {}
         if release.generator:
             code = self.code.of(named_modules.generator(release.generator))
             reads = self.code.checksums(release.reads, f"{where}.reads")
-            made_by = [name, title, code.fingerprint, release.options]
-            given = {file.path: file.sha256 for file in release.files}
-            identity = digest([*made_by, *(one for one in (reads, given) if one)])
+            parts = [name, title, code.fingerprint, release.options]
+            declared = {file.path: file.sha256 for file in release.files}
+            identity = digest([*parts, *(files for files in (reads, declared) if files)])
             lock = f"raw/{name}/{title}-{identity}.lock.json"
             generated = f"generated/{name}/{title}-{identity}"
         else:
@@ -69,12 +69,12 @@ class Raws:
         return Raw(name, title, lock, identity, generated, release, tuple(reads), where)
 
     def archive(self, model: str, dataset: str) -> Raw | None:
-        """Name the archive that a model's forecasts of a dataset are read from, if they are.
+        """The archive from which a model's forecasts of a dataset are read; None without archives.
 
-        It has the release of the dataset: what is made up stands beside what is made up.
+        It belongs to a release of the dataset: synthetic forecasts to synthetic data.
 
         Raises:
-            StpError: the model has archives, but none of this dataset and release.
+            ConfigurationError: the model has archives, but none for this dataset and release.
         """
         archives, name = self.config.models[model].archives, f"{model}-{dataset}"
         if not archives:
@@ -84,36 +84,34 @@ class Raws:
             where = f"config/models/{model}.yaml: archives"
             configuration.check_known(dataset, archives, "dataset", where)
             configuration.check_known(release, archives[dataset], "release", f"{where}.{dataset}")
-            place = f"{where}.{dataset}.{release}"
-            found = self._released(name, release, archives[dataset][release], place)
-            self._archives[name, release] = found
+            self._archives[name, release] = self._released(
+                name, release, archives[dataset][release], f"{where}.{dataset}.{release}"
+            )
         return self._archives[name, release]
 
     def given_weights(self, model: str, dataset: str) -> Raw | None:
-        """Name the file of weights that the training of a model begins with, if there is one.
-
-        It is known by its checksum, wherever it lies.
-        """
-        given = self.recipes.weights(model, dataset)
-        if given is None:
+        """The file of a model's weights for a dataset, identified by its checksum; else None."""
+        weights = self.recipes.weights(model, dataset)
+        if weights is None:
             return None
-        name = given.sha256[:16]
+        name = weights.sha256[:16]
         if name not in self._weights:
-            identity = digest([WEIGHTS, given.sha256])
+            identity = digest([WEIGHTS, weights.sha256])
             lock = f"raw/{WEIGHTS}/{name}.lock.json"
-            self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, given.release)
+            self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, weights.release)
         return self._weights[name]
 
-    def submitted(self, given: Submission) -> Raw:
-        """Name the file of predictions that were made elsewhere, known by its checksum."""
-        name = given.sha256[:16]
+    def submitted(self, submission: Submission) -> Raw:
+        """The file of imported predictions, identified by its checksum."""
+        name = submission.sha256[:16]
         if name not in self._submitted:
-            identity, lock = digest([EXTERNAL, given.sha256]), f"raw/{EXTERNAL}/{name}.lock.json"
-            self._submitted[name] = Raw(EXTERNAL, name, lock, identity, None, given.release)
+            identity = digest([EXTERNAL, submission.sha256])
+            lock = f"raw/{EXTERNAL}/{name}.lock.json"
+            self._submitted[name] = Raw(EXTERNAL, name, lock, identity, None, submission.release)
         return self._submitted[name]
 
     def find(self, target: str, store: Path) -> Raw:
-        """Find the raw bytes that a dataset's name or the path of a lock file names.
+        """Find raw files by the name of a dataset or the path of a lock file.
 
         Args:
             target: the name, or a path relative to the store or absolute.
@@ -131,10 +129,10 @@ class Raws:
         for name in self.config.datasets:
             if self.of_dataset(name).lock == str(path):
                 return self.of_dataset(name)
-        known = (self._weights, self._submitted, self._archives)
-        for given in (raw for raws in known for raw in raws.values()):
-            if given.lock == str(path):
-                return given
+        others = (self._weights, self._submitted, self._archives)
+        for raw in (raw for raws in others for raw in raws.values()):
+            if raw.lock == str(path):
+                return raw
         raise StpError(
             f"no release of the configuration has the lock file {path}",
             remedy="run snakemake again: the generator or its options may have changed",

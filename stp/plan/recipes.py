@@ -1,21 +1,27 @@
-"""Recipes: all that is set for each artefact, resolved from the configuration.
+"""Recipes of all artefacts, resolved from the configuration.
 
-Plain JSON values, of which every one may influence the artefact: they are part of its fingerprint.
-What is asked twice is answered with the same object, so recipes are read and never changed.
+Every value of a recipe may influence its artefact: it is part of the fingerprint.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, StpError
 from stp.core.fingerprint import digest
+from stp.core.json_files import Json
+from stp.core.options import as_json
+from stp.options.features import FeatureOptions
+from stp.options.score import Bootstrap, ScoreOptions, Statistic
 from stp.options.train import TrainOptions
+from stp.options.videos import VideoOptions
 from stp.plan import named_class
-from stp.plan.checked_config import Json, check_known, in_order, merge
+from stp.plan.cell_key import CellKey
+from stp.plan.checked_config import check_known, in_order, merge
 from stp.plan.config import Config
 from stp.plan.grid import Case
-from stp.plan.metric import Seen
-from stp.plan.model import Leads, Submission, Variant, Weights
+from stp.plan.metric import NetworkFeatures
+from stp.plan.model import Leads, ModelSettings, PerDataset, Submission, Variant, Weights
+from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, PrepareRecipe, TrainRecipe
 from stp.plan.scored_conventions import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.tasks import task as tasks
@@ -27,7 +33,7 @@ class Recipes(ScoredConventions):
 
     Args:
         config: the checked configuration.
-        weights: checksums of the weights that are at hand, by the name of the network.
+        weights: checksums of the weights on this machine, by the name of the network.
     """
 
     def __init__(
@@ -35,23 +41,28 @@ class Recipes(ScoredConventions):
     ) -> None:
         super().__init__(config, weights or {})
         self._settings: dict[tuple[str, str, str, str], Json] = {}
-        self._prepare: dict[tuple[str, str], Json] = {}
+        self._prepare: dict[tuple[str, str], PrepareRecipe] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
-        self._networks: dict[tuple[str, str, str], Json] = {}
+        self._networks: dict[tuple[str, str, str], NetworkRecipe] = {}
         self._classes: dict[str, str | None] = {}
-        self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
+        self._members: dict[tuple[str, str, str], tuple[int, Statistic | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
-        """Resolve what a model sets for a dataset: options, train or predict.
+        """Merge the settings of a model for a dataset.
 
-        The scale wins over the paper's facts, the particular over the general, and a variant over
-        all.
+        The scale wins over the model's own entry, the dataset over all datasets, and a variant over
+        all of them.
+
+        Args:
+            model: its name.
+            dataset: its name.
+            key: options, train or predict.
+            variant: of the model.
         """
-        which = model, dataset, key, variant
-        found = self._settings.get(which)
-        if found is None:
-            found = self._settings[which] = self._resolve(*which)
-        return found
+        arguments = model, dataset, key, variant
+        if arguments not in self._settings:
+            self._settings[arguments] = self._resolve(*arguments)
+        return self._settings[arguments]
 
     def variant(self, model: str, name: str) -> Variant | None:
         """A variant of a model; None for the default.
@@ -61,135 +72,139 @@ class Recipes(ScoredConventions):
         """
         if name == "default":
             return None
-        known = self.config.models[model].variants
-        check_known(name, known, f"variant of {model}", "the scale file")
-        return known[name]
+        variants = self.config.models[model].variants
+        check_known(name, variants, f"variant of {model}", "the scale file")
+        return variants[name]
 
     def _resolve(self, model: str, dataset: str, key: str, variant: str) -> Json:
-        facts = self.config.models[model]
         scale = self.config.scale
-        layers: list[Json] = []
-        general: Json = {} if key == "options" else getattr(scale, key)
-        for settings, shared in ((facts, {}), (scale.models.get(model), general)):
-            layers.append(shared)
-            if settings is not None:
-                layers.append(getattr(settings, key))
-                if dataset in settings.datasets:
-                    layers.append(getattr(settings.datasets[dataset], key))
-        named = self.variant(model, variant)
-        layers += [getattr(named, key)] if named else []
-        if named and named.is_given and key == "options":
-            check_known(dataset, named.datasets, f"dataset of {model}, {variant}", "the scale file")
-            layers.append(named.datasets[dataset])
+        layers = _settings_of(self.config.models[model], key, dataset)
+        layers += [{"train": scale.train, "predict": scale.predict}.get(key, {})]
+        layers += _settings_of(scale.models.get(model), key, dataset)
+        entry = self.variant(model, variant)
+        layers += [getattr(entry, key)] if entry else []
+        if entry and entry.is_given and key == "options":
+            check_known(dataset, entry.datasets, f"dataset of {model}, {variant}", "the scale file")
+            layers.append(entry.datasets[dataset])
         resolved: Json = {}
         for layer in layers:
             resolved = merge(_without_replaced(resolved, layer), layer)
         return resolved
 
-    def prepare(self, name: str, of_release: str | None = None) -> Json:
-        """The recipe of a prepared dataset, of the chosen release unless another one is named."""
-        chosen = of_release or self.config.datasets[name].release
-        if (name, chosen) not in self._prepare:
-            dataset = self.config.datasets[name]
-            release = dataset.releases[chosen]
-            self._prepare[name, chosen] = {
-                "dataset": name,
-                "reader": dataset.reader or name,
-                "release": chosen,
-                "source": release.source,
+    def prepare(self, name: str, release: str | None = None) -> PrepareRecipe:
+        """The recipe of a prepared dataset.
+
+        Args:
+            name: of the dataset.
+            release: its name; None for the one that the dataset's entry chooses.
+        """
+        dataset = self.config.datasets[name]
+        release = release or dataset.release
+        if (name, release) not in self._prepare:
+            declared = dataset.releases[release]
+            self._prepare[name, release] = PrepareRecipe(
+                dataset=name,
+                reader=dataset.reader or name,
+                release=release,
+                source=declared.source,
+                context=dataset.context,
+                horizon=dataset.horizon,
+                units=dataset.units,
+                options=in_order(merge(dataset.prepare, declared.prepare)),
                 **dataset.samples.shape_recipe(dataset.shape),
-                "context": dataset.context,
-                "horizon": dataset.horizon,
-                "units": dataset.units,
-                "options": in_order(merge(dataset.prepare, release.prepare)),
-            }
-        return self._prepare[name, chosen]
+            )
+        return self._prepare[name, release]
+
+    def prepare_digest(self, name: str) -> str:
+        """Identity of the prepared clips of a dataset, which submissions refer to."""
+        return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
-        """The kind of a dataset's samples."""
+        """The task of a dataset."""
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
-        """The class of a model, ``package.module:Class``, if it is none of the room of models."""
+        """The class of a model, ``package.module:Class``; None if it is in the task's models."""
         if model not in self._classes:
-            facts = self.config.models[model]
-            task, named = tasks.find(facts.kind), facts.class_
-            if named is None and task.takes_class(facts.fit):
-                named = named_class.of_suite(task.models, model)
-            self._classes[model] = named
+            entry = self.config.models[model]
+            task, name = tasks.find(entry.kind), entry.class_
+            if name is None and task.takes_class(entry.fit):
+                name = named_class.of_suite(task.models, model)
+            self._classes[model] = name
         return self._classes[model]
 
-    def _network(self, model: str, name: str, variant: str) -> Json:
+    def _network(self, model: str, name: str, variant: str) -> NetworkRecipe:
         if (model, name, variant) not in self._networks:
             dataset = self.config.datasets[name]
-            horizon = dataset.horizon
-            if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
-                horizon = self._trained_horizon(model, name, variant)
-            named, chosen = self.variant(model, variant), self.class_of(model)
-            self._networks[model, name, variant] = {
-                "model": model,
-                **({"class": chosen} if chosen else {}),
-                "options": self.settings(model, name, "options", variant),
+            layer = self.variant(model, variant)
+            self._networks[model, name, variant] = NetworkRecipe(
+                model=model,
+                class_=self.class_of(model),
+                options=self.settings(model, name, "options", variant),
+                context=dataset.context,
+                horizon=self._trained_horizon(model, name, variant),
+                channels=layer.channels if layer else (),
                 **dataset.samples.shape_recipe(dataset.shape),
-                "context": dataset.context,
-                "horizon": horizon,
-                **({"channels": list(named.channels)} if named and named.channels else {}),
-            }
+            )
         return self._networks[model, name, variant]
 
     def _trained_horizon(self, model: str, name: str, variant: str) -> int:
-        """How many lead times a network is trained on."""
-        horizon = self.config.datasets[name].horizon
-        given = self.settings(model, name, "train", variant).get("horizon")
-        if not isinstance(given, int):  # the options of the training say what it may be
-            return horizon
-        if not 1 <= given <= horizon:
-            raise StpError(
-                f"{model} on {name}, {variant}: train.horizon is {given}",
-                expected=f"1 to {horizon}, the horizon of the dataset",
-                remedy="correct it in the scale file",
+        """Number of lead times of a training clip."""
+        dataset = self.config.datasets[name]
+        if self.config.models[model].fit != "sgd" or not dataset.samples.has_shape:
+            return dataset.horizon
+        horizon = self.settings(model, name, "train", variant).get("horizon")
+        if not isinstance(horizon, int):  # None, or refused with the options of the training
+            return dataset.horizon
+        if not 1 <= horizon <= dataset.horizon:
+            raise ConfigurationError(
+                f"{model} on {name}, {variant}: train.horizon is {horizon}",
+                expected=f"1 to {dataset.horizon}, the horizon of the dataset",
             )
-        return given
+        return horizon
 
-    def weights(self, model: str, dataset: str) -> Weights | None:
-        """The weights that the training of a model on a dataset is given, if there are any.
+    def _layers(self, model: str, dataset: str) -> Iterator[PerDataset]:
+        """The settings of a model, the strongest first.
 
-        The scale wins over the model's own entry, and the particular over the general.
+        The scale wins over the model's own entry, and the dataset over all datasets.
         """
         for settings in (self.config.scale.models.get(model), self.config.models[model]):
-            if settings is None:
-                continue
-            own = settings.datasets.get(dataset)
-            given = own.weights if own is not None and own.weights else settings.weights
-            if given is not None:
-                return given
-        return None
+            if settings is not None:
+                if dataset in settings.datasets:
+                    yield settings.datasets[dataset]
+                yield settings
+
+    def weights(self, model: str, dataset: str) -> Weights | None:
+        """The weights that the training of a model on a dataset starts from, or that replace it."""
+        layers = self._layers(model, dataset)
+        return next((layer.weights for layer in layers if layer.weights is not None), None)
 
     def leads(self, model: str, variant: str, horizon: int) -> Leads:
-        """The lead times that a model forecasts of a horizon, and how; none: all, by one network.
+        """The lead times of a horizon that a model forecasts; none if one network forecasts all.
 
         A variant wins over the scale, and the scale over the model's own entry.
 
         Raises:
-            StpError: none of its lead times is within the horizon.
+            ConfigurationError: none of its lead times is within the horizon.
         """
-        layers = (
+        layers: tuple[Leads | None, ...] = (
             self.variant(model, variant),
             self.config.scale.models.get(model),
             self.config.models[model],
         )
-        found = next((one for one in layers if one is not None and one.lead_times), None)
-        if found is None:
+        declared = next((layer for layer in layers if layer and layer.lead_times), None)
+        if declared is None:
             return Leads()
-        leads = tuple(lead for lead in found.lead_times if lead <= horizon)
+        leads = tuple(lead for lead in declared.lead_times if lead <= horizon)
         if not leads:
-            raise StpError(
-                f"{model}, {variant}: it forecasts the lead times {list(found.lead_times)}, and "
-                f"the horizon is {horizon}",
-                expected="at least one of them within the horizon",
-                remedy="set a longer horizon, or take the model out",
+            raise ConfigurationError(
+                f"{model}, {variant}: its lead times are {list(declared.lead_times)}",
+                expected=f"at least one within the horizon, {horizon}",
+                remedy="set a longer horizon, or remove the model",
             )
-        return Leads(lead_times=leads, per_lead=found.per_lead, interpolated=found.interpolated)
+        return Leads(
+            lead_times=leads, per_lead=declared.per_lead, interpolated=declared.interpolated
+        )
 
     def train(
         self,
@@ -199,7 +214,7 @@ class Recipes(ScoredConventions):
         subset: str = "all",
         variant: str = "default",
         lead: int | None = None,
-    ) -> Json:
+    ) -> TrainRecipe:
         """The recipe of a trained model.
 
         Args:
@@ -208,41 +223,46 @@ class Recipes(ScoredConventions):
             seed: of the training.
             subset: of the training clips.
             variant: of the model.
-            lead: the lead time that it forecasts alone; None: all of the dataset's horizon.
+            lead: the only lead time that it forecasts; None for all of the horizon.
 
         Raises:
-            StpError: weights or a lead time are named that its fit has no use for.
+            ConfigurationError: weights or a lead time are set for a fit that has no use for them.
         """
         train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
         if fit == "closed_form":  # one pass over the data: only how much of it and how
             train = {key: train[key] for key in ("threads", "max_clips") if key in train}
-        recipe = {**self._network(model, name, variant), "fit": fit, "seed": seed, "train": train}
         weights = self.weights(model, name)
         if weights is not None:
-            if fit != "sgd" or not self.samples(name).has_shape:
-                raise StpError(
-                    f"{model} on {name} is given weights, but has none",
-                    expected="weights for models that are trained by gradient descent",
-                    remedy="take weights out of its configuration",
-                )
-            recipe["weights"] = weights.use
+            self._check_descent(model, name, "weights")
+        network = self._network(model, name, variant)
         if lead is not None:
-            if fit != "sgd" or not self.samples(name).has_shape:
-                raise StpError(
-                    f"{model} on {name}: a network for each lead time",
-                    expected="per_lead of models of frames that learn by gradient descent",
-                    remedy="take per_lead out of its configuration",
+            self._check_descent(model, name, "per_lead")
+            if train.get("horizon", 1) != 1:
+                raise ConfigurationError(
+                    f"{model} on {name}, {variant}: train.horizon is {train['horizon']} with "
+                    "per_lead",
+                    expected="1, or none: each network is trained on one lead time",
                 )
-            if recipe["train"].get("horizon", 1) != 1:
-                raise StpError(
-                    f"{model} on {name}, {variant}: a network for each lead time, trained on "
-                    f"{recipe['train']['horizon']} lead times",
-                    expected="train.horizon 1, or none",
-                    remedy="take per_lead or train.horizon out of its configuration",
-                )
-            recipe |= {"horizon": 1, "lead": lead}
-        return recipe if subset == "all" else {**recipe, "train_subset": subset}
+            network = replace(network, horizon=1)
+        return TrainRecipe(
+            **vars(network),
+            fit=fit,
+            seed=seed,
+            train=train,
+            weights=weights.use if weights else None,
+            lead=lead,
+            train_subset=subset,
+        )
+
+    def _check_descent(self, model: str, dataset: str, key: str) -> None:
+        """Refuse a key that only networks of frames have a use for."""
+        if self.config.models[model].fit != "sgd" or not self.samples(dataset).has_shape:
+            raise ConfigurationError(
+                f"{model} on {dataset}: {key} is set",
+                expected=f"{key} of models of frames that are trained by gradient descent only",
+                remedy=f"remove {key} from its configuration",
+            )
 
     def predict(
         self,
@@ -252,7 +272,7 @@ class Recipes(ScoredConventions):
         subset: str,
         setting: Mapping[str, int],
         variant: str = "default",
-    ) -> Json:
+    ) -> PredictRecipe:
         """The recipe of a cell's predictions.
 
         Args:
@@ -260,69 +280,79 @@ class Recipes(ScoredConventions):
             trained_on: the dataset of its training.
             tested_on: the dataset of the test.
             subset: split or subset of the tested dataset.
-            setting: horizon, and what else there is.
+            setting: horizon, and those of the task's `settings` that are set.
             variant: of the model.
 
         Raises:
-            StpError: none of its lead times is within the horizon, or its training leaves no such
-                snapshot.
+            ConfigurationError: none of its lead times is within the horizon, its training leaves no
+                such snapshot, or lead times or an intensity are set where they have no meaning.
         """
         predict = self.settings(model, trained_on, "predict", variant)
-        # One is what everybody else has who says nothing.
-        one = {key for key in ("samples", "trainings") if predict.get(key) == 1}
-        predict = {key: value for key, value in predict.items() if key not in one}
-        samples, context = self.samples(tested_on), self.config.datasets[tested_on].context
-        network = samples.predicting(self._network(model, trained_on, variant), context)
+        # 1 member is the default: a recipe that says so is that of all other models.
+        single = {key for key in ("samples", "trainings") if predict.get(key) == 1}
+        predict = {key: value for key, value in predict.items() if key not in single}
+        task, network = self.samples(tested_on), self._network(model, trained_on, variant)
         leads = self.leads(model, variant, setting["horizon"])
-        if leads.lead_times and not samples.has_shape:
-            raise StpError(
-                f"{model}, {variant}: lead times of tracks",
-                expected="lead_times of models of frames",
-                remedy="take lead_times out of its configuration",
+        if leads.lead_times and not task.has_shape:
+            raise ConfigurationError(
+                f"{model}, {variant}: lead_times is set",
+                expected="lead_times of models of frames only",
+                remedy="remove lead_times from its configuration",
             )
+        if not task.has_shape:
+            context = self.config.datasets[tested_on].context
+            network = replace(network, horizon=None, context=context)
         self._check_intensity(model, trained_on, tested_on, variant, setting.get("intensity"))
         if "update" in setting:
             self._check_snapshot(model, trained_on, variant, setting["update"])
-        return {
-            **network,
-            **({"horizon": 1, "per_lead": True} if leads.per_lead else {}),
-            **({"leads": list(leads.lead_times)} if leads.lead_times else {}),
-            **({"interpolated": True} if leads.interpolated else {}),
-            "lead_times": setting["horizon"],
-            "split": subset,
-            "predict": predict,
-            **{key: setting[key] for key in samples.settings if key in setting},
-        }
+        if leads.per_lead:
+            network = replace(network, horizon=1)
+        settings: Json = {key: setting[key] for key in task.settings if key in setting}
+        return PredictRecipe(
+            **vars(network),
+            per_lead=leads.per_lead,
+            leads=leads.lead_times,
+            interpolated=leads.interpolated,
+            lead_times=setting["horizon"],
+            split=subset,
+            predict=predict,
+            source=self.config.models[model].source,
+            **settings,
+        )
 
     def _check_intensity(
         self, model: str, trained_on: str, tested_on: str, variant: str, intensity: int | None
     ) -> None:
-        """Refuse a distortion of clips with context, any other model without, and no intensity."""
-        known = len(self.settings(model, trained_on, "options", variant).get("intensities", ()))
+        """Refuse a distortion of clips with context frames, and any other model without.
+
+        A distortion needs one of its intensities, and other models have none.
+        """
+        options = self.settings(model, trained_on, "options", variant)
+        intensities = len(options.get("intensities", ()))
         context = self.config.datasets[tested_on].context
-        if bool(known) == bool(context):
-            raise StpError(
-                f"{model} on {tested_on}, which has {context} context frames",
-                expected="none for distortions, which see whole clips; some for all other models",
-                remedy=f"set `context: {0 if known else 2}` of {tested_on} in the scale file, or "
-                f"take {model} out",
+        if bool(intensities) == bool(context):
+            raise ConfigurationError(
+                f"{model} on {tested_on}: context is {context}",
+                expected="0 for distortions, 1 or more for all other models",
+                remedy=f"set `context: {0 if intensities else 2}` of {tested_on} in the scale "
+                f"file, or remove {model}",
             )
-        if (intensity is None) == bool(known) or (intensity or 0) > known:
-            raise StpError(
-                f"{model} on {tested_on}: intensity {intensity}",
-                expected=f"1 to {known}" if known else "no intensity: it distorts nothing",
-                remedy="correct `setting: {intensity: ...}` in the scale file",
+        if (intensity is None) == bool(intensities) or (intensity or 0) > intensities:
+            raise ConfigurationError(
+                f"{model} on {tested_on}: intensity is {intensity}",
+                expected=f"1 to {intensities}" if intensities else "none: it distorts nothing",
+                remedy="change `setting: {intensity: ...}` in the scale file",
             )
 
     def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
         """Refuse weights after an update that the training does not keep."""
-        kept = self.settings(model, dataset, "train", variant).get("snapshots", ())
-        if self.config.models[model].fit != "sgd" or update not in kept:
-            raise StpError(
-                f"{model} on {dataset}, {variant}: weights after update {update} are asked for",
-                expected=f"one of its snapshots: {', '.join(map(str, kept)) or 'it has none'}",
-                remedy=f"add {update} to train.snapshots of the model, or take update-{update} out "
-                "of the scale file",
+        snapshots = self.settings(model, dataset, "train", variant).get("snapshots", ())
+        if self.config.models[model].fit != "sgd" or update not in snapshots:
+            raise ConfigurationError(
+                f"{model} on {dataset}, {variant}: there is no snapshot after update {update}",
+                expected=f"one of {', '.join(map(str, snapshots)) or 'none: it has no snapshots'}",
+                remedy=f"add {update} to train.snapshots of the model, or remove update-{update} "
+                "from the scale file",
             )
 
     def setting(self, case: Case) -> str:
@@ -340,136 +370,124 @@ class Recipes(ScoredConventions):
         subset: str,
         setting: str,
     ) -> Submission | None:
-        """The predictions of a cell that were made elsewhere, about the data of this scale."""
+        """The imported predictions of a cell that are about the data of this scale."""
         if model not in self._submissions:
-            given = self.config.models[model].submissions
-            self._submissions[model] = {one.cell: one for one in given}
-        data = digest(self.prepare(tested_on))
-        place = (dimension, trained_on, train_subset, tested_on, subset, setting, data)
-        return self._submissions[model].get(place)
+            submissions = self.config.models[model].submissions
+            self._submissions[model] = {submission.cell: submission for submission in submissions}
+        data = self.prepare_digest(tested_on)
+        cell = (dimension, trained_on, train_subset, tested_on, subset, setting, data)
+        return self._submissions[model].get(cell)
 
-    def imported(self, submission: Submission, model: str) -> Json:
-        """The recipe of predictions that were made elsewhere."""
+    def imported(self, submission: Submission, model: str) -> PredictRecipe:
+        """The recipe of imported predictions."""
         dataset = self.config.datasets[submission.tested_on]
         setting = setting_of(submission.setting)
-        recipe = {
-            "model": model,
-            "shape": list(dataset.shape),
-            "context": dataset.context,
-            "lead_times": setting["horizon"],
-            "split": submission.subset,
-            "predict": {"samples": submission.members} if submission.members > 1 else {},
-            "submission": {"windows": submission.windows},
-        }
-        if "interval" in setting:
-            recipe["interval"] = setting["interval"]
-        return recipe
+        return PredictRecipe(
+            model=model,
+            options={},
+            shape=dataset.shape,
+            context=dataset.context,
+            lead_times=setting["horizon"],
+            split=submission.subset,
+            predict={"samples": submission.members} if submission.members > 1 else {},
+            interval=setting.get("interval"),
+            submission={"windows": submission.windows},
+        )
 
     def members(
         self, model: str, trained_on: str, variant: str = "default"
-    ) -> tuple[int, str | None]:
-        """How many forecasts of each clip there are, and what is scored of several.
+    ) -> tuple[int, Statistic | None]:
+        """Number of forecasts of each clip, and the statistic that is scored of several.
 
         Raises:
-            StpError: several are wanted of a model that draws none.
+            ConfigurationError: several of a model that always forecasts the same.
         """
-        found = self._members.get((model, trained_on, variant))
-        if found is None:
+        key = model, trained_on, variant
+        if key not in self._members:
             predict = self.settings(model, trained_on, "predict", variant)
             samples, trainings = (int(predict.get(key, 1)) for key in ("samples", "trainings"))
             if samples > 1 and not self.config.models[model].is_sampled:
-                raise StpError(
-                    f"prediction of {model} on {trained_on}: {samples} samples of each forecast "
-                    "are asked for, but it always forecasts the same",
-                    expected="samples of models that draw forecasts (is_sampled in config/models)",
-                    remedy="take predict.samples out, or set it for such a model only",
+                raise ConfigurationError(
+                    f"{model} on {trained_on}: predict.samples is {samples}",
+                    expected="1: it always forecasts the same (is_sampled in config/models)",
+                    remedy="remove predict.samples, or set it for a model that draws forecasts",
                 )
             samples = max(samples, trainings)
             statistic = self._statistic(model, trained_on) if samples > 1 else None
-            found = self._members[model, trained_on, variant] = samples, statistic
-        return found
+            self._members[key] = samples, statistic
+        return self._members[key]
 
-    def _statistic(self, model: str, trained_on: str) -> str:
-        """The scale wins over the model's own entry, and the particular over the general."""
-        for settings in (self.config.scale.models.get(model), self.config.models[model]):
-            if settings is not None:
-                own = settings.datasets.get(trained_on)
-                found = (own and own.statistic) or settings.statistic
-                if found is not None:
-                    return found
-        return "mean_of_members"
+    def _statistic(self, model: str, trained_on: str) -> Statistic:
+        layers = self._layers(model, trained_on)
+        statistics = (layer.statistic for layer in layers if layer.statistic is not None)
+        return next(statistics, "mean_of_members")
 
-    def features(self, seen: Seen, forecast: Json) -> Json:
-        """The recipe of what a network sees of the clips that forecasts are about.
+    def features(self, features: NetworkFeatures, forecast: PredictRecipe) -> FeatureOptions:
+        """The recipe of network features of the clips that forecasts are about.
 
         Args:
-            seen: network, layer and frames.
+            features: network, layer and frames.
             forecast: the recipe of the forecasts.
         """
-        return {
-            "network": seen.network,
-            "module": seen.module or seen.network,
-            "layer": seen.layer,
-            "frames": seen.frames,
-            **(
-                {"weights": dict(self._at_hand[seen.network])}
-                if seen.seed is None
-                else {"seed": seen.seed}
-            ),
-            "split": forecast["split"],
-            "lead_times": forecast["lead_times"],
-            **({"interval": forecast["interval"]} if "interval" in forecast else {}),
-            "threads": 1,
-        }
+        return FeatureOptions(
+            network=features.network,
+            module=features.module or features.network,
+            layer=features.layer,
+            frames=features.frames,
+            weights=dict(self._at_hand[features.network]) if features.seed is None else {},
+            seed=features.seed,
+            split=forecast.split,
+            lead_times=forecast.lead_times,
+            interval=forecast.interval or 1,
+        )
 
-    def video_features(self, network: str, dataset: str) -> Json | None:
-        """The recipe of what a network sees of a dataset's videos; None without its weights."""
+    def video_features(self, network: str, dataset: str) -> VideoOptions | None:
+        """The recipe of network features of a dataset's videos; None without the weights."""
         if network not in self._at_hand:
             return None
-        return {
-            "network": network,
-            "weights": dict(self._at_hand[network]),
-            "context": self.config.datasets[dataset].context,
-            "threads": 1,
-        }
+        return VideoOptions(
+            network=network,
+            weights=dict(self._at_hand[network]),
+            context=self.config.datasets[dataset].context,
+        )
 
     def score(
         self,
-        cell: Json,
-        setting: Mapping[str, int],
+        cell: CellKey,
         conventions: list[str],
-        statistic: str | None = None,
-    ) -> Json:
+        statistic: Statistic | None = None,
+    ) -> ScoreOptions:
         """The recipe of a cell's scores.
 
         Args:
-            cell: its keys.
-            setting: horizon, and interval where it is one.
+            cell: the cell.
             conventions: to compute.
-            statistic: what is scored of several forecasts of a clip.
+            statistic: of several forecasts of a clip that is scored; None of one forecast.
         """
-        looks, networks = self.looked_through(conventions)
-        weights = {name: dict(self._at_hand[name]) for name in networks}
-        return {
-            **({"weights": weights} if weights else {}),
-            **({"features": {name: seen.name for name, seen in looks.items()}} if looks else {}),
-            **({"interval": setting["interval"]} if "interval" in setting else {}),
-            **({"statistic": statistic} if statistic else {}),
-            **(
-                {"higher_is_better": {name: self._is_higher_better(name) for name in conventions}}
-                if statistic == "best_of_members"
-                else {}
-            ),
-            "cell": cell,
-            "conventions": {name: self.convention(name).definition for name in conventions},
-            "split": cell["subset"],
-            "bootstrap": self.config.scale.bootstrap.model_dump(),
-            "threads": 1,
-        }
+        features, networks = self.networks_of(conventions)
+        directions = conventions if statistic == "best_of_members" else ()
+        return ScoreOptions(
+            cell=dict(vars(cell)),
+            conventions={name: self.convention(name).definition for name in conventions},
+            split=cell.subset,
+            interval=setting_of(cell.setting).get("interval", 1),
+            bootstrap=Bootstrap(**self.config.scale.bootstrap.model_dump()),
+            statistic=statistic,
+            higher_is_better={name: self._is_higher_better(name) for name in directions},
+            weights={name: dict(self._at_hand[name]) for name in networks},
+            features={name: used.name for name, used in features.items()},
+        )
 
 
-def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
-    """Leave out a schedule or loss in favour of another one: their options are not mixed."""
+def _settings_of(settings: ModelSettings | None, key: str, dataset: str) -> list[Json]:
+    if settings is None:
+        return []
+    layers = [settings, *([settings.datasets[dataset]] if dataset in settings.datasets else [])]
+    return [getattr(layer, key) for layer in layers]
+
+
+def _without_replaced(settings: Json, layer: Json) -> Json:
+    """Leave out a schedule or loss that a layer replaces: their options are not mixed."""
     return {
         key: value
         for key, value in settings.items()
@@ -477,21 +495,17 @@ def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
     }
 
 
-def check_options(
-    kind: Options,
-    given: dict[str, Any],
-    label: str,
-) -> None:
-    """Refuse a recipe now, in seconds, that its job would refuse after hours of waiting.
+def check_options(kind: Options, settings: Json, label: str) -> None:
+    """Refuse settings while planning that a job would refuse after hours of waiting.
 
     Raises:
-        StpError: a key is unknown, or its value out of range.
+        ConfigurationError: a key is unknown, or its value out of range.
     """
     try:
-        options = kind.from_recipe(given)
+        options = kind.from_recipe(settings)
         if isinstance(options, TrainOptions):
             options.learning_rate(0, 100)
     except StpError as error:
-        raise StpError(
+        raise ConfigurationError(
             f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
         ) from None

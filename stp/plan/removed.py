@@ -1,10 +1,11 @@
-"""What configuration of before had, and what replaces it; until 0.2."""
+"""Removed names of the configuration, and what replaces them; until 0.2."""
 
 from pathlib import Path
 
 from pydantic_core import PydanticCustomError
 
 from stp.core.errors import ConfigurationError
+from stp.core.json_files import Json
 
 FILES = {
     "equivalent.yaml": "delete it; `stp accept` takes artefacts of older code as current",
@@ -14,9 +15,9 @@ FILES = {
     "published/*.csv": "move it to suites/NAME/published.csv",
     "*_findings/*.sql": "move it to suites/NAME/findings/",
 }
-"""Files or folders of the configuration -> what to do."""
+"""Pattern of files or folders of the configuration -> what to do with them."""
 KEYS = {("Suite", "published"): "the file is suites/NAME/published.csv, without a key"}
-"""Class and key -> what replaces it."""
+"""Class and key -> what replaces the key."""
 GENERATORS = {
     "atlas_crowd": "atlas.crowd",
     "atlas_situation": "atlas.situation",
@@ -24,26 +25,53 @@ GENERATORS = {
     "chaosbench_centres": "chaosbench.centres",
     "chaosbench_learned": "chaosbench.learned",
 }
-"""Name of a generator -> its name today."""
+"""Old name of a generator -> its name."""
+_COLUMNS = "no format and `columns: {time: 0, person: 1, x: 2, y: 3}`"
+VALUES = {
+    ("format", "atc"): _COLUMNS,
+    ("format", "thor"): _COLUMNS,
+    ("by", "hmdb51"): "by: action_lists",
+    ("by", "kinetics"): "by: clip_table",
+}
+"""Key of a reader's options, or of their splits, and its old value -> what to write instead."""
 
 
 def refuse_files(folder: Path) -> None:
-    """Refuse a configuration with files that nothing reads any more.
+    """Refuse a configuration with files that are no longer read.
 
     Raises:
         ConfigurationError: it names what replaces them.
     """
     for pattern, remedy in FILES.items():
         for path in sorted(folder.glob(pattern)):
-            raise ConfigurationError(f"{path}: nothing reads it any more", remedy=remedy)
+            raise ConfigurationError(f"{path}: no longer read", remedy=remedy)
 
 
 def current_generator(name: str) -> str:
-    """Refuse a name that a generator had.
+    """Refuse the old name of a generator.
 
     Raises:
-        PydanticCustomError: it gives the name of today.
+        PydanticCustomError: it gives the current name.
     """
     if name in GENERATORS:
-        raise PydanticCustomError("removed", "{today}, its name today", {"today": GENERATORS[name]})
+        raise PydanticCustomError("removed", "{name}, its new name", {"name": GENERATORS[name]})
     return name
+
+
+def current_options(options: Json) -> Json:
+    """Refuse old values of the options of a reader.
+
+    Raises:
+        PydanticCustomError: it gives what replaces the value.
+    """
+    splits = options.get("splits")
+    for mapping in (options, splits if isinstance(splits, dict) else {}):
+        for key, value in mapping.items():
+            instead = VALUES.get((key, value)) if isinstance(value, str) else None
+            if instead is not None:
+                raise PydanticCustomError(
+                    "removed",
+                    "{instead}, since {key}: {value} was removed",
+                    {"instead": instead, "key": key, "value": value},
+                )
+    return options

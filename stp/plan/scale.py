@@ -1,4 +1,4 @@
-"""A scale file: which cells, how much of everything, and where."""
+"""Scale files: cells of a run, overrides of the configuration, and folders."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from stp.core.errors import StpError
-from stp.plan.checked_config import Json, Name, Strict
+from stp.core.errors import ConfigurationError
+from stp.core.json_files import Json
+from stp.plan.checked_config import Name, Strict
 from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
 from stp.plan.metric import Convention
@@ -16,12 +17,12 @@ from stp.plan.model import ModelSettings, OwnForecasts
 
 
 class DimensionCells(Strict):
-    """The cells of one evaluation dimension: every model in every case.
+    """The cells of a dimension: every model in every case.
 
     Attributes:
-        models: which models.
-        datasets: short for cells: tested as they were trained.
-        cells: all other evaluations, each entry one of them or a grid.
+        models: names of models.
+        datasets: short for cells: datasets on which models are trained and tested.
+        cells: all other evaluations; each entry is one of them or a grid.
     """
 
     models: tuple[str, ...]
@@ -29,7 +30,7 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """All grids, the short form first, and where each stands in the scale file."""
+        """All grids with their keys in the scale file, the short form first."""
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
@@ -37,21 +38,22 @@ class DimensionCells(Strict):
         """All evaluations.
 
         Args:
-            where: the dimension stands, for errors.
+            where: key of the dimension, for errors.
 
         Raises:
-            StpError: an entry leaves out what is not there, or everything.
+            ConfigurationError: an entry of `without` matches nothing, or nothing is left.
         """
-        return [case for at, grid in self.entries(where) for case in grid.cases(self.models, at)]
+        entries = self.entries(where)
+        return [case for key, grid in entries for case in grid.cases(self.models, key)]
 
 
 class Paths(Strict):
     """Folders; the environment variables STP_STORE_DIR, ... win over the configuration.
 
     Attributes:
-        store: everything that is computed (STP_STORE_DIR).
-        raw: raw files that were fetched (STP_RAW_DIR).
-        mirror: raw files that others have, for reading (STP_RAW_MIRROR).
+        store: all results (STP_STORE_DIR).
+        raw: fetched raw files (STP_RAW_DIR).
+        mirror: further raw files, read only (STP_RAW_MIRROR).
         weights: weights of networks that metrics use (STP_WEIGHTS_DIR).
     """
 
@@ -65,8 +67,8 @@ class Bootstrap(Strict):
     """Resampling of clusters for confidence intervals.
 
     Attributes:
-        resamples: their number.
-        seed: of the draw.
+        resamples: number of resamples.
+        seed: of the random stream.
     """
 
     resamples: int = Field(default=1000, ge=100)
@@ -78,16 +80,16 @@ class Runtime(TypedDict, total=False):
 
     Attributes:
         device: where networks compute; auto takes a GPU if there is one.
-        gpus: of one training; a forecast takes one at most.
-        ranks: processes that share a training; one for each GPU unless set.
+        gpus: number of GPUs of a training; a forecast takes one at most.
+        ranks: processes of a training; one for each GPU unless set.
         micro_batch: clips of a batch that are computed at once: less memory, the same gradient.
-        recompute: forget what the backward pass needs and compute it twice: less memory.
-        checkpoint_every_s: seconds from one saved state of a training to the next.
+        recompute: compute activations again in the backward pass: less memory, more time.
+        checkpoint_every_s: seconds between saved states of a training.
         prepare_workers: processes that prepare a dataset.
-        score_threads: threads that score forecasts while they are made.
+        score_threads: threads that score forecasts while these are computed.
         block_samples: forecasts that are scored at a time.
         block_leads: lead times that are scored at a time.
-        downloads: files that are downloaded at the same time.
+        downloads: number of simultaneous downloads.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
@@ -106,7 +108,7 @@ class Runtime(TypedDict, total=False):
 
 
 RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")
-"""No scale is called so: folders beside those of scales, and schemas that DuckDB has itself."""
+"""Names that no scale may have: other folders of results, and schemas of DuckDB."""
 
 
 def _unreserved(name: str) -> str:
@@ -116,26 +118,26 @@ def _unreserved(name: str) -> str:
 
 
 class Scale(Strict):
-    """A scale file: which cells, how much of everything, and where.
+    """A scale file.
 
     Attributes:
         scale: its name; results lie in ``results/<scale>/``.
-        suite: the suite, a name in ``suites/``; that of its dimensions unless given.
-        seeds: of training.
+        suite: the suite, a name in ``suites/``; that of its dimensions unless set.
+        seeds: of trainings.
         paths: folders.
         dimensions: for each dimension of the suite, its evaluations.
         prepared: datasets that ``results/data/all`` prepares, besides those of the cells.
         datasets: values that replace those of the dataset's entry, by dataset; or a whole entry.
         models: values that replace those of the model's entry, by model.
-        forecasts: of your own that are read from files, by the name of the model that they are.
+        forecasts: your own forecasts that are read from files, by the name of their model.
         metrics: values that replace those of the metric's entry, by metric.
         definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
             config/conventions.
         train: settings of training, for all models and datasets.
-        predict: settings of prediction, likewise.
-        bootstrap: how confidence intervals are made.
+        predict: settings of prediction, for all models and datasets.
+        bootstrap: of confidence intervals.
         versions: installed packages whose versions count in all fingerprints, such as torch.
-        runtime: how jobs run on this machine; nothing of it changes a result.
+        runtime: how jobs run on this machine; it changes no result.
     """
 
     scale: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_unreserved)]
@@ -163,7 +165,7 @@ def folders(paths: Paths) -> dict[str, Path | None]:
         absolute paths for store, raw, mirror and weights; the last two may be None.
 
     Raises:
-        StpError: one is a file, or has characters that Snakemake cannot have in a path.
+        ConfigurationError: one is a file, or has characters that Snakemake does not allow.
     """
     variables = {
         "store": "STP_STORE_DIR",
@@ -171,31 +173,30 @@ def folders(paths: Paths) -> dict[str, Path | None]:
         "mirror": "STP_RAW_MIRROR",
         "weights": "STP_WEIGHTS_DIR",
     }
-    found: dict[str, Path | None] = {}
+    resolved: dict[str, Path | None] = {}
     for name, variable in variables.items():
         value = os.environ.get(variable) or getattr(paths, name)
-        found[name] = Path(value).absolute() if value else None
-        if value and not set("{}\n").isdisjoint(str(found[name])):
-            raise StpError(
-                f"the folder of {name} is {str(found[name])!r} ({variable}, or paths.{name})",
-                expected="a path without braces and line breaks, which Snakemake cannot have",
+        path = resolved[name] = Path(value).absolute() if value else None
+        if path is None:
+            continue
+        if not set("{}\n").isdisjoint(str(path)):
+            raise ConfigurationError(
+                f"the folder of {name} is {str(path)!r} ({variable}, or paths.{name})",
+                expected="a path without braces and line breaks, which Snakemake does not allow",
                 remedy="choose another folder",
             )
-        if value:
-            _require_folder(found[name], name, variable)
-    return found
+        _require_folder(path, name, variable)
+    return resolved
 
 
-def _require_folder(path: Path | None, name: str, variable: str) -> None:
+def _require_folder(path: Path, name: str, variable: str) -> None:
     """Refuse a folder that is a file, or below one; it need not exist."""
-    assert path is not None
-    for place in (path, *path.parents):
-        if place.is_dir():
+    for parent in (path, *path.parents):
+        if parent.is_dir():
             return
-        if place.exists():
-            raise StpError(
-                f"the folder of {name} is {path} ({variable}, or paths.{name}), and {place} is a "
+        if parent.exists():
+            raise ConfigurationError(
+                f"the folder of {name} is {path} ({variable}, or paths.{name}), and {parent} is a "
                 "file",
-                expected="a folder, or a path where one can be made",
                 remedy="choose another folder",
             )

@@ -1,6 +1,6 @@
-"""What scores say of the predictions that they are of, such as that they equal the truth.
+"""Notes of scores on their predictions, such as that they equal the truth.
 
-The plan cannot know it, so it is read where manifests are: for tables, views and reports alike.
+The plan cannot know them, so they are read with manifests, for tables, views and reports.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """The cell with the note of its scores, and the number of members that they count.
+    """A cell with the note of its scores, and the number of members that they count.
 
     Raises:
         StpError: the note is damaged.
@@ -20,9 +20,9 @@ def noted(cell: Cell) -> Cell:
     path = Path(cell.scores, NOTE)
     if not path.is_file():
         return cell
-    told = read_json(path, dict, "the note of these scores")
-    members = int(told.get("members", cell.samples))
-    notes = [cell.subset_note, *(one for one in [told["note"]] if one not in cell.subset_note)]
+    content = read_json(path, dict, "the note of these scores")
+    members, note = int(content.get("members", cell.samples)), str(content["note"])
+    notes = [cell.subset_note, "" if note in cell.subset_note else note]
     return replace(
         cell,
         subset_note="; ".join(filter(None, notes)),

@@ -1,4 +1,4 @@
-"""A suite of experiments, named after its paper: config/suites/<name>/suite.yaml."""
+"""Suites of experiments: config/suites/<name>/suite.yaml."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import PrivateAttr
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import ConfigurationError, nearest
 from stp.plan.checked_config import (
     CONFIG_FOLDER,
     SUITE_FILE,
@@ -27,7 +27,7 @@ PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
 class Reproduction(Strict):
-    """A table of what the paper reproduced on one dataset with the original code.
+    """The paper's table of results on one dataset, reproduced with the original code.
 
     Attributes:
         table: its name among the published values.
@@ -42,11 +42,11 @@ class Deviation(Strict):
     """A point on which a paper and its released code differ.
 
     Attributes:
-        about: what it is about, in a few words.
-        paper: what the paper says.
-        code: what the released code does, and the protocol named after the paper.
-        strict: what the protocol `strict` does; of a suite without protocols, what is done here.
-        dimensions: whose tables say so; all unless set.
+        about: subject, in a few words.
+        paper: statement of the paper.
+        code: behaviour of the released code, and of the protocol named after the paper.
+        strict: behaviour of the protocol `strict`; of a suite without protocols, that of stp.
+        dimensions: in whose tables it is printed; all unless set.
     """
 
     about: str
@@ -57,15 +57,15 @@ class Deviation(Strict):
 
 
 class FactPage(Strict):
-    """How the pages of a table of facts are laid out; the CSV file has all columns and rows.
+    """Layout of the pages of a table of facts; the CSV file has all columns and rows.
 
     Attributes:
         sections: columns whose values head the sections.
-        columns: that are shown, all of them unless set.
-        across: [column, its value]: a row for all facts that are alike in `columns`, with a place
-            for each value of the first column, in which that of the second one stands.
-        notes: what is said above the rows.
-        legend: what is said below them.
+        columns: that are shown; all unless set.
+        across: [column, column of values]: one row for all facts that agree in `columns`, with a
+            column for each value of the first one, which holds the value of the second one.
+        notes: text above the rows.
+        legend: text below the rows.
     """
 
     sections: tuple[str, ...] = ()
@@ -76,16 +76,16 @@ class FactPage(Strict):
 
 
 class FactSource(Strict):
-    """What a paper prints of its benchmark, to be compared with ours.
+    """Facts that a paper prints about its benchmark, for comparison with those of stp.
 
     Attributes:
-        source: module of stp.inspect.facts that knows ours.
-        file: of what is printed, beside this file.
-        key: columns that name a row.
+        source: module of stp.inspect.facts with the facts of stp.
+        file: of the printed facts, beside this file.
+        key: columns that identify a row.
         prepared: whether prepared data are counted.
-        networks: whether networks are built, so that their code makes the table.
+        networks: whether networks are built, so that the table depends on their code.
         options: of the source; see there.
-        page: how pages are laid out.
+        page: layout of the pages.
     """
 
     source: Module
@@ -101,8 +101,8 @@ class NamedTable(Strict):
     """A table besides those of the dimensions.
 
     Attributes:
-        about: what is in it, in a few words.
-        printed: where the paper has it; empty if nowhere.
+        about: its content, in a few words.
+        printed: where the paper prints it; empty if nowhere.
     """
 
     about: str
@@ -113,11 +113,9 @@ class MadeTable(NamedTable):
     """A table that a module of its name makes.
 
     Attributes:
-        about: what is in it, in a few words.
-        printed: where the paper has it; empty if nowhere.
         drawn: whether there is a figure beside it.
         reads: other tables of the suite that are made before it.
-        study: the file of the study of people, in config/, whose answers it is made from.
+        study: file of the human study, in config/, whose answers it is made from.
     """
 
     drawn: bool = False
@@ -129,28 +127,18 @@ class FurtherTable(MadeTable):
     """A table that is made from the rows of a dimension.
 
     Attributes:
-        about: what is in it, in a few words.
-        printed: where the paper has it; empty if nowhere.
-        drawn: whether there is a figure beside it.
-        reads: other tables of the suite that are made before it.
-        study: the file of the study of people, in config/, whose answers it is made from.
-        demands: what a scale must have for it: `seeds` enough for a study of repeated runs, or
-            cells of `printed` tables of what was reproduced.
+        demands: what a scale must have for it: enough `seeds` for a study of repeated runs, or
+            cells of the `printed` tables of reproductions.
     """
 
     demands: Literal["seeds", "printed"] | None = None
 
 
 class SuiteTable(MadeTable):
-    """A table of the suite, whatever its dimensions: of the results store, unless it says more.
+    """A table of a suite that belongs to no dimension; made from the results store by default.
 
     Attributes:
-        about: what is in it, in a few words.
-        printed: where the paper has it; empty if nowhere.
-        drawn: whether there is a figure beside it.
-        reads: other tables of the suite that are made before it.
-        study: the file of the study of people, in config/, whose answers it is made from.
-        facts: where its rows come from, if they are facts that the paper prints.
+        facts: source of its rows, if they are facts that the paper prints.
         measured: whether speeds are measured for it on this machine, so that it is made on demand
             only.
     """
@@ -168,10 +156,8 @@ class ViewTable(NamedTable):
     """A table that is a view of the results store.
 
     Attributes:
-        about: what is in it, in a few words.
-        printed: where the paper has it; empty if nowhere.
         sections: columns whose values head the sections of its pages.
-        pages: a condition in SQL on the rows of its pages, all unless set; the CSV file has all.
+        pages: condition in SQL on the rows of its pages; all unless set. The CSV file has all.
     """
 
     sections: tuple[str, ...] = ()
@@ -182,21 +168,21 @@ class Dimension(Strict):
     """A dimension of a suite's evaluation: cells that answer one question in one table.
 
     Attributes:
-        title: what reports and cards call it.
-        question: what its table answers.
-        about: what is in its table, in a few words.
-        printed: where the paper has it: "Tables 2-6"; empty if nowhere.
-        figures: kinds of figures (`stp.render.figures.kinds`) that are drawn of it, where its cells
-            have what they show.
-        by_lead: whether scores at each lead time have a table of their own.
+        title: name in reports and cards.
+        question: that its table answers.
+        about: content of its table, in a few words.
+        printed: where the paper prints it, such as "Tables 2-6"; empty if nowhere.
+        figures: kinds of figures (`stp.render.figures.kinds`) that are drawn, where its cells have
+            their values.
+        by_lead: whether there is a table of scores at each lead time.
         are_rivals: whether its rows compete to be the best. Distorted clips, which show what a
             metric notices, do not.
-        changes_from: the dimension whose tests of the same trainings are what its own are compared
-            with at equal numbers of clips; itself, where its own tests are compared.
-        controls: the dimension of the single forecasts of what has ensembles here; a pair has one
-            name in the paper.
-        own_data: the kind of sample, such as frames, of which data of one's own are drafted into
-            this dimension; a scale file without dimensions belongs to the suite of frames.
+        changes_from: dimension whose tests of the same trainings its own are compared with, at
+            equal numbers of clips; itself, if its own tests are compared with each other.
+        controls: dimension of the single forecasts of models that have ensembles here; a pair has
+            one name in the paper.
+        own_data: task, such as frames, whose own datasets are drafted into this dimension; a scale
+            file without dimensions belongs to the suite of frames.
         tables: further tables that are made from its rows, by name.
     """
 
@@ -214,37 +200,37 @@ class Dimension(Strict):
 
 
 class Suite(Strict):
-    """All that is particular to a suite (config/suites/<name>/suite.yaml).
+    """A suite (config/suites/<name>/suite.yaml).
 
-    What its paper prints is in ``published.csv`` beside this file, if it is there.
+    The published values of its paper are in ``published.csv`` beside this file.
 
     Attributes:
         title: of the suite.
-        protocol: the scale file of the paper's protocol, in config/.
-        findings: the table of its findings, whose queries lie in ``findings/`` beside this file;
-            None if it has none.
-        not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
-        views: views of the results store that are the suite's own, in the order in which they are
-            made: files of SQL in ``views/`` beside this file.
-        tables: further tables that the suite has, whatever its dimensions, by name.
-        view_tables: views that are tables of the suite besides, by name.
-        dimensions: in the order in which reports show them.
+        protocol: scale file of the paper's protocol, in config/.
+        findings: table of its findings, whose queries lie in ``findings/`` beside this file; null
+            if it has none.
+        not_printed: subsets in the scale file of its protocol that the paper does not have.
+        views: the suite's own views of the results store, in the order in which they are created:
+            files of SQL in ``views/`` beside this file.
+        tables: tables of the suite that belong to no dimension, by name.
+        view_tables: views that are also tables of the suite, by name.
+        dimensions: in the order of reports.
         columns: group of datasets -> columns of its tables.
         also: group -> further conventions that are scored.
-        ensembles: group -> conventions that are scored besides of several forecasts of a clip.
+        ensembles: group -> further conventions that are scored for several forecasts of a clip.
         curves: group -> panels of the figure of scores over lead time, instead of its columns:
-            columns of conventions that are scored. Values that are printed for single lead times
-            under their headings are drawn beside them.
+            columns of conventions that are scored. Published values at single lead times under
+            these headings are drawn beside them.
         datasets: dataset -> its group.
         definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
             config/conventions.
-        reproduction: dataset -> its table of what was reproduced.
-        sampled: group -> columns of models that draw several forecasts, besides the others or,
-            where they show the same, instead of them. {K} in a heading stands for their number,
-            {members} for what is made of them (``best-of-100``), {seen} for the one that distances
-            between sets of clips see (``first-of-100``).
-        absent: method of the paper without values here -> why.
-        deviations: what tables say of the paper and its code.
+        reproduction: dataset -> its table of reproduced results.
+        sampled: group -> further columns of models that draw several forecasts, which replace
+            columns with the same values. {K} in a heading stands for the number of forecasts,
+            {members} for the scored statistic (``best-of-100``), {seen} for the forecast in
+            distances between sets of clips (``first-of-100``).
+        absent: method of the paper without values here -> reason.
+        deviations: differences between the paper and its code, which tables print.
     """
 
     title: str
@@ -269,31 +255,31 @@ class Suite(Strict):
 
     @property
     def published_file(self) -> Path | None:
-        """The file of the paper's values; None if there is none."""
+        """The file of the published values; None without one."""
         return file if (file := self.folder / PUBLISHED).is_file() else None
 
     @property
     def folder(self) -> Path:
-        """Where its files are: config/suites/<name>."""
+        """The folder of its files: config/suites/<name>."""
         return self._folder
 
     @property
     def queries(self) -> list[Path]:
-        """The files of its findings, in their order."""
+        """The SQL files of its findings, in their order."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
-        """All tables, those of the dimensions first: what is in each, and where it is printed."""
-        found: dict[str, NamedTable] = {
-            name: NamedTable(about=of.about, printed=of.printed)
-            for name, of in self.dimensions.items()
+        """All tables by name, those of the dimensions first."""
+        tables: dict[str, NamedTable] = {
+            name: NamedTable(about=dimension.about, printed=dimension.printed)
+            for name, dimension in self.dimensions.items()
         }
-        for of in self.dimensions.values():
-            found |= of.tables
-        return {**found, **self.tables, **self.view_tables}
+        for dimension in self.dimensions.values():
+            tables |= dimension.tables
+        return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension that a further table is made from."""
+        """The dimension whose rows a table is made from; None of other tables."""
         return next((name for name, of in self.dimensions.items() if table in of.tables), None)
 
 
@@ -301,7 +287,7 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     """Read all suites, in the order of their names.
 
     Raises:
-        StpError: a file is wrong, or two suites have a table of one name.
+        ConfigurationError: a file is wrong, or two suites have a table of one name.
     """
     paths = entries(folder.name, folder.parent)
     for name, path in paths.items():
@@ -312,8 +298,8 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
         for table in suite.all_tables():
             first = owner.setdefault(table, name)
             if first != name:
-                raise StpError(
-                    f"{paths[name]}: the table {table} is one of {first}, too",
+                raise ConfigurationError(
+                    f"{paths[name]}: the suite {first} has a table {table}, too",
                     expected="names of tables that are unique over suites",
                     remedy="rename one of the two",
                 )
@@ -329,7 +315,7 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """Name the suite of a scale file that names none: that of its dimensions."""
+    """The suite of a scale file that names none: that of its dimensions."""
     owners = (
         name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
     )
@@ -337,28 +323,28 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
 
 
 def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
-    """Name the suite and its dimension that data of one's own are drafted into.
+    """The suite and dimension into which a user's own data are drafted.
 
     Args:
-        kind: of sample, such as frames.
-        suites: all, unless given.
+        kind: task, such as frames.
+        suites: by name; all of the configuration unless given.
 
     Raises:
-        StpError: there is none.
+        ConfigurationError: there is none.
     """
     for name, suite in (read_suites() if suites is None else suites).items():
         for dimension, of in suite.dimensions.items():
             if of.own_data == kind:
                 return name, dimension
-    raise StpError(
-        f"no suite takes data of one's own of the kind {kind}",
+    raise ConfigurationError(
+        f"no suite takes own data of the kind {kind}",
         expected=f"a dimension with `own_data: {kind}` in config/suites",
         remedy="name the suite in the scale file",
     )
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """The suite that has a further table of its own, by its name; empty if a project has none."""
+    """The suite with a table that belongs to no dimension, by its name; empty without one."""
     return {name: suite for name, suite in read_suites().items() if table in suite.tables}
 
 
@@ -371,11 +357,11 @@ def read_suite(path: Path) -> Suite:
     """Read one suite.
 
     Raises:
-        StpError: there is no such suite, or its file is wrong.
+        ConfigurationError: there is no such suite, or its file is wrong.
     """
     if not path.is_file():
         name, known = path.parent.name, list(entries("suites"))
-        raise StpError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, known))
+        raise ConfigurationError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, known))
     suite = check(Suite, read_yaml(path), str(path))
     suite._folder = path.parent
     return suite

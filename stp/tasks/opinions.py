@@ -23,7 +23,7 @@ class Opinions(Task):
     has_opinions = True
 
     def title_of(self, fit: str) -> str:
-        """None of them is trained by gradient descent."""
+        """All of them are measures."""
         return "measure of quality"
 
 

@@ -1,4 +1,4 @@
-"""What all tasks have in common, and how one is found by its name (``kind:`` of a dataset)."""
+"""The base class of tasks, and their lookup by name (``kind:`` of a dataset)."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
+from stp.core.json_files import Json
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.options.predict import PredictOptions
 from stp.options.predict_tracks import MotionOptions
@@ -22,7 +23,6 @@ Options: TypeAlias = (
     | type[MotionOptions]
     | type[QualityOptions]
 )
-Json: TypeAlias = dict[str, Any]
 
 
 class Fit(NamedTuple):
@@ -30,8 +30,8 @@ class Fit(NamedTuple):
 
     Attributes:
         core: the module that fits them.
-        options: what a recipe may set; None: nothing.
-        given: the module that fits them where weights are given; None: they cannot be.
+        options: of the training in a recipe; None for none.
+        given: the module that uses given weights; None if models cannot have given weights.
     """
 
     core: str
@@ -41,18 +41,17 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cores:
-    """The module of each stage, by name; None: the task has no such stage.
+    """The module of each stage, by name; None of stages that the task does not have.
 
     Attributes:
         predict, score: of these stages.
         imported: imports predictions made elsewhere.
-        rollout: scores forecasts without storing them; None: all are stored.
-        read: scores forecasts while it reads them; None: none are read, or they are stored as
-            predictions.
-        video_features: lets a network look at the prepared data of a dataset, for models that name
-            a ``network``.
+        rollout: computes forecasts and scores them without storing them.
+        read: reads forecasts and scores them without storing them.
+        video_features: computes network features of the prepared data, for models with a
+            ``network``.
         features, features_rollout, features_read: compute network features of stored clips, of
-            forecasts that are made and not stored, and of those that are read.
+            forecasts that are computed and not stored, and of those that are read.
     """
 
     predict: str
@@ -67,35 +66,36 @@ class Cores:
 
 
 class Task(ABC):
-    """What is forecast: frames of a video or of fields, tracks of people, ratings of videos.
+    """A task: frames of a video or of fields, tracks of people, or ratings of videos.
 
     Attributes:
-        name: what datasets and models are declared with (``kind:``).
-        models: the package with a module for each model.
-        model_class: the class in such a module whose arguments are the options of the model.
-        sources: the package with a module for each place that forecasts are read from, or for what
-            several models share; None if there is none.
-        cores: the modules of the stages.
-        fits: ``fit`` of a model -> how it is fitted; models of any other are not fitted here.
-        predict_options: what a recipe of predictions may set.
-        settings: keys of a setting, besides the horizon, that change how forecasts are made.
-        protocols: subsets that all datasets have: name -> title. A cell names one of them.
-        has_shape: samples of a dataset have one shape: channels, height and width.
-        on_gpu: networks use GPUs, and a training may use several processes.
-        is_light: all jobs take seconds and store little.
-        pictures: how forecasts are drawn: ``strips`` of frames, ``trajectories`` over a map, or
+        name: ``kind:`` of datasets and models.
+        models: package with a module for each model.
+        model_class: class in such a module whose arguments are the options of the model.
+        sources: package with a module for each source of forecasts that are read, or for code that
+            several models share; None without such modules.
+        cores: modules of the stages.
+        fits: ``fit`` of a model -> how it is fitted; other models are not fitted here.
+        predict_options: options of predictions in a recipe.
+        settings: keys of a setting, besides the horizon, that change forecasts.
+        protocols: subsets of all datasets: name -> title. A cell names one of them.
+        has_shape: whether samples have a shape: channels, height and width.
+        on_gpu: whether networks use GPUs, and a training may use several processes.
+        is_light: whether all jobs take seconds and store little.
+        pictures: drawings of forecasts: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.
-        prepared_pictures: the module whose ``draw_prepared`` draws prepared data.
-        inspect: the module that counts and describes a dataset (`stp.inspect.descriptions.About`).
-        own_reader: the reader of everybody's own files.
-        has_scenarios: samples are scenarios that a protocol cuts out of recordings, so that
-            ``stp check leak`` can measure how much of the future it shows.
-        names_training: tables name what a model was fitted on beside the model, and compare all
-            models that are tested alike; else what it was trained on is part of the evaluation.
-        counts_people: receipts of predictions count scenarios, people and episodes.
-        has_person_errors: scores hold the error of each person at each lead time.
-        has_opinions: scores hold the predicted and observed opinion of each video of each split.
-        has_runtime: predictions hold how long they took.
+        prepared_pictures: module whose ``draw_prepared`` draws prepared data.
+        inspect: module that counts and describes a dataset (`stp.inspect.descriptions.About`).
+        own_reader: reader of a user's own files.
+        has_scenarios: whether samples are scenarios that a protocol cuts from recordings, so that
+            ``stp check leak`` can measure how much of the future they show.
+        names_training: whether tables name the training data beside the model, and compare all
+            models with the same test; else the training data are part of the evaluation.
+        counts_people: whether receipts of predictions count scenarios, people and episodes.
+        has_person_errors: whether scores have the error of each person at each lead time.
+        has_opinions: whether scores have the predicted and observed opinion of each video of each
+            split.
+        has_runtime: whether predictions have their runtimes.
     """
 
     name: ClassVar[str]
@@ -122,41 +122,31 @@ class Task(ABC):
     has_runtime: ClassVar[bool] = False
 
     def shape_recipe(self, shape: Sequence[int]) -> Json:
-        """What recipes say of the shape of a dataset's samples."""
-        return {"shape": list(shape)} if self.has_shape else {"kind": self.name}
-
-    def predicting(self, network: Json, context: int) -> Json:
-        """What a recipe of predictions says of the model.
-
-        Args:
-            network: what the recipe of its training says.
-            context: of the dataset that is tested.
-        """
-        known = {key: value for key, value in network.items() if key != "horizon"}
-        return {**known, "context": context}
+        """The fields of a recipe that describe a dataset's samples."""
+        return {"shape": shape} if self.has_shape else {"kind": self.name}
 
     @abstractmethod
     def title_of(self, fit: str) -> str:
-        """What lists of models call one that is fitted in a way."""
+        """The kind of a model in lists, by its fit."""
 
     def takes_class(self, fit: str) -> bool:
-        """May ``class`` of a model name a class of another module?"""
+        """May a model with this fit have a ``class`` of another module?"""
         return False
 
     def is_profiled(self, fit: str) -> bool:
-        """Does ``stp profile`` count and time a model that is fitted in a way?"""
+        """Does ``stp profile`` measure models with this fit?"""
         return False
 
     def seconds_per_step(self, options: Json) -> float | None:
-        """Seconds between two positions, from options of a reader; None: nobody asks."""
+        """Seconds between two positions, from options of a reader; None for other samples."""
         return None
 
 
 @functools.cache
 def names() -> list[str]:
-    """The tasks that there are."""
-    here = Path(__file__).parent
-    return sorted(path.stem for path in here.glob("[a-z]*.py") if path.stem != "task")
+    """Names of all tasks."""
+    modules = Path(__file__).parent.glob("[a-z]*.py")
+    return sorted(path.stem for path in modules if path.stem != "task")
 
 
 @functools.cache

@@ -36,13 +36,13 @@ class Tracks(Task):
     has_runtime = True
 
     def title_of(self, fit: str) -> str:
-        """Calibrated, trained or neither."""
+        """All of them, whether calibrated, trained or neither."""
         return "predictor of people"
 
     def seconds_per_step(self, options: Json) -> float:
-        """Readers are given the time between positions (``dt``), or the frame rate (``fps``)."""
-        step: float = options.get("dt") or options.get("step", 1) / options["fps"]
-        return round(step * options.get("decimate", 1), 6)
+        """From the time between positions (``dt``) or the frame rate (``fps``)."""
+        step = float(options.get("dt") or options.get("step", 1) / options["fps"])
+        return round(step * int(options.get("decimate", 1)), 6)
 
 
 TASK = Tracks()

@@ -1,4 +1,4 @@
-"""What is at hand on this machine is no part of any edit."""
+"""Plans do not depend on the weights on this machine."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture(scope="package", autouse=True)
-def nothing_at_hand() -> Iterator[None]:
-    """Without weights of networks that measure, whose scores would be a second job of each cell."""
+def without_weights() -> Iterator[None]:
+    """With weights of networks of metrics, each cell would have a second job of scores."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("STP_WEIGHTS_DIR", raising=False)
         yield

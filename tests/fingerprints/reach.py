@@ -1,8 +1,8 @@
-"""What a plan makes, by name, and what an edit is expected to reach.
+"""Products of a plan, and those that an edit is expected to change.
 
-A thing is made by one stage: ``train convlstm kth``. The expectation of an edit names the things
-whose own code or recipe it changes; whatever is made from those follows, by the flow of the
-architecture, which is written down here a second time (`made_from`).
+A product is made by one stage: ``train convlstm kth``. The expectation of an edit names the
+products whose own code or recipe it changes; those that are made from them follow by the flow of
+the architecture, which is repeated here (`made_from`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,8 +27,8 @@ ROOT = HERE.parents[1]
 STAGES = ("raw", "prepare", "train", "predict", "score", "tables")
 
 
-class Thing(NamedTuple):
-    """One thing that a plan makes; an empty name means that it has none."""
+class Product(NamedTuple):
+    """A product of a plan; empty fields do not apply to its stage."""
 
     stage: str
     dataset: str = ""
@@ -40,22 +40,22 @@ class Thing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What can be told apart of everything in a plan.
+class Snapshot:
+    """Identities of all products of a plan.
 
     Attributes:
-        paths: where each thing lives; another path is another thing.
-        own: what it is made by, without its inputs: code and recipe.
+        paths: product -> its path, which changes with its inputs.
+        own: product -> hash of its code and recipe, without its inputs.
     """
 
-    paths: dict[Thing, str]
-    own: dict[Thing, str]
+    paths: dict[Product, str]
+    own: dict[Product, str]
 
 
-def look(*plans: Plan) -> Seen:
-    """Name everything that plans make; they share the code of the tables, and nothing else."""
-    paths: dict[Thing, str] = {}
-    own: dict[Thing, str] = {}
+def look(*plans: Plan) -> Snapshot:
+    """The products of plans, which share the code of the tables only."""
+    paths: dict[Product, str] = {}
+    own: dict[Product, str] = {}
     for plan in plans:
         _look(plan, paths, own)
     # The manifest names the scores and the code of the tables; its text has more, see
@@ -64,73 +64,73 @@ def look(*plans: Plan) -> Seen:
         f"stp.render.tables.{path.stem}" for path in (ROOT / "stp/render/tables").glob("*.py")
     ]
     code = plans[0].code(*COLLECT, *tables, "stp.studies.preferences_table").fingerprint
-    scores = [path for thing, path in paths.items() if thing.stage == "score"]
-    paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
-    return Seen(paths, own)
+    scores = [path for product, path in paths.items() if product.stage == "score"]
+    paths[Product("tables")], own[Product("tables")] = digest([code, scores]), code
+    return Snapshot(paths, own)
 
 
-def _look(plan: Plan, paths: dict[Thing, str], own: dict[Thing, str]) -> None:
+def _look(plan: Plan, paths: dict[Product, str], own: dict[Product, str]) -> None:
     for made in plan.cells:
-        for thing, artefact in things(made):
-            paths[thing] = artefact.folder
-            own[thing] = digest([artefact.code.fingerprint, artefact.recipe])
+        for product, artefact in products(made):
+            paths[product] = artefact.folder
+            own[product] = digest([artefact.code.fingerprint, artefact.recipe])
         archive = made.scores.inputs.get("archive")
         if archive is not None:
             assert isinstance(archive, Raw)
-            thing = Thing("raw", made.cell.tested_on, made.cell.model)
-            paths[thing] = own[thing] = f"{archive.lock} {archive.identity}"
+            product = Product("raw", made.cell.tested_on, made.cell.model)
+            paths[product] = own[product] = f"{archive.lock} {archive.identity}"
     for data in plan.prepared:  # those of the cells and others
-        thing = Thing("prepare", data.dataset)
-        paths[thing] = data.folder
-        own[thing] = digest([data.code.fingerprint, data.recipe])
+        product = Product("prepare", data.dataset)
+        paths[product] = data.folder
+        own[product] = digest([data.code.fingerprint, data.recipe])
         raw = plan.raw(data.dataset)
-        thing = Thing("raw", data.dataset)
-        paths[thing] = own[thing] = f"{raw.lock} {raw.identity}"
+        product = Product("raw", data.dataset)
+        paths[product] = own[product] = f"{raw.lock} {raw.identity}"
 
 
-def things(made: CellArtefacts) -> list[tuple[Thing, Any]]:
-    """Name the artefacts of a cell."""
+def products(made: CellArtefacts) -> list[tuple[Product, Any]]:
+    """The artefacts of a cell, as products."""
     cell = made.cell
     seed = "" if cell.seed is None else f"seed-{cell.seed}"
-    found: list[tuple[Thing, Any]] = []
+    found: list[tuple[Product, Any]] = []
     for model in made.models:
-        found.append((Thing("train", cell.trained_on, cell.model, seed), model))
+        found.append((Product("train", cell.trained_on, cell.model, seed), model))
     if made.predictions is not None:
-        found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
-    found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))
+        found.append((Product("predict", cell.tested_on, cell.model, seed), made.predictions))
+    found.append((Product("score", cell.tested_on, cell.model, seed), made.scores))
     return found
 
 
-def changed(before: Mapping[Thing, str], after: Mapping[Thing, str]) -> set[Thing]:
-    """The things that differ, or exist on one side only."""
-    return {thing for thing in {*before, *after} if before.get(thing) != after.get(thing)}
+def changed(before: Mapping[Product, str], after: Mapping[Product, str]) -> set[Product]:
+    """Products that differ, or exist on one side only."""
+    return {product for product in {*before, *after} if before.get(product) != after.get(product)}
 
 
-def made_from(thing: Thing, other: Thing) -> bool:
-    """Is one thing an input of the other?
+def made_from(product: Product, other: Product) -> bool:
+    """Is one product an input of another?
 
-    raw -> prepare -> train -> predict -> score -> tables; predictions and scores read the
-    prepared data as well, and scores of forecasts that are not stored the model, or the raw bytes
-    of an archive that is the model's.
+    raw -> prepare -> train -> predict -> score -> tables; predictions and scores also read the
+    prepared data, and scores of forecasts that are not stored read the model, or the raw files of
+    its archive.
     """
-    step = (thing.stage, other.stage)
+    step = (product.stage, other.stage)
     if step == ("score", "tables"):
         return True
-    if thing.stage == "raw" and thing.model:
-        return other.stage == "score" and thing[1:3] == other[1:3]
+    if product.stage == "raw" and product.model:
+        return other.stage == "score" and product[1:3] == other[1:3]
     if step in {("raw", "prepare"), *(("prepare", s) for s in ("train", "predict", "score"))}:
-        return thing.dataset == other.dataset
+        return product.dataset == other.dataset
     steps = {("train", "predict"), ("train", "score"), ("predict", "score")}
-    return step in steps and thing[1:] == other[1:]
+    return step in steps and product[1:] == other[1:]
 
 
-def downstream(direct: Iterable[Thing], everything: Iterable[Thing]) -> set[Thing]:
-    """The given things and all that is made from them."""
+def downstream(direct: Iterable[Product], everything: Iterable[Product]) -> set[Product]:
+    """Products, and all that is made from them."""
     reached, everything = set(direct), list(everything)
     while more := {
         other
         for other in everything
-        if other not in reached and any(made_from(thing, other) for thing in reached)
+        if other not in reached and any(made_from(product, other) for product in reached)
     }:
         reached |= more
     return reached
@@ -141,54 +141,54 @@ class Expectations:
 
     Args:
         groups: names for several words, such as ``fitted: [climatology, convlstm]``.
-        everything: all things of the plan.
+        everything: all products of the plan.
     """
 
-    def __init__(self, groups: Mapping[str, Sequence[str]], everything: Iterable[Thing]) -> None:
+    def __init__(self, groups: Mapping[str, Sequence[str]], everything: Iterable[Product]) -> None:
         self.groups = groups
         self.everything = list(everything)
 
-    def direct(self, reaches: Mapping[str, Any]) -> set[Thing]:
-        """The things that an expectation such as ``{train: convlstm, score: [kth]}`` names.
+    def direct(self, reaches: Mapping[str, Any]) -> set[Product]:
+        """The products of an expectation such as ``{train: convlstm, score: [kth]}``.
 
         A word is a dataset, a model, a group of them, ``<model> on <dataset>``, ``frames``,
         ``people`` or ``opinions`` (all datasets of the kind), or ``all``.
         """
-        found: set[Thing] = set()
+        found: set[Product] = set()
         for stage, words in reaches.items():
             assert stage in STAGES, f"unknown stage {stage!r} in an expectation"
             listed = [words] if isinstance(words, str) else words
             for word in [name for group in listed for name in self.groups.get(group, [group])]:
                 model, _, dataset = word.rpartition(" on ")
                 named = {
-                    thing
-                    for thing in self.everything
-                    if thing.stage == stage
+                    product
+                    for product in self.everything
+                    if product.stage == stage
                     and (
-                        (thing.model, thing.dataset) == (model, dataset)
-                        or word in ("all", _kind(thing), thing.dataset, thing.model)
+                        (product.model, product.dataset) == (model, dataset)
+                        or word in ("all", _kind(product), product.dataset, product.model)
                     )
                 }
-                assert named, f"no {stage} of {word!r} in the plan: mend the expectation"
+                assert named, f"no {stage} of {word!r} in the plan: correct the expectation"
                 found |= named
         return found
 
 
-def _kind(thing: Thing) -> str:
-    if thing.dataset == "pvqa":
+def _kind(product: Product) -> str:
+    if product.dataset == "pvqa":
         return "opinions"
-    return "people" if thing.dataset.startswith("atlas_") else "frames"
+    return "people" if product.dataset.startswith("atlas_") else "frames"
 
 
-def differences(found: set[Thing], expected: set[Thing]) -> str:
-    """Say what is missing and what is superfluous; empty if they are the same."""
-    lines = [f"not reached, but should be: {thing}" for thing in sorted(expected - found)]
-    lines += [f"reached, but should not be: {thing}" for thing in sorted(found - expected)]
+def differences(found: set[Product], expected: set[Product]) -> str:
+    """Missing and superfluous products in words; empty if there are none."""
+    lines = [f"not reached, but should be: {product}" for product in sorted(expected - found)]
+    lines += [f"reached, but should not be: {product}" for product in sorted(found - expected)]
     return "\n".join(lines)
 
 
 def everything() -> Config:
-    """Everything there is code for; no file of config/ has a model that lives elsewhere."""
+    """A scale with all code, and a model with imported predictions, which config/ does not have."""
     loaded = config.load(read("everything.yaml"))
     recipes, dataset = Recipes(loaded), "moving_mnist"
     predictions = Submission(
@@ -196,7 +196,7 @@ def everything() -> Config:
         trained_on=dataset,
         tested_on=dataset,
         setting=recipes.setting(Case(dataset, dataset, "all", "test", "default", {}, ())),
-        data=digest(recipes.prepare(dataset)),
+        data=recipes.prepare_digest(dataset),
         windows="0" * 64,
         bytes=1,
         sha256="0" * 64,
@@ -211,17 +211,17 @@ def everything() -> Config:
 
 
 def people() -> Config:
-    """Everything there is code for that predicts people."""
+    """A scale with all code that predicts people."""
     return config.load(read("everything_people.yaml"))
 
 
 def fields() -> Config:
-    """Everything there is code for that reads forecasts of fields on the globe, and scores them."""
+    """A scale with all code that reads and scores forecasts of fields on the globe."""
     return config.load(read("everything_fields.yaml"))
 
 
 def opinions() -> Config:
-    """Everything there is code for that predicts opinions of videos."""
+    """A scale with all code that predicts opinions of videos."""
     return config.load(read("everything_opinions.yaml"))
 
 

@@ -12,8 +12,8 @@ import yaml
 from reach import (
     ROOT,
     Expectations,
-    Seen,
-    Thing,
+    Product,
+    Snapshot,
     changed,
     differences,
     downstream,
@@ -64,18 +64,18 @@ class Settings:
             content = _edited(yaml.safe_load(path.read_text()), at, edit)
             path.write_text(yaml.safe_dump(content, sort_keys=False))
 
-    def look(self) -> Seen:
+    def look(self) -> Snapshot:
         """Plan; the tables are known by the whole text of their manifest."""
         plan = Plan(config.load(self.scale))
         seen = look(plan)
         whole = json.loads(manifest_text(manifest(plan, "short_term")))
-        seen.paths[Thing("tables")] = digest(whole)
+        seen.paths[Product("tables")] = digest(whole)
         for cell in whole["cells"]:
             for name in PATHS:
                 cell.pop(name, None)
         for raw in whole["raw"].values():
             del raw["lock"], raw["data"]
-        seen.own[Thing("tables")] = digest(whole)
+        seen.own[Product("tables")] = digest(whole)
         return seen
 
 
@@ -156,19 +156,19 @@ def test_a_published_value_reaches_the_tables_only(settings: Settings):
     with (settings.folder / "suites" / "predbench" / "published.csv").open("a") as file:
         file.write("motion,short_term,ConvLSTM,KTH,KTH,,,,,,SSIM,0.5,0.5,\n")
     after = settings.look()
-    assert changed(settings.before.paths, after.paths) == {Thing("tables")}
+    assert changed(settings.before.paths, after.paths) == {Product("tables")}
 
 
 def test_another_seed_has_new_cells_and_leaves_the_others_alone(settings: Settings):
     settings.scale["seeds"] = [0, 1]
     after = settings.look()
     new = {
-        Thing(stage, dataset, model, "seed-1")
+        Product(stage, dataset, model, "seed-1")
         for stage in ("train", "predict", "score")
         for dataset in ("moving_mnist", "kth", "enso")
         for model in FILE["groups"]["sgd"]
     }
-    assert changed(settings.before.paths, after.paths) == {*new, Thing("tables")}
+    assert changed(settings.before.paths, after.paths) == {*new, Product("tables")}
 
 
 @pytest.mark.parametrize(("key", "name"), [("datasets", "sevir"), ("models", "tau")])
@@ -180,5 +180,5 @@ def test_another_dataset_or_model_leaves_the_others_alone(settings: Settings, ke
     after = settings.look()
     assert len(after.paths) > len(before.paths)
     reached = changed(before.paths, after.paths)
-    assert {thing for thing in reached if thing in before.paths} == {Thing("tables")}
-    assert all(name in thing for thing in reached - {Thing("tables")})
+    assert {product for product in reached if product in before.paths} == {Product("tables")}
+    assert all(name in product for product in reached - {Product("tables")})

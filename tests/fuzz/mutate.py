@@ -1,4 +1,4 @@
-"""Seeded damage to files, and a process of its own in which they are read."""
+"""Seeded damage to files, which are read in a separate process."""
 
 import gc
 import json
@@ -20,10 +20,10 @@ from typing import Any
 from stp.core.errors import StpError
 
 SECONDS = 10.0
-"""That reading one small file may take, on a busy machine."""
+"""Time limit for reading one small file, on a busy machine."""
 MORE_BYTES = 2 << 30
-"""That reading one small file may take, besides what the process has: the limits of
-stp.core.limits stop above it, by what headers say."""
+"""Memory limit for reading one small file, besides the memory of the process: `stp.core.limits`
+refuses larger files by their headers."""
 WORDS = [
     b"nan", b"-inf", b"1e999", b"-1", b"0", b"99999999999999999999", b"null", b"[]", b"{}", b"true",
     b'"', b"'", b",", b"\n", b"\0", b"\xff\xfe", b"../../x", b"/etc/passwd", b"$(id)", b"&a [*a]",
@@ -32,7 +32,7 @@ WORDS = [
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Another file that was this one: one to four edits."""
+    """A damaged copy of a file: one to four edits."""
     new = bytearray(content)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         at, length = rng.randrange(len(new) + 1), rng.choice([1, 2, 4, 8, 64, 512])
@@ -42,14 +42,14 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
                 new[at - 1] ^= 1 << rng.randrange(8)
         elif edit == 1:  # cut off
             del new[at:]
-        elif edit == 2:  # lost
+        elif edit == 2:  # removed
             del new[at : at + length]
-        elif edit == 3:  # twice
+        elif edit == 3:  # duplicated
             new[at:at] = new[at : at + length]
-        elif edit == 4:  # from elsewhere
+        elif edit == 4:  # copied from elsewhere
             other = rng.randrange(len(new) + 1)
             new[at : at + length] = new[other : other + length]
-        elif edit == 5:  # a number as large or small as it can be
+        elif edit == 5:  # an extreme number
             size = rng.choice([1, 2, 4, 8])
             worst = rng.choice(
                 [b"\0", b"\xff", b"\x7f" + b"\xff" * 7, b"\xff" * 7 + b"\x7f", b"\x80"]
@@ -64,13 +64,13 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
 
 @dataclass
 class Outcome:
-    """What came of the files of one reader.
+    """Results of the damaged files of one reader.
 
     Attributes:
-        counts: of `read` and `refused`.
-        wrong: seed of a file, and what happened instead.
-        stuck: seed of a file that was not read in time, in a library that cannot be stopped.
-        slowest: seconds of one file.
+        counts: number of files that were `read`, and that were `refused`.
+        wrong: for each other file, its seed and what happened.
+        stuck: seeds of files that were not read in time, in a library that cannot be stopped.
+        slowest: longest time of a file in seconds.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -82,30 +82,30 @@ class Outcome:
 def try_many(
     path: Path, read: Callable[[Path], Any], cases: int, seed: str, first: int = 0
 ) -> Outcome:
-    """Read damaged copies of a file in a process of its own, with limits of time and memory.
+    """Read damaged copies of a file in a separate process, with limits of time and memory.
 
     Args:
-        path: of the whole file; damaged ones lie below its folder, under the same name.
-        read: reads a file, and asserts that what it read is possible.
-        cases: how many.
-        seed: of all cases; case n is the same whatever the number of cases.
+        path: of the whole file; damaged copies lie below its folder, under the same name.
+        read: reads a file, and asserts that its content is possible.
+        cases: number of copies.
+        seed: of all cases; case n does not depend on the number of cases.
         first: number of the first case.
     """
     outcome, content = Outcome(), path.read_bytes()
     last = first + cases
     while first < last:
-        ours, theirs = os.pipe()
-        gc.collect()  # FFmpeg's frames wait for threads of theirs, which a fork does not have
+        reading, writing = os.pipe()
+        gc.collect()  # frames of FFmpeg wait for their threads, which a fork does not have
         child = os.fork()
         if child == 0:  # pragma: no cover
             try:
-                os.close(ours)
-                _be_the_reader(path, content, read, range(first, last), seed, theirs)
+                os.close(reading)
+                _read_all(path, content, read, range(first, last), seed, writing)
             finally:
                 os._exit(0)
-        os.close(theirs)
-        done, how = _listen(ours, outcome)
-        os.close(ours)
+        os.close(writing)
+        done, how = _listen(reading, outcome)
+        os.close(reading)
         if how == "stuck":
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
@@ -120,7 +120,7 @@ def try_many(
 
 
 def _listen(pipe: int, outcome: Outcome) -> tuple[int, str]:
-    """Hear of one case after the other; returns the number of the one under way at the end."""
+    """Collect results; returns the number of the last case, and how the reader ended."""
     text, now = b"", 0
     while True:
         ready, _, _ = select.select([pipe], [], [], 2 * SECONDS)
@@ -132,15 +132,15 @@ def _listen(pipe: int, outcome: Outcome) -> tuple[int, str]:
         text += more
         *lines, text = text.split(b"\n")
         for line in lines:
-            said = json.loads(line)
-            now = said["next"]
-            if "how" in said:
-                outcome.counts[said["how"]] += said["how"] != "wrong"
-                outcome.slowest = max(outcome.slowest, said["seconds"])
-                outcome.wrong += [said["text"]] if said["how"] == "wrong" else []
+            result = json.loads(line)
+            now = result["next"]
+            if "how" in result:
+                outcome.counts[result["how"]] += result["how"] != "wrong"
+                outcome.slowest = max(outcome.slowest, result["seconds"])
+                outcome.wrong += [result["text"]] if result["how"] == "wrong" else []
 
 
-def _be_the_reader(
+def _read_all(
     path: Path,
     content: bytes,
     read: Callable[[Path], Any],
@@ -148,8 +148,8 @@ def _be_the_reader(
     seed: str,
     pipe: int,
 ) -> None:
-    def say(**what: Any) -> None:
-        os.write(pipe, json.dumps(what).encode() + b"\n")
+    def send(**result: Any) -> None:
+        os.write(pipe, json.dumps(result).encode() + b"\n")
 
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -159,27 +159,27 @@ def _be_the_reader(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     for number in cases:
-        say(next=number)
-        # A path of its own: readers keep what they have opened.
+        send(next=number)
+        # Each case has a path of its own: readers cache open files.
         case = path.parent / str(number) / "damaged" / path.name
         case.parent.mkdir(parents=True)
         case.write_bytes(damaged(content, random.Random(f"{seed} {number}")))
-        began = time.monotonic()
+        start = time.monotonic()
         how, text = _outcome(case, read)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start
         if how != "wrong" and seconds > SECONDS:
             how, text = "wrong", f"took {seconds:.0f} s"
         shutil.rmtree(case.parents[1])
-        say(next=number + 1, how=how, seconds=seconds, text=f"case {number} ({seed}): {text}")
+        send(next=number + 1, how=how, seconds=seconds, text=f"case {number} ({seed}): {text}")
 
 
 def _outcome(case: Path, read: Callable[[Path], Any]) -> tuple[str, str]:
     try:
         read(case)
     except StpError as error:
-        named = case.name in str(error) or case.stem in str(error)
-        if not named or not error.what.strip():
-            return "wrong", f"no word of the file: {error}"
+        names_file = case.name in str(error) or case.stem in str(error)
+        if not names_file or not error.what.strip():
+            return "wrong", f"the error does not name the file: {error}"
         return "refused", ""
     except BaseException:
         return "wrong", traceback.format_exc(limit=-3)

@@ -1,7 +1,7 @@
-"""Damaged files are read right or refused in words, in bounded time and memory.
+"""Damaged files are read correctly or refused with an error, in bounded time and memory.
 
 The short form runs with all tests; the long one is `make test PARTS=fuzz`. Both are seeded: a case
-is named by its number, and the same file each time.
+of a number is the same file each time.
 """
 
 import os
@@ -13,13 +13,13 @@ from readers import READERS
 
 SHORT = 12
 LOOPS = ("NetCDF", "NetCDF, own data")
-"""Where HDF5 itself loops for ever in few files: those whose heap of attributes is damaged."""
+"""Readers where HDF5 loops forever in a few files: those with a damaged heap of attributes."""
 MANY = int(os.environ.get("STP_FUZZ_CASES", "1000"))
 
 
 @pytest.fixture
 def whole(tmp_path: Path, name: str) -> Path:
-    """The file of a reader as it should be; it can be read."""
+    """An undamaged file of a reader."""
     path = tmp_path / READERS[name].name
     READERS[name].write(path)
     return path
@@ -43,7 +43,7 @@ def test_a_whole_file_is_read(whole: Path, name: str):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_few_damaged_files_are_read_right_or_refused(whole: Path, name: str):
+def test_a_few_damaged_files_are_read_correctly_or_refused(whole: Path, name: str):
     run(whole, name, SHORT)
 
 
@@ -51,5 +51,5 @@ def test_a_few_damaged_files_are_read_right_or_refused(whole: Path, name: str):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", READERS)
-def test_many_damaged_files_are_read_right_or_refused(whole: Path, name: str):
+def test_many_damaged_files_are_read_correctly_or_refused(whole: Path, name: str):
     run(whole, name, MANY, first=SHORT)

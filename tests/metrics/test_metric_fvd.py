@@ -54,7 +54,7 @@ def test_fvd_and_kvd_look_at_the_same_features() -> None:
         for name in ("fvd", "kvd")
     }
     looks = {
-        metric: {name: of.seen for name, of in declared[metric].conventions.items()}
+        metric: {name: of.features for name, of in declared[metric].conventions.items()}
         for metric in declared
     }
     assert looks["fvd"] == looks["kvd"]
@@ -72,7 +72,7 @@ def test_what_is_declared_of_features_has_code() -> None:
     for path in (CONFIG_FOLDER / "conventions").glob("*.yaml"):
         metric = check(Metric, read_yaml(path), str(path))
         for of in metric.conventions.values():
-            if (seen := of.seen) is None:
+            if (seen := of.features) is None:
                 continue
             module = importlib.import_module(seen.code)
             assert seen.layer in module.LAYERS and module.SHORTEST > 0

@@ -21,6 +21,7 @@ import yaml
 from torch import Tensor, nn
 
 import stp.models
+from stp.core.options import as_json
 from stp.models.create import create
 from stp.plan.config import CONFIG_FOLDER, load
 from stp.plan.recipes import Recipes
@@ -150,19 +151,19 @@ def paper() -> Recipes:
 )
 def test_initial_weights_are_drawn_as_in_the_release(name, dataset):
     torch.manual_seed(0)
-    model = create(paper().train(name, dataset, 0))
+    model = create(as_json(paper().train(name, dataset, 0)))
     assert list(compare(model, TABLE["models"][name])) == []
 
 
 def test_every_network_has_its_rules_and_every_rule_is_needed():
     modules = (module.name for module in pkgutil.iter_modules(stp.models.__path__))
     models = [name for name in modules if hasattr(import_module(f"stp.models.{name}"), "Model")]
-    learning = [name for name in models if paper().train(name, "moving_mnist", 0)["fit"] == "sgd"]
+    learning = [name for name in models if paper().train(name, "moving_mnist", 0).fit == "sgd"]
     assert sorted(learning) == sorted(TABLE["models"])
     needed = set()
     for name, dataset in CASES:
         with torch.device("meta"):
-            model = create(paper().train(name, dataset, 0))
+            model = create(as_json(paper().train(name, dataset, 0)))
         rows = TABLE["models"][name]
         needed |= {(name, row_for(tensor, rows)) for tensor, _ in model.named_parameters()}
     assert needed == {(name, i) for name, rows in TABLE["models"].items() for i in range(len(rows))}

@@ -13,6 +13,7 @@ import torch
 from model_cases import SHALLOW, job, recipe, write_squares
 
 from stp.core.job import Interrupted
+from stp.core.options import as_json
 from stp.models.create import create
 from stp.models.mcvd import Sampler, signal_shares
 from stp.models.phydnet import Model as PhyDNet
@@ -51,7 +52,7 @@ def paper() -> Recipes:
 def published(paper: Recipes, name: str, dataset: str) -> Any:
     """The model as it is trained for the paper's tables, without its weights."""
     with torch.device("meta"):
-        return create(paper.train(name, dataset, 0))
+        return create(as_json(paper.train(name, dataset, 0)))
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -83,7 +84,7 @@ def test_mcvd(paper, dataset):
     assert {spade.enter.out_channels for spade in spades} == {128}
     channels = paper.config.datasets[dataset].shape[0]
     assert {spade.enter.in_channels for spade in spades} == {model.context * channels}
-    train = TrainOptions.from_recipe(paper.train("mcvd", dataset, 0)["train"])
+    train = TrainOptions.from_recipe(paper.train("mcvd", dataset, 0).train)
     assert (train.ema, train.clip_norm) == (0.001, 1)
     steps = train.iterations
     assert steps is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.options import as_json
 from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
 from stp.plan import config as configuration
 from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check
@@ -182,10 +183,10 @@ def trainings(
                 row,
                 protocol.models[model].title,
                 protocol.datasets[dataset].title,
-                ours(Recipes(protocol).train(model, dataset, None), names, options),
+                ours(as_json(Recipes(protocol).train(model, dataset, None)), names, options),
                 published,
                 released,
-                ours(Recipes(config).train(model, dataset, None), names, options)
+                ours(as_json(Recipes(config).train(model, dataset, None)), names, options)
                 if (model, dataset) in trained
                 else None,
             )

@@ -80,7 +80,7 @@ def _gives_densities(plan: Plan, key: CellKey) -> bool:
         return density
     tested = (key.model, key.trained_on, key.tested_on, key.subset)
     recipe = plan.recipes.predict(*tested, setting_of(key.setting), key.variant)
-    return bool(recipe["options"].get(density))
+    return bool(recipe.options.get(density))
 
 
 def _has(plan: Plan, kind: str, cell: CellKey) -> bool:

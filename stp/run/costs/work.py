@@ -233,7 +233,7 @@ class Workload:
         forecast = predicted.forecast if isinstance(predicted, Artefact) else artefact.forecast
         assert forecast is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], _leads(forecast)
+        clips, leads = counts[forecast["split"]], _leads(forecast)
         samples = _members(forecast)
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])

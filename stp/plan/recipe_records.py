@@ -1,0 +1,129 @@
+"""Recipes of preparations, trainings and forecasts, as the plan builds them.
+
+`stp.core.options.as_json` writes them for cores and fingerprints, without fields at their default.
+A part whose order has a meaning is a list: JSON objects are compared and handed over sorted by key.
+Recipes of scores and features are `stp.options.score.ScoreOptions` and
+`stp.options.features.FeatureOptions`, which their cores parse.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stp.core.json_files import Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareRecipe:
+    """How a dataset is prepared.
+
+    Attributes:
+        dataset: its name.
+        reader: the module that reads the raw files.
+        release: name of the release that the raw files are.
+        source: origin of the release: official, sample, synthetic or own.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames, or of positions, to predict.
+        units: of the values.
+        options: of the reader.
+        shape: channels, height and width of a frame; None for other tasks.
+        kind: the task, where samples have no shape.
+    """
+
+    dataset: str
+    reader: str
+    release: str
+    source: str
+    context: int
+    horizon: int
+    units: str
+    options: Json
+    shape: Sequence[int] | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkRecipe:
+    """A model with its options, and the samples that it is made for.
+
+    Attributes:
+        model: its name.
+        class_: ``package.module:Class``, where it is not a module of the task's models.
+        options: of the model.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames that a training clip has to predict; None for forecasts of tasks
+            without a shape, whose models do not depend on it.
+        shape: channels, height and width of a frame; None for other tasks.
+        kind: the task, where samples have no shape.
+        channels: patterns of the names of the channels that it sees and forecasts; empty for all.
+    """
+
+    model: str
+    class_: str | None = None
+    options: Json
+    context: int
+    horizon: int | None = None
+    shape: Sequence[int] | None = None
+    kind: str | None = None
+    channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainRecipe(NetworkRecipe):
+    """How a model is trained.
+
+    Attributes:
+        fit: the kind of training; see `stp.plan.model.Model`.
+        seed: of the training; None where nothing is drawn.
+        train: settings of the training, options of its task's `Fit`.
+        weights: how given weights are used: ``initialise`` or ``replace``; None without any.
+        lead: the only lead time that is forecast; None for all of the horizon.
+        train_subset: the training clips.
+    """
+
+    fit: str
+    seed: int | None
+    train: Json
+    weights: str | None = None
+    lead: int | None = None
+    train_subset: str = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRecipe(NetworkRecipe):
+    """How forecasts of a split or subset are made.
+
+    Attributes:
+        lead_times: number of lead times of a forecast.
+        split: split or subset of the tested dataset.
+        predict: settings of the prediction, `Task.predict_options`.
+        leads: the lead times that the model forecasts, ascending; empty for all.
+        per_lead: a network of its own forecasts each of `leads`.
+        interpolated: forecasts of the lead times between `leads` are interpolated.
+        interval: spacing of the frames of a clip, in frames of the data.
+        update: number of the update after which the weights were kept.
+        intensity: of a distortion, from 1.
+        observe: observed positions of each person.
+        noise: standard deviation of the observation noise in millimetres.
+        people: least number of people of a scenario.
+        components: number of principal components.
+        training: percentage of the videos whose ratings are used for training.
+        source: the module that reads the forecasts, where none are computed.
+        submission: of imported forecasts: ``windows``, the identity of their windows.
+    """
+
+    lead_times: int
+    split: str
+    predict: Json
+    leads: tuple[int, ...] = ()
+    per_lead: bool = False
+    interpolated: bool = False
+    interval: int | None = None
+    update: int | None = None
+    intensity: int | None = None
+    observe: int | None = None
+    noise: int | None = None
+    people: int | None = None
+    components: int | None = None
+    training: int | None = None
+    source: str | None = None
+    submission: Json | None = None
