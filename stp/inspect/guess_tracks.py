@@ -41,7 +41,7 @@ from stp.prepare.track_survey import survey
 from stp.prepare.tracks import UNITS, TracksOptions, grouped, read_recording
 from stp.score.jackknife import FEWEST_CLUSTERS
 from stp.tracks.gaps import LONGEST_GAP, missing
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
 
 TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
@@ -370,7 +370,7 @@ def _tried(
         if key not in told:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
             sizes = [len(one.tracks) for one in recordings]
-            place = Place(tracks, None, {**about, "recordings": sizes})
+            place = PreparedTracks(tracks, None, {**about, "recordings": sizes})
             told[key] = survey(place, observe=context, predict=horizon)
         return told[key][protocol]
 

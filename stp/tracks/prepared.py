@@ -26,7 +26,7 @@ PARTS = ("calibration", "test")
 
 
 @dataclass(frozen=True)
-class Place:
+class PreparedTracks:
     """A dataset of tracks.
 
     Attributes:
@@ -173,14 +173,14 @@ def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
     )
 
 
-def read(folder: Path) -> Place:
+def read(folder: Path) -> PreparedTracks:
     """Read a prepared dataset.
 
     Raises:
         StpError: a file is missing or damaged.
     """
     tracks, about = tables.read_tracks(folder / TRACKS)
-    return Place(
+    return PreparedTracks(
         tracks,
         _read(folder / OBSTACLES, _obstacles, "obstacles: x, y and radius"),
         about,

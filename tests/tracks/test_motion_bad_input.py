@@ -282,7 +282,7 @@ def test_a_file_of_another_eth_is_named_and_refused(tmp_path):
 def place(here, calibration=0.0):
     """A place with nothing around it."""
     about = {"dataset": "hall", "calibration": calibration, "smooth": 0, "fewest": 2}
-    return prepared.Place(here, None, about)
+    return prepared.PreparedTracks(here, None, about)
 
 
 def test_no_scenario_is_counted_with_its_reasons():

@@ -32,7 +32,7 @@ from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
-from stp.prepare.tfrecord import Features, Record, example, read_record, records, want
+from stp.prepare.tfrecord import Features, Record, example, read_record, records, required_feature
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
 from stp.prepare.zip_index import Entry, entries, read_entry
 
@@ -374,7 +374,7 @@ def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
             name = f"{path}: record {i}"
             features = example(read_record(path, record, name), name)
             source = bytes(_one(features, "episode_metadata/file_path", name))
-            number = want(features, "episode_metadata/episode_id", name).ints()
+            number = required_feature(features, "episode_metadata/episode_id", name).ints()
             frames = len(_pictures(features, options.cameras[0], name))
             if number.shape != (1,) or not 1 <= frames <= MOST_FRAMES:
                 raise RawFileError(
@@ -420,14 +420,14 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
 
 
 def _pictures(features: Features, camera: int, name: str) -> list[bytes]:
-    found = want(features, f"steps/observation/image_{camera}", name).bytes()
+    found = required_feature(features, f"steps/observation/image_{camera}", name).bytes()
     if not found:
         raise RawFileError(name, f"no picture of camera {camera}", expected="one a step")
     return found
 
 
 def _one(features: Features, key: str, name: str) -> bytes:
-    values = want(features, key, name).bytes()
+    values = required_feature(features, key, name).bytes()
     if len(values) != 1:
         raise RawFileError(name, f"{len(values)} values of {key}", expected="one")
     return values[0]

@@ -71,7 +71,8 @@ class Steps:
 
     def _key(self, training: Artefact) -> str:
         """A digest of all that determines the duration of a step, apart from the machine."""
-        recipe, outside = training.recipe, {}
+        recipe = training.recipe
+        outside: dict[str, Any] = {}
         module = f"{training.kind.models}.{recipe['model']}"
         if "class" in recipe:
             module = named_class.module_of(recipe["class"])
