@@ -31,7 +31,7 @@ from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
 
 if TYPE_CHECKING:
-    from stp.collect.leave_one_out import Common, LeftOut
+    from stp.collect.leave_one_out import Common, LeftOut, RowValue
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from stp.core.disk import write_text, writing
 from stp.core.fingerprint import digest
