@@ -248,7 +248,7 @@ def test_columns_keep_the_papers_order_and_directions(paper):
     # Too many rain events are as wrong as too few.
     bias = made.conventions["frequency_bias.mean"]
     assert bias.higher_is_better is None and bias.best_at == 1
-    absent = "the weights of alexnet are not there (see `stp list weights`)"
+    absent = "the weights of alexnet are missing (see `stp list weights`)"
     assert made.unavailable["lpips.alex"] == absent
 
 

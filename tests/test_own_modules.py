@@ -67,7 +67,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import merge
 from stp.plan.metric import declared
 from stp.score.conventions import build
-from stp.train import given_weights  # imports packages before and after
+from stp.train import pretrained  # imports packages before and after
 
 TINY = yaml.safe_load(Path("tiny.yaml").read_text())
 NAMES = ["persistence", "darker", "theirs", "outside"]

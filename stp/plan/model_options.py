@@ -1,13 +1,15 @@
-"""Options of models, read from their sources: the plan imports no model and no torch."""
+"""Checks of options of models and stages, without importing models or torch."""
 
 import ast
 from functools import cache
 from pathlib import Path
 
-from stp.core.errors import ConfigurationError
+from stp.core.errors import ConfigurationError, StpError
 from stp.core.fingerprint import not_python
 from stp.core.json_files import Json
 from stp.core.options import check_keys
+from stp.options.train import TrainOptions
+from stp.tasks.task import Options
 
 ABOUT_DATA = frozenset({"self", "shape", "context", "horizon"})
 """Arguments of a model that the dataset sets."""
@@ -35,6 +37,22 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
             remedy="remove them",
         )
     check_keys(f"{label}: options", values, known)
+
+
+def check_options(kind: Options, settings: Json, label: str) -> None:
+    """Refuse settings while planning that a job would refuse after hours of waiting.
+
+    Raises:
+        ConfigurationError: a key is unknown, or its value out of range.
+    """
+    try:
+        options = kind.from_recipe(settings)
+        if isinstance(options, TrainOptions):
+            options.learning_rate(0, 100)
+    except StpError as error:
+        raise ConfigurationError(
+            f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
+        ) from None
 
 
 @cache

@@ -6,13 +6,12 @@ Every value of a recipe may influence its artefact: it is part of the fingerprin
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from stp.core.errors import ConfigurationError, StpError
+from stp.core.errors import ConfigurationError
 from stp.core.fingerprint import digest
 from stp.core.json_files import Json
 from stp.core.options import as_json
 from stp.options.features import FeatureOptions
 from stp.options.score import Bootstrap, ScoreOptions, Statistic
-from stp.options.train import TrainOptions
 from stp.options.videos import VideoOptions
 from stp.plan import named_class
 from stp.plan.cell_key import CellKey
@@ -25,7 +24,7 @@ from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, PrepareRecipe,
 from stp.plan.scored_conventions import ScoredConventions
 from stp.plan.setting import setting_name, setting_of
 from stp.tasks import task as tasks
-from stp.tasks.task import Options, Task
+from stp.tasks.task import Task
 
 
 class Recipes(ScoredConventions):
@@ -493,19 +492,3 @@ def _without_replaced(settings: Json, layer: Json) -> Json:
         for key, value in settings.items()
         if key not in ("schedule", "loss") or key not in layer or set(value) == set(layer[key])
     }
-
-
-def check_options(kind: Options, settings: Json, label: str) -> None:
-    """Refuse settings while planning that a job would refuse after hours of waiting.
-
-    Raises:
-        ConfigurationError: a key is unknown, or its value out of range.
-    """
-    try:
-        options = kind.from_recipe(settings)
-        if isinstance(options, TrainOptions):
-            options.learning_rate(0, 100)
-    except StpError as error:
-        raise ConfigurationError(
-            f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
-        ) from None

@@ -31,10 +31,10 @@ from stp.plan.cell_key import CellKey, seed_name
 from stp.plan.code_fingerprint import CodeOfPlan, entries_of
 from stp.plan.metric import NetworkFeatures
 from stp.plan.model import Submission
-from stp.plan.model_options import check_model_options
+from stp.plan.model_options import check_model_options, check_options
 from stp.plan.raw_releases import Raws
 from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, TrainRecipe
-from stp.plan.recipes import Recipes, check_options
+from stp.plan.recipes import Recipes
 from stp.plan.setting import check_path, joined, setting_name, setting_of
 from stp.tasks.task import Task
 

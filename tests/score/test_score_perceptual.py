@@ -149,7 +149,7 @@ def test_without_weights_values_are_null_and_say_why(scored: Scored) -> None:
     found = score(scored, "lpips.alex", "fvd.predicted_only", "mse.pixel_mean")
     reasons = {row["convention"]: (row["value"] is None, row["reason"]) for row in found}
     assert reasons == {
-        "lpips.alex": (True, "the weights of alexnet are not there (see `stp list weights`)"),
+        "lpips.alex": (True, "the weights of alexnet are missing (see `stp list weights`)"),
         "fvd.predicted_only": (True, "no network has looked at the clips (see `stp list weights`)"),
         "mse.pixel_mean": (False, None),
     }
