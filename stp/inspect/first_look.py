@@ -13,6 +13,7 @@ from stp.data.raw_files import RawFiles
 from stp.inspect.own_files import VIDEO_SUFFIXES
 from stp.plan.checked_config import in_order
 from stp.prepare.own import arrays, grids, pictures, videos
+from stp.prepare.own.axis_names import USUAL_NAMES, coordinate_name
 
 LONGEST_SIDE = 128
 """Pixels of a frame of a draft, at most."""
@@ -146,9 +147,7 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
             levels = dataset[axes["level"]].values.tolist() if "level" in axes else None
             variables[str(label)] = levels and [int(v) if v == int(v) else v for v in levels]
             rows = dims["y"]
-            is_weighted = (
-                rows in column.coords and grids.coordinate_name(rows, column[rows]) == "lat"
-            )
+            is_weighted = rows in column.coords and coordinate_name(rows, column[rows]) == "lat"
     if not variables:
         raise StpError(
             f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
@@ -181,10 +180,7 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
 def _axes(column: xr.DataArray) -> dict[str, str]:
     """The dimensions with usual names, by axis: time, y, x, level."""
     return {
-        axis: str(dim)
-        for axis, usual in grids.USUAL_NAMES.items()
-        for dim in column.dims
-        if dim in usual
+        axis: str(dim) for axis, usual in USUAL_NAMES.items() for dim in column.dims if dim in usual
     }
 
 

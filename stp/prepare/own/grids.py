@@ -16,6 +16,7 @@ from stp.core.errors import RawFileError, StpError, nearest
 from stp.core.options import levels_by_name, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import as_stated
+from stp.prepare.own.axis_names import DEGREES, USUAL_NAMES, coordinate_name
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.far_values import marks_of, states_range
 from stp.prepare.own.field_files import DAMAGE, open_fields
@@ -24,22 +25,8 @@ from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, 
 NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 GRIB = (".grib", ".grib2", ".grb", ".grb2")
 SUFFIXES = (*NETCDF, ".zarr")
-USUAL_NAMES = {
-    "time": ("time", "valid_time", "t", "date"),
-    "y": ("lat", "latitude", "y", "nlat", "south_north", "rlat"),
-    "x": ("lon", "longitude", "x", "nlon", "west_east", "rlon"),
-    "level": ("level", "plev", "pressure_level", "isobaricInhPa", "lev", "depth", "height"),
-}
-"""Usual names of dimensions, which need not be configured."""
 EXPVER = "expver"
 """The dimension of ERA5 (1, final) and ERA5T (5, preliminary), which continues where ERA5 ends."""
-RIGHT = np.pi / 2 + 1e-6
-"""A right angle, in radians."""
-# CF attributes of coordinates.
-DEGREES = {
-    "lat": {"standard_name": "latitude", "units": "degrees_north"},
-    "lon": {"standard_name": "longitude", "units": "degrees_east"},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,21 +276,6 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         stated = [states_range(column.attrs) for column in columns]
         size = sum(column.nbytes for column in columns)
     return Field(name, clock, coordinates, units, stated, size)
-
-
-def coordinate_name(name: str, values: xr.DataArray) -> str:
-    """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
-
-    Metrics weight rows by ``lat``.
-    """
-    units, largest = str(values.attrs.get("units", "")), float(abs(values).max())
-    for short, most in (("lat", 90.0), ("lon", np.inf)):
-        # Without units, such small latitudes are radians, or so near the equator that weights
-        # hardly matter.
-        is_degrees = units.startswith(("deg", "°")) if units else short == "lon" or largest > RIGHT
-        if short in name and name != f"n{short}" and is_degrees and largest <= most:
-            return short
-    return f"{name}_" if name in ("frame", "channel", *DEGREES) else name
 
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:

@@ -1,0 +1,34 @@
+"""Names of the dimensions and coordinates of grids."""
+
+import numpy as np
+import xarray as xr
+
+USUAL_NAMES = {
+    "time": ("time", "valid_time", "t", "date"),
+    "y": ("lat", "latitude", "y", "nlat", "south_north", "rlat"),
+    "x": ("lon", "longitude", "x", "nlon", "west_east", "rlon"),
+    "level": ("level", "plev", "pressure_level", "isobaricInhPa", "lev", "depth", "height"),
+}
+"""Usual names of dimensions, which need not be configured."""
+RIGHT = np.pi / 2 + 1e-6
+"""A right angle, in radians."""
+# CF attributes of coordinates.
+DEGREES = {
+    "lat": {"standard_name": "latitude", "units": "degrees_north"},
+    "lon": {"standard_name": "longitude", "units": "degrees_east"},
+}
+
+
+def coordinate_name(name: str, values: xr.DataArray) -> str:
+    """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
+
+    Metrics weight rows by ``lat``.
+    """
+    units, largest = str(values.attrs.get("units", "")), float(abs(values).max())
+    for short, most in (("lat", 90.0), ("lon", np.inf)):
+        # Without units, such small latitudes are radians, or so near the equator that weights
+        # hardly matter.
+        is_degrees = units.startswith(("deg", "°")) if units else short == "lon" or largest > RIGHT
+        if short in name and name != f"n{short}" and is_degrees and largest <= most:
+            return short
+    return f"{name}_" if name in ("frame", "channel", *DEGREES) else name
