@@ -202,7 +202,13 @@ def queries(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", sorted(page for page in PAGES if queries(page)))
-def test_a_query_can_be_asked(empty_store: duckdb.DuckDBPyConnection, page: str) -> None:
+def test_a_query_can_be_asked(
+    empty_store: duckdb.DuckDBPyConnection,
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     for text in queries(page):
         if not re.search(r"\.(parquet|csv)'", text):  # a file of the reader's own
             empty_store.execute(text)

@@ -24,7 +24,7 @@ CLOSE = 1e-6
 """Largest relative difference due to rounding between a value and that of its sums."""
 
 
-class Asked(NamedTuple):
+class RowValue(NamedTuple):
     """A value of a row.
 
     Attributes:
@@ -63,7 +63,9 @@ class LeftOut(NamedTuple):
     values: np.ndarray
 
 
-def left_out(asked: Sequence[Asked], samples: frozenset[str] | None = None) -> list[LeftOut | str]:
+def left_out(
+    asked: Sequence[RowValue], samples: frozenset[str] | None = None
+) -> list[LeftOut | str]:
     """Compute values without each of their clusters.
 
     Args:
@@ -94,7 +96,7 @@ Common = Mapping[str, LeftOut | str]
 `Clusters.samples` of the other."""
 
 
-def in_common(rivals: Sequence[Sequence[tuple[Asked, LeftOut | str]]]) -> list[list[Common]]:
+def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:
     """Compute values on the samples that models with different samples have in common.
 
     Args:
@@ -145,7 +147,7 @@ def _of_cell(
 
 
 def _answer(
-    asked: Asked, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
+    asked: RowValue, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
 ) -> LeftOut | str:
     """Average the seeds of a value; on ``some`` of its samples it differs from that of the row."""
     seeds = []

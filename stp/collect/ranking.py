@@ -31,7 +31,7 @@ from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
 
 if TYPE_CHECKING:
-    from stp.collect.leave_one_out import Asked, Common, LeftOut
+    from stp.collect.leave_one_out import Common, LeftOut, RowValue
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
@@ -224,7 +224,7 @@ Contestants = dict[tuple[str, str], Entrant]
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
     """Values that may be compared with each other, by model and variant."""
     # Imported here, since a store with cached results needs no metrics.
-    from stp.collect.leave_one_out import Asked
+    from stp.collect.leave_one_out import RowValue
 
     by_group: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
     sizes: dict[tuple[Group, tuple[str, str]], int] = {}
@@ -246,7 +246,7 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
                 cells = tuple(cell for cell, _ in seeds)
                 part = Part(group.variable, group.threshold, group.leads)
                 value = float(np.mean(values))
-                asked[group, model] = Asked(
+                asked[group, model] = RowValue(
                     cells, group.convention, part, value, group.level, exactly=True
                 )
     without, common = _answers(asked)
@@ -269,7 +269,7 @@ _Value = tuple[Group, tuple[str, str]]
 
 
 def _answers(
-    asked: "dict[_Value, Asked]",
+    asked: "dict[_Value, RowValue]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
     """Results of `left_out` and `in_common` for all values; those of a group are compared."""
     from stp.collect.leave_one_out import in_common, left_out

@@ -333,8 +333,8 @@ class ModelRow:
     reference: Annotated[str | None, "Paper or other source."] = None
     fit: Annotated[
         str | None,
-        "How it is trained: none (it learns nothing), closed_form, sgd, calibrate, read (forecasts "
-        "are read from files) or external (made elsewhere).",
+        "Training: none (it learns nothing), closed_form, sgd, calibrate, read (from files) or "
+        "external.",
     ] = None
     training: Annotated[str | None, "How others trained it; NULL if nobody did."] = None
     is_archived: Annotated[bool | None, "Whether its forecasts are read from an archive."] = None

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
@@ -25,6 +26,16 @@ class StpError(Exception):
         if remedy:
             lines.append(f"remedy: {remedy}")
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Worker processes raise these too; the arguments of subclasses differ.
+        return _restored, (type(self), self.what, self.expected, self.remedy)
+
+
+def _restored(kind: type[StpError], what: str, expected: str, remedy: str) -> StpError:
+    error = kind.__new__(kind)
+    StpError.__init__(error, what, expected=expected, remedy=remedy)
+    return error
 
 
 class FileError(StpError):

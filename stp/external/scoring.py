@@ -31,7 +31,7 @@ from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
 from stp.plan.metric import NetworkFeatures, declared
 from stp.predict.agreement import Agreement
-from stp.score.samples import ALL, Samples, There
+from stp.score.samples import ALL, Availability, Samples
 from stp.score.scoring import score
 from stp.score.video_folder import ARRAYS, Clip, find_clips, read_array, read_clip
 
@@ -291,7 +291,7 @@ class PairedClips(Samples):
         self._shape = first.shape
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
-        self.there = There(np.arange(length), np.arange(first.shape[1]))
+        self.there = Availability(np.arange(length), np.arange(first.shape[1]))
         self.agreement, self._compared = Agreement(), 0
 
     def _clip(self, which: int, number: int) -> np.ndarray:

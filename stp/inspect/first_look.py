@@ -127,7 +127,7 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
     select: dict[str, Any] = {}
     left_out = []
     is_merged, is_weighted = False, False
-    with grids.opened(path) as dataset:
+    with grids.open_grid(path) as dataset:
         for label, column in dataset.data_vars.items():
             axes = _axes(column)
             others = [
@@ -146,7 +146,9 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
             levels = dataset[axes["level"]].values.tolist() if "level" in axes else None
             variables[str(label)] = levels and [int(v) if v == int(v) else v for v in levels]
             rows = dims["y"]
-            is_weighted = rows in column.coords and grids.named(rows, column[rows]) == "lat"
+            is_weighted = (
+                rows in column.coords and grids.coordinate_name(rows, column[rows]) == "lat"
+            )
     if not variables:
         raise StpError(
             f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
@@ -179,7 +181,10 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
 def _axes(column: xr.DataArray) -> dict[str, str]:
     """The dimensions with usual names, by axis: time, y, x, level."""
     return {
-        axis: str(dim) for axis, usual in grids.KNOWN.items() for dim in column.dims if dim in usual
+        axis: str(dim)
+        for axis, usual in grids.USUAL_NAMES.items()
+        for dim in column.dims
+        if dim in usual
     }
 
 

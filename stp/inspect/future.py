@@ -16,7 +16,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import check_known
 from stp.tracks import leak, predictors, prepared
 from stp.tracks.leak import Effect, Leak, Predict
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 
 RELEASED = "released"
 
@@ -98,7 +98,7 @@ def measure(
 
 
 def _predictors(
-    plan: Plan, name: str, place: Place, steps: int
+    plan: Plan, name: str, place: PreparedTracks, steps: int
 ) -> tuple[dict[str, Predict], dict[str, str]]:
     """Predictors without weights, and the kind of their parameters."""
     by_name: dict[str, Predict] = {}

@@ -1,8 +1,7 @@
-"""What files of detections are: their columns, units and rate, guessed and tried at once.
+"""Guesses of the columns, units and rate of files of detections, tried with the reader's own code.
 
-A file with frame numbers alone does not say how many of them there are a second: that is what
-`--fps` says, or else 25, or the usual rate at which people would walk at a usual speed. Times, and
-scenes of TrajNet++, say it. Everything is tried with the reader's own code.
+The rate of a file with frame numbers alone is that of `--fps`, or else 25, or the usual rate at
+which people would walk at a usual speed. Times, and scenes of TrajNet++, state the rate.
 """
 
 import re
@@ -42,21 +41,21 @@ from stp.prepare.track_survey import survey
 from stp.prepare.tracks import UNITS, TracksOptions, grouped, read_recording
 from stp.score.jackknife import FEWEST_CLUSTERS
 from stp.tracks.gaps import LONGEST_GAP, missing
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
 
 TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
 SUFFIXES = (*TEXT, ".parquet", ".ndjson")
 NOT_DETECTIONS = re.compile(r"goals|destinations|h(-\w+)?|obstacles|groups|info|readme|licen[cs]e")
-"""What lies beside detections in text, without its ending."""
+"""Names, without suffix, of text files that are no detections."""
 FPS = 25.0
-"""Of most cameras."""
+"""Frames per second of most cameras."""
 USUAL = 1.3
 """Metres per second of most people who walk."""
 LENGTHS = ((8, 12), (6, 10), (4, 8), (4, 4), (3, 2), (2, 1))
 """Observed and predicted positions, from what is usual to what the shortest tracks allow."""
 RULES = {"dataset": "", "calibration": 0.2, "smooth": 5}
-"""What a draft leaves as it is."""
+"""Options that a draft does not change."""
 PROTOCOLS = ("strict", "strict-relaxed")
 """How scenarios of a draft are cut: the second where the first leaves none."""
 NONE = {"scenarios": 0}
@@ -64,18 +63,18 @@ NONE = {"scenarios": 0}
 
 @dataclass(frozen=True)
 class Looked:
-    """What a draft says.
+    """The guessed settings of a dataset of tracks.
 
     Attributes:
         prepare: options of the reader.
-        notes: remarks beside them.
-        context, horizon: positions.
-        protocol: how scenarios are cut.
-        scenarios: of calibration and test, with their episodes, under this protocol.
+        notes: remarks by option.
+        context, horizon: numbers of positions.
+        protocol: by which scenarios are cut.
+        scenarios: numbers of scenarios and episodes under this protocol, by part.
         shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
             a confidence interval and those of the draft are not.
-        detections, people: how many.
-        told: what was left out or made up.
+        detections, people: numbers.
+        told: sentences on rows that were left out or interpolated.
     """
 
     prepare: dict[str, Any]
@@ -91,7 +90,7 @@ class Looked:
 
 
 def members(path: Path) -> list[Path]:
-    """The files of detections that are meant by a path; none if it is something else."""
+    """The files of detections at a path; empty if it has none."""
     if not path.is_dir():
         return [require_regular(path)] if path.name.lower().endswith(SUFFIXES) else []
     return [
@@ -106,7 +105,7 @@ def members(path: Path) -> list[Path]:
 
 
 def _is_table(path: Path) -> bool:
-    """Are there columns, most of them of numbers?"""
+    """Whether a file has columns, mostly of numbers."""
     try:
         form = text.layout(path)
     except StpError:
@@ -120,7 +119,7 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
     Args:
         root: the folder that names are relative to.
         names: of the files.
-        fps: frames per second, if somebody knows.
+        fps: frames per second, if known.
 
     Raises:
         StpError: a file cannot be read, or lacks a column; or it has times, and a rate is given.
@@ -227,9 +226,9 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
-    """Whether files are recordings, or people of one crowd, and what to say of it.
+    """What a recording is: a file, a folder or all files; and a remark.
 
-    Where the numbers of people are the same in several files, the files tell them apart.
+    Where several files number their people alike, the files tell them apart.
     """
     columns = guessed.columns
     if len(names) == 1:
@@ -252,7 +251,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
 
 
 def _are_people(files: Sequence[Rows]) -> bool:
-    """Is each file one person, most of whom are there together with others?"""
+    """Whether each file is one person, most of whom are present together with others."""
     if any(len(np.unique(part.person)) != 1 for part in files):
         return False
     spans = np.array([(part.when.min(), part.when.max()) for part in files])
@@ -261,7 +260,7 @@ def _are_people(files: Sequence[Rows]) -> bool:
 
 
 def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guessed) -> float | None:
-    """Frames a second, of recordings that have both; None where they are uneven."""
+    """Frames per second of recordings with frames and times; None where they are uneven."""
     unit = guessed.duration or time_unit(times, guessed.length)
     rates = {
         frames_per_second(of_frames.when, of_times.when * TIME_UNITS[unit])
@@ -271,7 +270,7 @@ def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guess
 
 
 def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]) -> None:
-    """Say which columns and rows are left out."""
+    """Note the columns and rows that are left out."""
     told = []
     if guessed.by_values:
         told.append("CHECK: the file has no names, so these numbers of columns are guesses")
@@ -285,7 +284,7 @@ def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
-    """The step of the common clock: that of the data, unless there is none.
+    """The step of the common clock: that of the data where it is even.
 
     Args:
         parts: recordings.
@@ -316,7 +315,7 @@ def _decimated(dt: float) -> _Draft:
 
 
 def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[float, str]:
-    """Frames per second, and what to say of them; at which people walk unless given."""
+    """Frames per second and a remark; by default the rate at which people walk."""
     if fps is not None:
         return fps, ""
     pace = speed(parts) * metres
@@ -342,10 +341,10 @@ def _step(parts: Iterable[Rows]) -> int:
 
 
 def _unit_of_frames(pace: float) -> str:
-    """The unit in which people walk at a pace for each frame, of which nobody knows the rate.
+    """The unit of length in which people walk, from the distance per frame at an unknown rate.
 
-    It is that of most cameras, if people walk as usual then; else they are given in metres, if
-    there is a usual rate at which they walk so.
+    It is the unit at the rate of most cameras, if people then walk at a usual speed; else metres,
+    if people walk so at one of the usual rates.
     """
     usual = (unit for unit, metres in SMALL_LENGTHS.items() if 0.5 <= pace * FPS * metres <= 2.5)
     in_metres = pace * min(RATES) <= WALKING[1] and pace * max(RATES) >= WALKING[0]
@@ -353,7 +352,7 @@ def _unit_of_frames(pace: float) -> str:
 
 
 def _unit(speed: float) -> str:
-    """The unit in which people walk at a speed."""
+    """The unit of length in which a speed is that of a walk."""
     for unit, metres in SMALL_LENGTHS.items():
         if WALKING[0] <= speed * metres <= WALKING[1]:
             return unit
@@ -371,7 +370,7 @@ def _tried(
         if key not in told:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
             sizes = [len(one.tracks) for one in recordings]
-            place = Place(tracks, None, {**about, "recordings": sizes})
+            place = PreparedTracks(tracks, None, {**about, "recordings": sizes})
             told[key] = survey(place, observe=context, predict=horizon)
         return told[key][protocol]
 
@@ -405,7 +404,7 @@ def _tried(
 def _told(
     tracks: Tracks, recordings: Sequence[Recording], prepare: Mapping[str, Any]
 ) -> Iterator[str]:
-    """What reading has left out or made up; nothing where it has not."""
+    """Sentences on rows that were left out, and on interpolated positions."""
     count, lost = sum(one.rows for one in recordings), sum(one.lost for one in recordings)
     if lost:
         yield f"{lost} of {count} rows are marked as lost and left out"

@@ -18,15 +18,15 @@ SHARES = (0.15, 0.25, 0.33)
 
 
 def edit(found: RawContents, options: Options, span: int) -> str | None:
-    """The first of a few edits, the least first, that gives the test ten clusters; None if none.
+    """The smallest edit that gives the test ten clusters; None if there is none.
 
     Args:
-        found: what the files hold.
-        options: of the reader, as drafted.
+        found: contents of the files.
+        options: drafted options of the reader.
         span: frames of a window, context and horizon together.
 
     Returns:
-        keys of the dataset's YAML with their values, and what follows from them.
+        keys of the dataset's YAML with their values, and a consequence.
     """
     for text, changed, shorter in _edits(options, span):
         if _clusters(found, {**options, **changed}, shorter) >= FEWEST_CLUSTERS:

@@ -1,4 +1,4 @@
-"""How often people are seen: the rate of detections, from their frames or times."""
+"""The rate of detections, from frames or times."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import numpy as np
 from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows, time_between
 
 RATES = (1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10, 12, 12.5, 15, 20, 24, 25, 30, 50, 60, 100, 120)
-"""Detections or frames per second that are usual."""
+"""Usual rates, detections or frames per second."""
 STEP = 0.4
 """Seconds between two positions of most evaluations."""
 SEEN = (0.004, 5.0)
 """Seconds that usually lie between two detections of a person."""
 WALKING = (0.2, 3.0)
-"""Metres per second that people walk at, on the median."""
+"""Median speed of walking people, metres per second."""
 SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 """Units in which positions of people are given, in metres."""
 
@@ -25,8 +25,8 @@ class Clock:
 
     Attributes:
         every: between two detections of a person, in frames or seconds.
-        is_common: all detections are at multiples of it, so that nothing need be interpolated.
-        others: detections that are not.
+        is_common: all detections are at multiples of ``every``, so that no interpolation is needed.
+        others: number of detections at other times.
     """
 
     every: float
@@ -38,7 +38,7 @@ def clock(recordings: Sequence[Rows]) -> Clock:
     """Find the usual interval of all people, and whether they share moments.
 
     Args:
-        recordings: each has a clock of its own.
+        recordings: each with a clock of its own.
     """
     passed = intervals(recordings)
     if not len(passed):
@@ -78,7 +78,7 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
 
 
 def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
-    """The unit of times in which people are seen as often, and walk as fast, as they do.
+    """The unit of times in which the rate of detections and the speed of people are plausible.
 
     Args:
         recordings: their times are numbers of that unit.
@@ -115,7 +115,7 @@ def intervals(recordings: Iterable[Rows]) -> np.ndarray:
 
 
 def _precise(passed: np.ndarray, usual: float) -> float:
-    """An interval without the rounding of single times: a mean over many of them."""
+    """The usual interval without the rounding of single times: a mean over many intervals."""
     steps = np.rint(passed / usual)
     near = (steps >= 1) & (np.abs(passed / usual - steps) < 0.2)
     mean = float(passed[near].sum() / steps[near].sum())

@@ -1,4 +1,4 @@
-"""Which column of a file of detections is what: by its name, else by its values."""
+"""Guesses of the columns of a file of detections, by name or else by value."""
 
 import re
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ DURATIONS = {word: unit for unit, words in _DURATIONS.items() for word in words.
 PIXELS = ("px", "pixel", "pixels")
 """Units of pictures, not of the ground."""
 MOST_ROWS = 5000
-"""Rows whose values are looked at."""
+"""Number of rows whose values are read."""
 
 
 @dataclass
@@ -56,9 +56,9 @@ class Guessed:
     Attributes:
         columns: frame or time or both, person, x, y, lost -> name or number.
         length: unit of x and y, if their names say it.
-        duration: unit of times, likewise; ``s`` of dates.
+        duration: unit of times, if their name says it; ``s`` for dates.
         left_out: names of the other columns.
-        by_values: the columns have no names, and were told apart by their values.
+        by_values: the columns have no names and were guessed from their values.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
@@ -69,11 +69,11 @@ class Guessed:
 
 
 def guess_columns(path: Path, alone: bool = True) -> Guessed:
-    """Tell the columns of a file of detections apart.
+    """Guess the columns of a file of detections.
 
     Args:
         path: of the file.
-        alone: there is no other file: its people must be told apart by a column.
+        alone: it is the only file, so a column must identify its people.
 
     Raises:
         StpError: the file cannot be read, or a column is missing.
@@ -98,7 +98,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
 
 
 def _plain(name: str) -> tuple[str, str]:
-    """A name in small letters without signs and unit, and its unit, as it is written."""
+    """A name in small letters without punctuation and unit, and the unit."""
     matched = re.fullmatch(r"(.*?)\s*[\[(]\s*([^\])]*)\s*[\])]", name.strip())
     if matched:
         return re.sub(r"[^a-z0-9]", "", matched[1].lower()), matched[2].strip().lower()
@@ -172,7 +172,7 @@ def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) ->
 
 
 def _look_at_times(table: pd.DataFrame, guessed: Guessed) -> None:
-    """Times that are dates have no unit; those that are none, beside frames, do not matter."""
+    """Set the unit of dates; leave out an unreadable column of times beside frames."""
     column = table[guessed.columns["time"]]
     is_number = pd.api.types.is_numeric_dtype(column)
     if not is_number and seconds(column).notna().any():

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-PAPERS_FILES = "the very files that the paper's numbers were made from"
+FILES_OF_PAPER = "the very files that the paper's numbers were made from"
 """Said of data that are comparable with published values, and not official."""
 
 

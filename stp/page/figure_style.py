@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.core.disk import beside, writing
-from stp.page.data_origin import PAPERS_FILES, shares
+from stp.page.data_origin import FILES_OF_PAPER, shares
 from stp.plan.data_origin import bytes_text
 from stp.plan.manifest_types import StoredCell
 
@@ -104,13 +104,13 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def whose(cells: Iterable[StoredCell]) -> str:
+def origin_note(cells: Iterable[StoredCell]) -> str:
     """Origin and protocol of the data of cells, with their shares; every figure must state it."""
     texts = []
     for cell in cells:
         text = f"{bytes_text(cell.source, cell.bytes_known_by)}, {cell.protocol} protocol"
         if cell.comparable and not cell.official_paper_protocol:
-            text += f": {PAPERS_FILES}"
+            text += f": {FILES_OF_PAPER}"
         elif cell.source != "own" and not cell.comparable:
             text += ": not comparable with published values"
         if cell.leaky:

@@ -130,7 +130,7 @@ def _draw(
     scenarios: Scenarios,
     steps: int,
     parameters: Any,
-    place: prepared.Place,
+    place: prepared.PreparedTracks,
     options: MotionOptions,
 ) -> tuple[np.ndarray, Density | None]:
     """Predictions, (K, S, N, T, 2), and their density where the predictor gives one."""

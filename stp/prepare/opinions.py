@@ -301,8 +301,8 @@ class Source:
         Raises:
             StpError: a video is unknown, or, with `all_of_them`, missing.
         """
-        videos = set(videos)
-        unknown, lacking = sorted(videos - set(names)), sorted(set(names) - videos)
+        present = set(videos)
+        unknown, lacking = sorted(present - set(names)), sorted(set(names) - present)
         if unknown or (lacking and all_of_them):
             name = unknown[0] if unknown else lacking[0]
             problem = f"{name} has no opinion score" if unknown else f"no row of {name}"

@@ -193,7 +193,7 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
     return _features(message.context, name), lists
 
 
-def want(features: Features, key: str, name: str) -> Feature:
+def required_feature(features: Features, key: str, name: str) -> Feature:
     """A required feature.
 
     Raises:

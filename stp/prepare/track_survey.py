@@ -6,7 +6,7 @@ import numpy as np
 
 from stp.options.protocols import PROTOCOLS
 from stp.tracks.gaps import filled
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import extract
 from stp.tracks.tracks import Tracks
 
@@ -18,7 +18,7 @@ FEW = "too few people"
 REASONS = (NOBODY, COMES, LEAVES, GAP, FEW)
 
 
-def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
+def survey(place: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any]:
     """Count scenarios, episodes and people, and the moments that are left out.
 
     Args:
@@ -39,7 +39,9 @@ def survey(place: Place, *, observe: int, predict: int) -> dict[str, Any]:
     }
 
 
-def _part(place: Place, part: str, protocol: str, observe: int, predict: int) -> dict[str, Any]:
+def _part(
+    place: PreparedTracks, part: str, protocol: str, observe: int, predict: int
+) -> dict[str, Any]:
     tracks, rules = place.part(part, protocol), place.rules(protocol)
     scenarios = extract(tracks, observe=observe, predict=predict, **rules)
     first, last = int(tracks.frame.min()), int(tracks.frame.max())

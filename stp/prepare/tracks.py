@@ -177,7 +177,7 @@ def run(job: Job) -> Extras:
     if obstacles is not None:
         map_names = ", ".join((options.map or {}).values())
         covered = maps.check_covered(obstacles, tracks.position, map_names)
-    place = prepared.Place(tracks, obstacles, about, goals, surface)
+    place = prepared.PreparedTracks(tracks, obstacles, about, goals, surface)
     scenarios = survey(place, observe=recipe["context"], predict=recipe["horizon"])
     in_both, of_test = place.shared_people()
     prepared.write(job.out, tracks, obstacles, about, goals, surface)

@@ -23,7 +23,9 @@ from stp.render.pictures.trajectories import (
     compare,
     evaluations,
     on_map,
-    own,
+)
+from stp.render.pictures.trajectories import (
+    calibrated_here as own,
 )
 from stp.report.columns import plain
 from stp.tracks import errors

@@ -20,7 +20,7 @@ from stp.core.job import Extras, Job
 from stp.core.parquet import read_schema, read_table, reading
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, path_levels
-from stp.score.samples import ALL, Samples, There
+from stp.score.samples import ALL, Availability, Samples
 from stp.score.scoring import score
 from stp.tracks import densities, errors, prepared
 from stp.tracks.scenarios import Scenarios
@@ -70,7 +70,7 @@ class PeopleSamples(Samples):
         episodes = [f"episode {number}" for number in scenarios.episode]
         self.index = pd.DataFrame({"clip": names, "cluster": episodes})
         self.blocks = None
-        self.there = There(np.arange(self.leads), np.arange(self.shape[3]))
+        self.there = Availability(np.arange(self.leads), np.arange(self.shape[3]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
@@ -144,7 +144,7 @@ def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> st
     return agreement.note(clips, "paths of people", "the positions before and behind")
 
 
-def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
+def scenarios_of(folder: Path, place: prepared.PreparedTracks) -> Scenarios:
     """Cut the predicted scenarios from the prepared tracks, without added noise.
 
     Args:

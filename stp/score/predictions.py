@@ -18,7 +18,7 @@ from stp.core.errors import ArtefactError, StpError
 from stp.core.parquet import read_table
 from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows, read_metadata
-from stp.score.samples import ALL, FrameSamples, There
+from stp.score.samples import ALL, Availability, FrameSamples
 
 
 class Predictions(FrameSamples):
@@ -124,7 +124,7 @@ def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: b
 
 def _there(
     store: Path, attributes: dict[str, Any], shape: tuple[int, ...], data: Prepared
-) -> tuple[int, There]:
+) -> tuple[int, Availability]:
     """The number of lead times that there should be, and the available lead times and channels."""
     names = data.attrs.get("variables") or []
     stored = attributes.get("variables") or names
@@ -154,4 +154,4 @@ def _there(
             f"lead times {leads} of {horizon}, and an array of {shape[-4]}",
             expected="leads: those of the array, ascending from 1, at most lead_times",
         )
-    return int(horizon), There(steps - 1, channels)
+    return int(horizon), Availability(steps - 1, channels)

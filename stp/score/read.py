@@ -20,7 +20,7 @@ from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
 from stp.predict.source import Given, Source, given_for, open_source
-from stp.score.samples import ALL, FrameSamples, There, wanted_samples
+from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
 from stp.score.scoring import score
 
 
@@ -108,7 +108,7 @@ class ReadSamples(FrameSamples):
             shape,
             rows=source.rows,
             leads=given.lead_times,
-            there=There(leads, source.channels),
+            there=Availability(leads, source.channels),
         )
         self._given, self._source = given, source
         self._aside = given.aside / "levels.npy"

@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.samples import ALL, FrameSamples, There, wanted_samples
+from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
 from stp.score.scoring import score
 
 KEPT = "kept"
@@ -104,7 +104,7 @@ class Rollout(FrameSamples):
             forecasts.clips,
             forecasts.shape,
             leads=forecasts.recipe["lead_times"],
-            there=There(forecasts.leads - 1, forecasts.channels),
+            there=Availability(forecasts.leads - 1, forecasts.channels),
         )
         self.kept = kept
         self.together = forecasts.batch_size if forecasts.has_parts else 1

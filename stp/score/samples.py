@@ -53,7 +53,7 @@ def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
     return np.array(sorted({names.index(name) for name in keep}), np.int64)
 
 
-class There(NamedTuple):
+class Availability(NamedTuple):
     """Available lead times and channels of forecasts: indices from 0, ascending.
 
     Attributes:
@@ -84,7 +84,7 @@ class Samples(ABC):
     shape: tuple[int, ...]
     members: int
     leads: int
-    there: There
+    there: Availability
     context: int
     together: int = 1
 
@@ -128,7 +128,7 @@ class FrameSamples(Samples):
         *,
         rows: np.ndarray | None = None,
         leads: int | None = None,
-        there: There | None = None,
+        there: Availability | None = None,
     ) -> None:
         self._clips = clips
         self._rows = np.arange(shape[0]) if rows is None else rows
@@ -137,7 +137,7 @@ class FrameSamples(Samples):
         self.shape = shape
         self.members = shape[1]
         self.leads = shape[2] if leads is None else leads
-        self.there = there or There(np.arange(shape[2]), np.arange(shape[3]))
+        self.there = there or Availability(np.arange(shape[2]), np.arange(shape[3]))
         self.context: int = clips.prepared.context
 
     @abstractmethod

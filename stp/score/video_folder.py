@@ -193,7 +193,7 @@ def read_array(path: Path) -> np.ndarray:
         with np.load(path, allow_pickle=False) as file:
             if len(file.files) != 1:
                 raise StpError(
-                    f"{path} has the arrays {', '.join(file.files) or 'none'}",
+                    f"{path} holds the arrays {', '.join(file.files) or 'none'}",
                     expected="one array",
                     remedy="write a file for each clip, or one array (N, T, H, W, C) for all",
                 )

@@ -27,7 +27,7 @@ class Mixture:
     """Mixtures of Gaussians, one for each person and step.
 
     Attributes:
-        weights: (S, N, T, M), of sum 1; NaN where nobody is.
+        weights: (S, N, T, M), of sum 1; NaN for absent people.
         means: (S, N, T, M, 2), metres.
         covariances: (S, N, T, M, 2, 2), square metres.
     """
@@ -48,7 +48,7 @@ class Mixture:
             truth: (S, N, T, 2), metres.
 
         Returns:
-            (S, N, T), nats (of a density per square metre); NaN where nobody is.
+            (S, N, T), nats (of a density per square metre); NaN for absent people.
         """
         x, y = np.moveaxis(truth[..., None, :] - self.means, -1, 0)
         xx, yy = self.covariances[..., 0, 0], self.covariances[..., 1, 1]
@@ -68,8 +68,8 @@ class Grid:
     Attributes:
         origin: the corner of least x and y of each person's grid, (S, N, 2), metres.
         resolution: side of a cell, metres.
-        probability: (S, N, T, W, H) for W cells along x and H along y, of sum 1; NaN where nobody
-            is.
+        probability: (S, N, T, W, H) for W cells along x and H along y, of sum 1; NaN for absent
+            people.
     """
 
     origin: np.ndarray
@@ -91,7 +91,7 @@ class Grid:
             truth: (S, N, T, 2), metres.
 
         Returns:
-            (S, N, T), nats; minus infinity outside of the grid; NaN where nobody is.
+            (S, N, T), nats; minus infinity outside of the grid; NaN for absent people.
         """
         size = self.probability.shape[-2:]
         cell = np.floor((truth - self.origin[:, :, None]) / self.resolution)
@@ -290,7 +290,7 @@ def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...
 
 
 def _placed(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
-    """(people, ...) to (S, N, ...), NaN where nobody is."""
+    """(people, ...) to (S, N, ...), NaN for absent people."""
     found = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
     found[scenarios.present] = of_people
     return found

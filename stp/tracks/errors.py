@@ -12,10 +12,10 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
 
     Args:
         predicted: (S, N, T, 2), or (K, S, N, T, 2) for K samples, metres.
-        future: (S, N, T, 2), metres; NaN where nobody is.
+        future: (S, N, T, 2), metres; NaN for absent people.
 
     Returns:
-        (S, N, T) or (K, S, N, T), metres; NaN where nobody is.
+        (S, N, T) or (K, S, N, T), metres; NaN for absent people.
     """
     return np.asarray(np.linalg.norm(predicted - future, axis=-1))
 
@@ -24,7 +24,7 @@ def by_scenario(of_people: np.ndarray) -> np.ndarray:
     """Means over the people of each scenario, as Atlas reports: every scenario counts alike.
 
     Args:
-        of_people: (S, N), NaN where nobody is.
+        of_people: (S, N), NaN for absent people.
     """
     there = np.isfinite(of_people)
     return np.asarray(np.where(there, of_people, 0).sum(axis=1) / there.sum(axis=1))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stp.tracks import errors
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import Scenarios, extract
 from stp.tracks.tracks import Tracks
 
@@ -70,7 +70,7 @@ def shifted(positions: np.ndarray) -> np.ndarray:
 
 
 def pairs(
-    place: Place,
+    place: PreparedTracks,
     protocol: str,
     observe: int,
     predict: int,
@@ -119,7 +119,7 @@ def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure(
-    place: Place,
+    place: PreparedTracks,
     protocol: str,
     observe: int,
     predict: int,
@@ -156,7 +156,7 @@ def farthest(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def effects(
-    place: Place,
+    place: PreparedTracks,
     protocols: tuple[str, ...],
     observe: int,
     predict: int,

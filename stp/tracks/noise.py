@@ -20,7 +20,7 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
         purpose: one of the streams above.
 
     Returns:
-        (S, N, *shape); 0 where nobody is.
+        (S, N, *shape); 0 for absent people.
     """
     found = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):

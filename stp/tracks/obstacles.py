@@ -37,7 +37,7 @@ class Obstacles:
         """Find the obstacle whose centre is the nearest.
 
         Args:
-            position: (..., 2), metres; NaN where nobody is.
+            position: (..., 2), metres; NaN for absent people.
 
         Returns:
             its centre (..., 2) and radius (...); NaN where the position is.

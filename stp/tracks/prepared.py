@@ -1,4 +1,4 @@
-"""Prepared tracks: what `stp.prepare.tracks` writes, and calibration and prediction read."""
+"""Prepared tracks, written by `stp.prepare.tracks`, read by calibration and prediction."""
 
 import json
 from collections.abc import Callable
@@ -26,16 +26,16 @@ PARTS = ("calibration", "test")
 
 
 @dataclass(frozen=True)
-class Place:
+class PreparedTracks:
     """A dataset of tracks.
 
     Attributes:
         tracks: all detections.
-        obstacles: of the place, or None.
-        about: what was said when it was prepared.
+        obstacles: of the scene, or None.
+        about: metadata of the preparation.
         goals: where people go, (G, 2), metres, or None. No predictor uses them under
-            ``atlas-paper``: in the released code they have no effect.
-        surface: a semantic grid of the place, or None.
+            ``atlas-paper``, as they have no effect in the released code.
+        surface: semantic grid of the scene, or None.
     """
 
     tracks: Tracks
@@ -68,10 +68,10 @@ class Place:
             observe, predict: numbers of positions.
             noise: metres, see `stp.tracks.scenarios.extract`.
             seed: of the noise.
-            fewest: people that a scenario has at least; those of the dataset unless given.
+            fewest: smallest number of people of a scenario; by default that of the dataset.
 
         Raises:
-            StpError: there is no such part or protocol, or no scenario at all.
+            StpError: the part or protocol is unknown, or there is no scenario.
         """
         found = extract(
             self.part(part, protocol),
@@ -91,11 +91,10 @@ class Place:
         return found
 
     def part(self, part: str, protocol: str) -> Tracks:
-        """Detections for calibration or test, with recordings behind each other as the protocol
-        has them.
+        """Detections for calibration or test, with recordings joined as the protocol demands.
 
         Raises:
-            StpError: there is no such part or protocol.
+            StpError: the part or protocol is unknown, or the part is empty.
         """
         if part not in PARTS or protocol not in PROTOCOLS:
             raise StpError(
@@ -123,19 +122,19 @@ class Place:
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
 
     def filled_parts(self, protocol: str) -> list[str]:
-        """The parts that have detections under a protocol: of very few, a share is none."""
+        """The parts with detections under a protocol; a share of very few detections is empty."""
         return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
 
     def shared_people(self) -> tuple[int, int]:
-        """People who are in both parts under ``atlas-paper``, and those whom the calibration lacks
-        under the other protocols since they are in the test."""
+        """Numbers of people: in both parts under ``atlas-paper``; left out of the calibration under
+        the other protocols, since they are in the test."""
         before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
         lacking = split_in_time(self.tracks, self.about["calibration"], recordings)[2]
         return len(np.intersect1d(before.person, after.person)), lacking
 
     def rules(self, protocol: str, fewest: int | None = None) -> dict[str, Any]:
-        """How `stp.tracks.scenarios.extract` cuts scenarios of this dataset."""
+        """Options of `stp.tracks.scenarios.extract` for this dataset."""
         return {
             "protocol": protocol,
             "smooth": self.about["smooth"],
@@ -174,14 +173,14 @@ def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
     )
 
 
-def read(folder: Path) -> Place:
+def read(folder: Path) -> PreparedTracks:
     """Read a prepared dataset.
 
     Raises:
         StpError: a file is missing or damaged.
     """
     tracks, about = tables.read_tracks(folder / TRACKS)
-    return Place(
+    return PreparedTracks(
         tracks,
         _read(folder / OBSTACLES, _obstacles, "obstacles: x, y and radius"),
         about,

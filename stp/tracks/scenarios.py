@@ -1,22 +1,21 @@
-"""Scenarios: moments in which everybody present was seen long enough, and their future too.
+"""Scenarios: moments from which all people present have a long enough past and future.
 
 Three protocols cut them from tracks:
 
 ``atlas-paper``
-    as the released code of Atlas: gaps are filled and tracks smoothed as a whole before they are
-    cut, so that the last observed positions hold some of the future, and the truth is smoothed.
+    as in the released code of Atlas: gaps are filled and whole tracks smoothed before they are cut,
+    so that the last observed positions contain some of the future, and the truth is smoothed.
 ``strict``
-    nothing of the future is in what a predictor is given: gaps of the observation are filled, and
-    it is smoothed, from observed positions alone; the truth is as it was detected, with its gaps
-    filled.
+    a predictor observes nothing of the future: gaps of the observation are filled, and it is
+    smoothed, from observed positions alone; the truth is as detected, with filled gaps.
 ``strict-relaxed``
-    as ``strict``, but for crowds, in which somebody always comes or goes.
+    as ``strict``, but for crowds, in which people come and go all the time.
 
-The first two demand the same of a scenario (Atlas, section III, and its released code): whoever is
-there during the observation is there in all of it, and in all of the future; else there is no
-scenario. The third one gives a predictor all people who are there in all of the observation, looks
-at the predictions of those who are there in all of the future too, and counts those who are there
-in a part of the observation only, of whom no predictor is told.
+Under the first two (Atlas, section III, and its released code), everybody who is present during the
+observation must be present in all of it and in all of the future; otherwise there is no scenario.
+Under the third, a predictor observes all people who are present in all of the observation; those
+who are also present in all of the future are scored; those who are present in a part of the
+observation only are hidden from predictors, and counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,19 +33,19 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Scenarios of one dataset, filled up to the most people in any of them.
+    """Scenarios of one dataset, padded to the largest number of people.
 
     Attributes:
         start: first observed frame of each, (S,).
-        person: int64 (S, N); -1 where nobody is.
-        observed: float64 (S, N, O, 2), metres; NaN where nobody is.
-        future: float64 (S, N, T, 2), metres; NaN where nobody is, and under ``strict-relaxed``
-            of those who are not there in all of it.
+        person: int64 (S, N); -1 for absent people.
+        observed: float64 (S, N, O, 2), metres; NaN for absent people.
+        future: float64 (S, N, T, 2), metres; NaN for absent people, and under ``strict-relaxed``
+            for people who are not present in all of it.
         episode: int64 (S,): scenarios that overlap with each other share a number.
         dt: seconds between two positions.
-        looked_at: start frames that were tried.
-        left_out: int64 (S,): people who are there in a part of the observation only; None where
-            there is no scenario with such people.
+        looked_at: number of start frames that were tried.
+        left_out: number of people who are present in a part of the observation only, int64 (S,);
+            None under protocols that exclude such scenarios.
         names: identifiers of people in the raw data, by number; empty where they are the numbers.
     """
 
@@ -65,21 +64,21 @@ class Scenarios:
 
     @property
     def present(self) -> np.ndarray:
-        """Whether there is somebody, (S, N)."""
+        """Whether a person is present, bool (S, N)."""
         return self.person >= 0
 
     @property
     def followed(self) -> np.ndarray:
-        """Whether there is somebody whose future is known, (S, N)."""
+        """Whether a person is present whose future is known, bool (S, N)."""
         return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
 
     def batches(self, size: int) -> Iterator["Scenarios"]:
-        """The scenarios in pieces of at most ``size``, without places that nobody fills."""
+        """The scenarios in batches of at most ``size``, with as little padding as possible."""
         for begin in range(0, len(self), size):
             yield self.chosen(slice(begin, begin + size))
 
     def chosen(self, rows: slice | np.ndarray) -> "Scenarios":
-        """Some of the scenarios, without places that none of them fills."""
+        """Some of the scenarios, with as little padding as possible."""
         people = int(self.present[rows].sum(axis=1).max(initial=0))
         return replace(
             self,
@@ -108,10 +107,10 @@ def extract(
     """Cut scenarios from tracks.
 
     Args:
-        tracks: of the part of a dataset that is looked at.
-        observe: observed positions, O.
-        predict: future positions, T.
-        protocol: see above.
+        tracks: detections of a part of a dataset.
+        observe: number of observed positions, O.
+        predict: number of future positions, T.
+        protocol: name of one of the protocols above.
         smooth: width of the box filter, in samples; 0 for none.
         fewest: people that a scenario has at least; under ``strict-relaxed``, whose future is
             known.
@@ -167,12 +166,12 @@ def extract(
 
 
 BLOCK = 2048
-"""Moments that are looked at together: of a day in a shopping mall, nobody sees more than a few."""
+"""Moments that are processed together, to save memory on recordings of a whole day."""
 
 
 @dataclass(frozen=True)
 class _Demands:
-    """What a scenario has; see `extract`."""
+    """Lengths and rules of scenarios; see `extract`."""
 
     observe: int
     predict: int

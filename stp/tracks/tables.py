@@ -21,7 +21,7 @@ from stp.tracks.tracks import Tracks, labels
 ABOUT = b"stp.tracks"
 PREDICTIONS, SCENARIOS, RUNTIME = "predictions.parquet", "scenarios.parquet", "runtime.parquet"
 CUT = ("split", "context", "lead_times", "observe", "people")
-"""What predictions say of how their scenarios were cut, as their recipe does."""
+"""Keys of the recipe that say how scenarios were cut; predictions carry them."""
 
 ERRORS = pa.schema(
     [
@@ -44,8 +44,8 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
 
     Args:
         path: of the file.
-        tracks: what to write.
-        about: what else there is to say of them: source, release, checksums.
+        tracks: detections.
+        about: metadata, such as source, release, checksums.
     """
     table = pa.table(
         {
@@ -62,7 +62,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
 
 
 def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
-    """Read what `write_tracks` has written, and what it says of them.
+    """Read a file of `write_tracks`: detections and metadata.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -99,13 +99,13 @@ def _names_by_number(person: np.ndarray, column: pa.ChunkedArray) -> dict[int, s
 
 
 def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) -> pa.Table:
-    """Who is in each scenario, from when to when, and by which rule.
+    """People, first and last frames, and rule of each scenario.
 
     Args:
-        scenarios: what was cut.
+        scenarios: to describe.
         step: frames between two positions.
-        protocol: of cutting.
-        fewest: people that a scenario had to have.
+        protocol: by which they were cut.
+        fewest: smallest number of people of a scenario.
 
     Returns:
         a row for each scenario and person.
@@ -137,9 +137,9 @@ def error_table(
     """Errors as rows.
 
     Args:
-        scenarios: that were predicted.
+        scenarios: the predicted ones.
         errors: (K, S, N, T) or (S, N, T), metres.
-        cell: keys that every row begins with.
+        cell: keys of the cell, which every row begins with.
 
     Returns:
         the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and
@@ -166,7 +166,7 @@ def error_table(
 
 
 def _same(value: Any, rows: int) -> pa.Array:
-    """A column of one text, kept once, or of one number."""
+    """A column with the same text or number in each row."""
     if not isinstance(value, str):
         return pa.repeat(pa.scalar(value, pa.int64()), rows)
     return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), [value])

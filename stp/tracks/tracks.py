@@ -1,7 +1,7 @@
-"""Tracks: who was detected where and when.
+"""Tracks: a table of detections of people.
 
-A dataset of human motion is a table of detections. Frames are those of the recording, and are never
-renumbered; ``step`` says how many of them lie between two annotations, ``dt`` how many seconds.
+Frames are those of the recording and are never renumbered; ``step`` is the number of frames between
+two annotations, ``dt`` the number of seconds.
 """
 
 import math
@@ -15,12 +15,12 @@ from stp.core.errors import StpError
 APART = 60.0
 """Seconds between two recordings of a dataset."""
 RELEASED_APART = 1.01
-"""Times the last frame before: where a recording begins in the released code of Atlas."""
+"""In the released code of Atlas, a recording begins at this multiple of the last frame before."""
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Detections, in the order of their file, which `atlas-paper` alone depends on.
+    """Detections in the order of their file, on which only `atlas-paper` depends.
 
     Attributes:
         frame: float64 (R,): whole numbers; float because filled gaps may lie between, and because
@@ -43,7 +43,7 @@ class Tracks:
         return len(self.frame)
 
     def rows(self, chosen: np.ndarray | slice) -> "Tracks":
-        """Some of the detections, in their order."""
+        """Some of the detections, in the same order."""
         return replace(
             self,
             frame=self.frame[chosen],
@@ -52,14 +52,14 @@ class Tracks:
         )
 
     def ordered(self) -> "Tracks":
-        """The detections by frame, and by person in each frame, whatever their order was."""
+        """The detections sorted by frame, then by person."""
         return self.rows(np.lexsort((self.person, self.frame)))
 
     def part(self, begin: float, end: float) -> "Tracks":
         """The detections between two shares of the rows, as Atlas splits calibration and test.
 
-        It is rows of the file that are counted, not people or seconds: where they are not in the
-        order of time, both parts are of the same time, and a track that straddles a cut is cut.
+        Rows of the file are counted, not people or seconds: where they are not in the order of
+        time, both parts cover the same time. A track that straddles a cut is cut.
 
         Args:
             begin, end: shares, from 0 to 1.
@@ -77,7 +77,7 @@ class Tracks:
     def decimated(self, rate: int) -> "Tracks":
         """Keep every ``rate``-th annotation, counted from the first frame, without a filter.
 
-        Of a frame, the whole number below it counts, as in the released code of Atlas.
+        Frames are rounded down, as in the released code of Atlas.
         """
         kept = self.step * rate
         ahead = self.frame.astype(np.int64) - int(self.frame.min())
@@ -97,18 +97,18 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
 def split_in_time(
     tracks: Tracks, share: float, recordings: Sequence[int]
 ) -> tuple[Tracks, Tracks, int]:
-    """Split detections at a moment, so that no moment and nobody is on both sides.
+    """Split detections at a moment, so that the parts share neither moments nor people.
 
-    The order of the rows does not matter. Who is there on both sides of the cut is left out of the
-    first part, since the second one, the test, is to have everybody who is there.
+    The order of the rows does not matter. People on both sides of the cut are left out of the first
+    part, so that the second, the test, is complete.
 
     Args:
         tracks: made by `joined`.
-        share: of the detections, in the order of time, that are before the cut; less than 1.
-        recordings: detections of each, in their order; numbers of people hold within one.
+        share: share of the detections, in the order of time, before the cut; less than 1.
+        recordings: number of detections of each; numbers of people hold within a recording.
 
     Returns:
-        both parts, ordered by frame and person, and how many people the first one lacks.
+        both parts, ordered by frame and person, and the number of people left out of the first.
     """
     order = np.lexsort((tracks.person, tracks.frame))
     recording = np.repeat(np.arange(len(recordings)), recordings)[order]
@@ -122,7 +122,7 @@ def split_in_time(
 
 
 def joined(parts: Sequence[Tracks]) -> Tracks:
-    """Put recordings behind each other, far enough apart that none meets another.
+    """Concatenate recordings, with gaps between them.
 
     The next one is `APART` later, in whole frames; see `released_clock` for what Atlas does.
     Where a recording names its people, all people are numbered by name.
@@ -166,7 +166,7 @@ def _numbered_alike(parts: Sequence[Tracks]) -> Sequence[Tracks]:
 
 
 def together(parts: Sequence[Tracks]) -> Tracks:
-    """The detections of parts of one recording, with their frames and people as they are."""
+    """Concatenate parts of one recording, without changes of frames or people."""
     return replace(
         parts[0],
         frame=np.concatenate([part.frame for part in parts]),
@@ -176,17 +176,17 @@ def together(parts: Sequence[Tracks]) -> Tracks:
 
 
 def _after(tracks: Tracks) -> int:
-    """Where the frames of the next recording begin."""
+    """First frame of the next recording."""
     return int(tracks.frame.max()) + math.ceil(APART / tracks.dt * tracks.step)
 
 
 def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
     """Move recordings to where the released code of Atlas has them.
 
-    There, the next one begins at 1.01 times the last frame of the one before. That is no whole
-    number, so that intervals which are equal may differ in their last digit, which interrupts
-    filling and smoothing; and it is so close behind short recordings that a person of the same
-    number is led from one into the other.
+    There, a recording begins at 1.01 times the last frame of the one before. That is not an
+    integer, so equal intervals may differ in their last digit, which interrupts filling and
+    smoothing; and it is so close behind short recordings that people of the same number in both are
+    joined.
 
     Args:
         tracks: made by `joined`.
@@ -202,16 +202,16 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
 
 
 FASTEST = 10.0
-"""Metres per second that no walking person reaches: more is a teleport."""
+"""Metres per second that no walking person reaches; a faster movement is a teleport."""
 
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where people move faster than anybody can.
+    """Teleports: movements that are too fast for a person.
 
     Attributes:
         person: int64 (J,).
-        before, after: frames between which it happens, (J,).
+        before, after: frames before and after each, (J,).
         speed: metres per second, (J,).
         names: identifiers of people by number, see `Tracks`.
     """
@@ -226,7 +226,7 @@ class Jumps:
         return len(self.person)
 
     def of(self, person: int) -> "Jumps":
-        """Those of one person."""
+        """The teleports of one person."""
         rows = self.person == person
         return replace(
             self,
@@ -246,11 +246,11 @@ class Jumps:
 
 
 def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
-    """Find teleports, between detections of a person that follow each other.
+    """Find teleports between consecutive detections of a person.
 
     Args:
-        tracks: without a person who is twice in a frame.
-        fastest: metres per second that are believed.
+        tracks: in which a person occurs at most once in a frame.
+        fastest: highest plausible speed, metres per second.
     """
     order = np.lexsort((tracks.frame, tracks.person))
     person, frame = tracks.person[order], tracks.frame[order]
@@ -263,12 +263,12 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
 
 
 def without(tracks: Tracks, people: np.ndarray) -> Tracks:
-    """The detections of everybody else."""
+    """The detections of all other people."""
     return tracks.rows(~np.isin(tracks.person, people))
 
 
 def check(tracks: Tracks, name: str) -> None:
-    """Refuse detections that no predictor can use, and teleports.
+    """Refuse unusable detections, and teleports.
 
     Raises:
         StpError: as `check_detections` and `check_speed` say.
@@ -278,14 +278,14 @@ def check(tracks: Tracks, name: str) -> None:
 
 
 def check_detections(tracks: Tracks, name: str) -> None:
-    """Refuse detections that no predictor can use.
+    """Refuse unusable detections.
 
     Args:
-        name: of the file or dataset, for people.
+        name: of the file or dataset, for messages.
 
     Raises:
-        StpError: there are none, numbers are not finite, frames are not whole or have another rate,
-            or a person is at two places in one frame.
+        StpError: there are no detections, numbers are not finite, frames are not integers or have
+            another rate, or a person has two positions in one frame.
     """
     if not len(tracks):
         raise StpError(
@@ -299,10 +299,10 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
     """Refuse teleports.
 
     Args:
-        tracks: at the rate at which they are used: a hundred times a second, each slip of a marker
-            would be one.
-        name: of the file or dataset, for people.
-        fastest: metres per second that are believed.
+        tracks: at the rate at which they are used; at 100 Hz, each slip of a marker would be a
+            teleport.
+        name: of the file or dataset, for messages.
+        fastest: highest plausible speed, metres per second.
 
     Raises:
         StpError: a person moves faster.
@@ -340,7 +340,7 @@ def _check_numbers(tracks: Tracks, name: str) -> None:
 
 
 def _check_clock(tracks: Tracks, name: str) -> None:
-    """Refuse people who are twice in a frame, and other rates than the declared one."""
+    """Refuse repeated people in a frame, and other rates than the declared one."""
     order = np.lexsort((tracks.frame, tracks.person))
     person, frame = tracks.person[order], tracks.frame[order]
     same = np.diff(person) == 0

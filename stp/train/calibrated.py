@@ -12,7 +12,7 @@ from stp.core.job import Extras, Job
 from stp.core.options import build
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.tracks import prepared
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import Scenarios
 from stp.train.calibrate import calibrate
 
@@ -48,7 +48,9 @@ def run(job: Job) -> Extras:
     }
 
 
-def _search(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> dict[str, Any]:
+def _search(
+    job: Job, module: ModuleType, scenarios: Scenarios, place: PreparedTracks
+) -> dict[str, Any]:
     recipe = job.recipe
     options = CalibrationOptions.from_recipe(recipe["train"])
     found = calibrate(
@@ -74,7 +76,9 @@ def _search(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) ->
     }
 
 
-def _learn(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> dict[str, Any]:
+def _learn(
+    job: Job, module: ModuleType, scenarios: Scenarios, place: PreparedTracks
+) -> dict[str, Any]:
     import torch  # a search does without
 
     from stp.train import learning

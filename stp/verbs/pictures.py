@@ -111,7 +111,7 @@ def trajectories(
         trajectories.draw_differing(planned, out)
     else:
         evaluation = trajectories.evaluation_of(planned, cell)
-        scene = evaluation.scene(scenario, trajectories.own(evaluation))
+        scene = evaluation.scene(scenario, trajectories.calibrated_here(evaluation))
         for path in out:
             drawing.write(scene, path, layout)
     for path in out:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.cluster_sums import NOT_KEPT
-from stp.collect.leave_one_out import Asked, LeftOut, left_out
+from stp.collect.leave_one_out import LeftOut, RowValue, left_out
 from stp.collect.pairwise_tests import OTHER_CLIPS, OTHER_CLUSTERS
 from stp.collect.refresh import build_database, collect_dimension
 from stp.plan.column import Part
@@ -71,7 +71,7 @@ def test_values_of_some_samples_are_those_of_scoring_these(tmp_path: Path, lacki
     places = [(name, part) for name in ("wrmse.pooled", "bias.weighted") for part in parts]
     places += [] if lacking else [("rmse.pooled", Part())]
     every, some = (
-        left_out([Asked((cell,), name, part, value) for name, part in places], names)
+        left_out([RowValue((cell,), name, part, value) for name, part in places], names)
         for cell, names, value in (
             (both[0], frozenset(f"clip{n:03}" for n in HELD), 0.0),
             (both[1], frozenset(f"clip{n:03}" for n in range(STARTS)), 0.0),
@@ -83,7 +83,7 @@ def test_values_of_some_samples_are_those_of_scoring_these(tmp_path: Path, lacki
         assert sum(one.clusters.counts) == len(HELD)
         assert one.value == other.value and one.values.tolist() == other.values.tolist()
     for name in CONVENTIONS[3:] if not lacking else ():
-        asked = Asked((both[0],), name, Part(), 0.0)
+        asked = RowValue((both[0],), name, Part(), 0.0)
         assert left_out([asked], frozenset(["clip000"])) == [NOT_KEPT]
 
 

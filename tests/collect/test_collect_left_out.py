@@ -13,7 +13,7 @@ from scored_rivals import CLIPS, CLUSTERS, cell_of, forecasts, scored, value_of
 from toy_scored import Scored, write_scored
 
 from stp.collect.cluster_sums import NO_SUMS
-from stp.collect.leave_one_out import Asked, LeftOut, left_out
+from stp.collect.leave_one_out import LeftOut, RowValue, left_out
 from stp.core.errors import StpError
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
@@ -61,7 +61,8 @@ def test_what_is_left_is_scored(
     """Each value is that of the frames of all clips but those of one cluster."""
     cells = [scored(rivals[name], convention) for name in ("good", "noisy")]
     asked = [
-        Asked((c,), convention, Part(threshold=part), value_of(c, convention, part)) for c in cells
+        RowValue((c,), convention, Part(threshold=part), value_of(c, convention, part))
+        for c in cells
     ]
     good, noisy = left_out(asked)
     assert isinstance(good, LeftOut) and isinstance(noisy, LeftOut)
@@ -79,8 +80,8 @@ def test_what_is_left_is_scored(
 def test_seeds_are_averaged_without_each_cluster(rivals: dict[str, Scored]) -> None:
     cells = [scored(rivals[name], "rmse.pooled") for name in ("good", "far")]
     values = [value_of(cell, "rmse.pooled") for cell in cells]
-    singles = [Asked((c,), "rmse.pooled", Part(), v) for c, v in zip(cells, values, strict=True)]
-    both = Asked(tuple(cells), "rmse.pooled", Part(), float(np.mean(values)))
+    singles = [RowValue((c,), "rmse.pooled", Part(), v) for c, v in zip(cells, values, strict=True)]
+    both = RowValue(tuple(cells), "rmse.pooled", Part(), float(np.mean(values)))
     first, second, joined = (one.values for one in left_out([*singles, both]))
     np.testing.assert_allclose(joined, (first + second) / 2)
 
@@ -90,7 +91,7 @@ def test_there_is_a_reason_where_there_is_no_p(rivals: dict[str, Scored], tmp_pa
     value = value_of(cell, "mse.pixel_mean")
 
     def answer(cell: Cell, convention: str = "mse.pixel_mean", **changes: Any) -> Any:
-        asked = Asked((cell,), convention, Part(), value)._replace(**changes)
+        asked = RowValue((cell,), convention, Part(), value)._replace(**changes)
         return left_out([asked])[0]
 
     assert answer(cell, "fvd.predicted_only") == NO_SUMS
@@ -108,7 +109,7 @@ def test_few_clusters_have_no_p(tmp_path: Path) -> None:
     cell = scored(
         write_scored(tmp_path, clips, np.zeros((9, 1, 1, 4, 4), np.float32)), "mae.pixel_mean"
     )
-    asked = Asked((cell,), "mae.pixel_mean", Part(), value_of(cell, "mae.pixel_mean"))
+    asked = RowValue((cell,), "mae.pixel_mean", Part(), value_of(cell, "mae.pixel_mean"))
     assert left_out([asked]) == ["only 9 clusters (10 needed)"]
 
 
@@ -117,7 +118,7 @@ def test_damaged_sums_are_named(rivals: dict[str, Scored]) -> None:
     path = Path(cell.scores) / "cluster_sums.parquet"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StpError, match=r"cluster_sums\.parquet: cannot be read"):
-        left_out([Asked((cell,), "mse.pixel_mean", Part(), 1.0)])
+        left_out([RowValue((cell,), "mse.pixel_mean", Part(), 1.0)])
 
 
 def test_scores_through_networks_have_sums_of_their_own(
@@ -133,6 +134,6 @@ def test_scores_through_networks_have_sums_of_their_own(
         pq.write_table(table.set_column(place, "convention", renamed), tmp_path / f"{name}.parquet")
     value = value_of(cell_of(scores=str(tmp_path)), "lpips.alex")
     cell = replace(cell, perceptual=str(tmp_path))
-    (found,) = left_out([Asked((cell,), "lpips.alex", Part(), value)])
+    (found,) = left_out([RowValue((cell,), "lpips.alex", Part(), value)])
     assert isinstance(found, LeftOut)
     assert abs(found.values.mean() - value) < 0.1 * value

@@ -14,7 +14,7 @@ import zarr
 from stp.core.errors import StpError
 from stp.data.zarr_codecs import check_codecs
 from stp.external.submitted import _zarr_source
-from stp.prepare.own.grids import opened
+from stp.prepare.own.grids import open_grid
 
 
 class Hostile:
@@ -111,7 +111,7 @@ def test_a_grid_that_brings_a_pickle(tmp_path, ran):
     path = tmp_path / "g.zarr"
     zarr.create_group(path, zarr_format=2)
     hostile_array(path / "time", ran)
-    with pytest.raises(StpError, match="'pickle'"), opened(path) as dataset:
+    with pytest.raises(StpError, match="'pickle'"), open_grid(path) as dataset:
         dataset.load()
     assert not ran.exists()
 

@@ -16,7 +16,7 @@ from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_survey import survey
 from stp.prepare.tracks import TracksOptions, read_recording
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.tracks import check_detections, check_speed, joined
 
 TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
@@ -60,7 +60,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
     about = {**rules, "dataset": name, "recordings": [len(part) for part in parts]}
     tracks = joined(parts)
     assert 0.38 <= tracks.dt * options.decimate <= 0.4
-    place = Place(tracks, None, about)
+    place = PreparedTracks(tracks, None, about)
     told = survey(place, observe=dataset.context, predict=dataset.horizon)
     for parts in told.values():
         assert parts["test"]["episodes"] >= 8

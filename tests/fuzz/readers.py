@@ -112,7 +112,7 @@ def read_netcdf(path: Path) -> None:
 
 
 def read_grid(path: Path) -> None:
-    with grids.opened(path) as dataset:
+    with grids.open_grid(path) as dataset:
         assert isinstance(dict(dataset.sizes), dict)
 
 
@@ -154,7 +154,7 @@ def write_tfrecord(path: Path) -> None:
 def read_tfrecord(path: Path) -> None:
     for record in tfrecord.records(path):
         features = tfrecord.example(tfrecord.read_record(path, record), path.name)
-        assert tfrecord.want(features, "b", path.name).floats().dtype == np.float32
+        assert tfrecord.required_feature(features, "b", path.name).floats().dtype == np.float32
 
 
 def write_scv(path: Path) -> None:

@@ -51,7 +51,7 @@ def test_all_datasets_are_shown_without_data_and_lists(make_plan):
     counts, leaks = describe(plan, [], leakage=False)
     assert {row.dataset for row in counts} == set(plan.config.datasets) and leaks == {}
     text = "\n".join(lines(plan, counts, leaks, 150))
-    assert "kth/00sequences.txt is not here" in text and "official" in text
+    assert "kth/00sequences.txt is missing" in text and "official" in text
 
 
 def test_leakage_of_what_is_known_by_number_only(make_plan):

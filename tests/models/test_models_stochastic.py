@@ -331,6 +331,22 @@ def test_discriminators_and_what_makes_videos_learn_from_their_own_loss_alone():
     assert all(parameter.requires_grad for parameter in judge.parameters())
 
 
+@pytest.mark.parametrize("name", PARTS)
+def test_every_weight_learns(name):
+    model, frames = make(name), clip()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(6):
+        optimiser.zero_grad()
+        torch.manual_seed(4)
+        loss = model.loss(frames, 200_000)
+        loss.backward()
+        assert all(p.grad is not None for p in model.parameters())
+        losses.append(loss.item())
+        optimiser.step()
+    assert losses[-1] < losses[0]
+
+
 # Sizes: derived layer by layer, as docs/scv.md has them
 
 

@@ -134,7 +134,6 @@ def test_a_header_that_promises_more_frames(make_job, raw):
         ({"every": 0}, "every is 0"),
         ({"stride": 0}, "stride is 0"),
         ({"resize": [4, 4]}, "at least 4 x 5, the crop"),
-        ({"check_times": 1}, "check_times is 1"),
     ],
 )
 def test_options_out_of_range(make_job, raw, options, message):

@@ -3,13 +3,14 @@
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, RawFileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
 from stp.prepare.frames import Decoded, Piece, write_frames
@@ -112,7 +113,7 @@ def test_other_pieces_start_anew(job, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(job):
-    with pytest.raises(StpError, match=r"p0: 24 values that are missing or not finite"):
+    with pytest.raises(StpError, match=r"p0: 24 values"):
         write(job("d", SHAPE, {}), pieces()[:1], decode_nan)
     with pytest.raises(StpError, match=r"p0: float32 frames of shape \(1, 2, 3, 4\)"):
         write(job("d", SHAPE, {}), [Piece("p0", 2, (0, 1, None))])
@@ -157,7 +158,7 @@ def test_a_process_that_is_killed_is_one_clear_error(job, tmp_path):
     trap = tmp_path / "trap"
     trap.touch()
     killed = job("d", SHAPE, {}, prepare_workers=2)
-    with pytest.raises(StpError, match=r"was killed[\s\S]*prepare_workers lower"):
+    with pytest.raises(StpError, match=r"was killed[\s\S]*prepare_workers"):
         write(killed, pieces(trap), decode_or_die)
     trap.unlink()
     again, whole = job("d", SHAPE, {}), job("d", SHAPE, {})
@@ -180,3 +181,17 @@ def test_killed_in_the_middle_it_goes_on(job, tmp_path):
     assert write(again, pieces(trap), decode_or_die).extras["pieces resumed"] == 7
     write(whole, pieces())
     np.testing.assert_array_equal(frames_of(again), frames_of(whole))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StpError("wrong", expected="right", remedy="repair it"),
+        ConfigurationError("span is 0", expected="1"),
+        RawFileError("a.nc", "cannot be read", expected="a NetCDF file"),
+    ],
+)
+def test_errors_of_worker_processes_arrive_as_they_are(error):
+    other = pickle.loads(pickle.dumps(error))
+    assert type(other) is type(error) and str(other) == str(error)
+    assert (other.what, other.expected, other.remedy) == (error.what, error.expected, error.remedy)

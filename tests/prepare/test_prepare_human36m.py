@@ -179,7 +179,6 @@ def test_a_frame_that_is_missing(make_job, raw):
         ({"interval": 0}, SHAPE, "interval is 0"),
         ({"strict": {"train": ["S1"]}}, SHAPE, "strict is"),
         ({"strict": {"train": ["S1"], "val": ["S1"], "test": []}}, SHAPE, "no actor in two"),
-        ({}, [1, 6, 5], "shape is"),
     ],
 )
 def test_options_out_of_range(make_job, raw, options, shape, message):

@@ -150,7 +150,7 @@ def test_the_table_is_read_in_blocks(raw, tmp_path, monkeypatch):
         with pytest.raises(StpError, match=r"table\.json: cannot be read"):
             list(read_table(path))
     path.write_text("[1, 2]")
-    with pytest.raises(StpError, match="an entry that is no object"):
+    with pytest.raises(StpError, match="an entry is not"):
         list(read_table(path))
 
 
@@ -183,7 +183,7 @@ def rewrite(path, change):
         ),
         (
             lambda r: rewrite(list_path(r, "val"), lambda t: t.replace("FRONT__1", "FRONT__x")),
-            "is no picture of n015-2018-07-27",
+            "is not a picture of n015-2018-07-27",
         ),
         (
             lambda r: rewrite(list_path(r, "val"), lambda t: t.replace("27612460", "99612460")),
@@ -222,7 +222,6 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
     ("options", "message"),
     [
         ({"resize": [2, 7]}, "at least 4 x 5, the crop"),
-        ({"released_crop": "yes"}, "released_crop is 'yes'"),
         ({"stride": 0}, "stride is 0"),
         ({"subsets": {"without_gaps": 3}}, "subsets is"),
         ({"gap_s": -1}, "gap_s is -1"),

@@ -285,7 +285,6 @@ def test_lists_that_are_wrong(make_job, raw, text, message):
         ({"camera_seed": -1}, "camera_seed is -1"),
         ({"splits": {"val": []}}, "splits is"),
         ({"splits": {"val": ["a"], "test": ["a"]}}, "no name twice"),
-        ({"require_all": 1}, "require_all is 1"),
     ],
 )
 def test_options_out_of_range(make_job, raw, options, message):

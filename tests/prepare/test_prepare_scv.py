@@ -127,7 +127,7 @@ def test_files_that_are_missing_cut_off_or_damaged(make_job, raw):
     with pytest.raises(StpError, match=r"train-00000-of-00002.*damaged TFRecord .* 10 bytes are"):
         run(make_job(*JOB))
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    with pytest.raises(StpError, match="its checksum is not that of its bytes"):
+    with pytest.raises(StpError, match="its checksum"):
         run(make_job(*JOB))
     path.unlink()
     with pytest.raises(StpError, match=r"train-00000-of-00002\.tfrecords is missing"):

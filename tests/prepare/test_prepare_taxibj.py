@@ -230,7 +230,6 @@ def test_a_file_under_the_name_of_another(make_job, raw, dates):
         ({"clips": {"val": 5}}, "clips is"),
         ({"clips": {"val": 100, "test": 200}}, "only 280 windows of 3 half hours"),
         ({"scale": 0}, "scale is 0"),
-        ({"complete_days": 1}, "complete_days is 1"),
     ],
 )
 def test_options_out_of_range(make_job, raw, change, message):

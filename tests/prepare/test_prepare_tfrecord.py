@@ -15,8 +15,8 @@ from stp.prepare.tfrecord import (
     example,
     read_record,
     records,
+    required_feature,
     sequence_example,
-    want,
 )
 
 
@@ -119,7 +119,7 @@ def test_features_of_another_kind():
     with pytest.raises(StpError, match="e: f: a float_list"):
         features["f"].bytes()
     with pytest.raises(StpError, match="no feature 'b' among its 6"):
-        want(features, "b", "e")
+        required_feature(features, "b", "e")
     with pytest.raises(StpError, match=r"e: not a tf\.train\.Example"):
         example(message(1, entry(b"f", message(2, message(1, b"abc")))), "e")
 

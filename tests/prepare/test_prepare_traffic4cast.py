@@ -236,9 +236,7 @@ def test_files_that_are_damaged(make_job, raw):
     [
         ({"grid": [9]}, SHAPE, "grid is"),
         ({**OPTIONS, "stride": 0}, SHAPE, "stride is 0"),
-        ({**OPTIONS, "require_all": 1}, SHAPE, "require_all is 1"),
         (OPTIONS, [8, 10, 4], "shape is"),
-        (OPTIONS, [3, 4, 4], "shape is"),
     ],
 )
 def test_options_out_of_range(make_job, made, options, shape, message):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stp.page.data_origin import shares
-from stp.page.figure_style import whose
+from stp.page.figure_style import origin_note
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import StoredCell
 
@@ -30,12 +30,12 @@ DEMO = "synthetic data, demo protocol: not comparable with published values"
 def test_one_kind_is_said_without_numbers():
     assert shares(["a", "a"], "cells") == "a"
     assert shares([], "cells") == ""
-    assert whose([OURS, OURS]) == DEMO
+    assert origin_note([OURS, OURS]) == DEMO
 
 
 def test_of_several_kinds_each_has_its_share_most_first():
     assert shares(["b", "a", "c", "c"], "rows") == "2 of 4 rows: c; 1 of 4 rows: a; 1 of 4 rows: b"
-    assert whose([THEIRS, OURS, OURS]) == (
+    assert origin_note([THEIRS, OURS, OURS]) == (
         f"2 of 3 cells: {DEMO}; 1 of 3 cells: official data, paper protocol"
     )
 
@@ -43,9 +43,9 @@ def test_of_several_kinds_each_has_its_share_most_first():
 def test_sampled_files_behind_the_paper_are_not_called_incomparable():
     sample = replace(THEIRS, source="sample", official_paper_protocol=False)
     by_counts = replace(THEIRS, bytes_known_by="counts", lacking="INCOMPLETE RELEASE")
-    assert whose([by_counts]) == (
+    assert origin_note([by_counts]) == (
         "official data, known by counts, paper protocol, incomplete release"
     )
-    assert whose([sample]) == (
+    assert origin_note([sample]) == (
         "sample data, paper protocol: the very files that the paper's numbers were made from"
     )

@@ -113,7 +113,7 @@ def test_a_module_beside_the_repository(copy):
         refused(
             done,
             "beside/helpers.py is read by stp.models.mine",
-            "declare it in config/models/mine.yaml, `reads: [PATH]`",
+            "config/models/mine.yaml",
         )
 
 

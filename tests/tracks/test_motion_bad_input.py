@@ -282,7 +282,7 @@ def test_a_file_of_another_eth_is_named_and_refused(tmp_path):
 def place(here, calibration=0.0):
     """A place with nothing around it."""
     about = {"dataset": "hall", "calibration": calibration, "smooth": 0, "fewest": 2}
-    return prepared.Place(here, None, about)
+    return prepared.PreparedTracks(here, None, about)
 
 
 def test_no_scenario_is_counted_with_its_reasons():
@@ -340,7 +340,7 @@ def test_a_picture_without_white_and_a_flat_homography(tmp_path):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
     Image.fromarray(np.full((4, 5), 255, np.uint8)).save(tmp_path / "map.png")
     np.savetxt(tmp_path / "H.txt", [[1, 0, 0], [2, 0, 0], [0, 0, 1]])
-    with pytest.raises(StpError, match=r"H.txt: pixels have no place"):
+    with pytest.raises(StpError, match=r"H.txt: a singular"):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
 
 

@@ -16,7 +16,7 @@ from stp.render.pictures import tracks as tracks_overview
 from stp.render.pictures.scene import Mixture, Scene, extent_of, scene_of
 from stp.tracks import generators
 from stp.tracks.obstacles import cells, discs
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import extract
 
 OBSERVED, FUTURE = 5, 4
@@ -159,7 +159,7 @@ def test_pictures_say_whose_bytes_they_are_and_repeat(scene, tmp_path):
 def test_an_overview_has_all_tracks(tmp_path):
     tracks, pillar = generators.around_an_obstacle(people=3)
     about = {"dataset": "pillar", "source": "synthetic", "release": "r", "calibration": 0.2}
-    place = Place(tracks, pillar, about)
+    place = PreparedTracks(tracks, pillar, about)
     upper, lower, bar = tracks_overview.overview(place).axes
     paths = collection(upper, "_tracks").get_segments()
     assert len(paths) == 3 and sum(map(len, paths)) == len(tracks)
@@ -170,7 +170,7 @@ def test_an_overview_has_all_tracks(tmp_path):
     assert lower.get_ylabel() == "people"
     out = tmp_path / "walk.gif"
     slow = tracks.decimated(4)
-    tracks_overview.write_place(Place(slow, pillar, about), out)
+    tracks_overview.write_place(PreparedTracks(slow, pillar, about), out)
     with Image.open(out) as found:  # of 20.8 s, the 20 s with most detections
         assert (
             found.n_frames == round(tracks_overview.WALKED / slow.dt) < len(np.unique(slow.frame))

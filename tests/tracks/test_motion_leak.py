@@ -13,7 +13,7 @@ from crowds import line, tracks
 
 from stp.options.protocols import PROTOCOLS
 from stp.tracks import leak, predictors
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 
 EVERY = sorted(module.name for module in pkgutil.iter_modules(predictors.__path__))
 """All that there are: one that is added is tested too."""
@@ -41,7 +41,7 @@ def numbers(predicted: Any) -> list[np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def hall() -> Place:
+def hall() -> PreparedTracks:
     """Six walk through a hall; three miss detections, one leaves, another is there for a while."""
     random = np.random.default_rng(0)
     paths = [
@@ -52,7 +52,9 @@ def hall() -> Place:
         paths[number][random.choice(np.arange(1, 59), 8, replace=False)] = np.nan
     paths[5] = paths[5][:40]
     here = tracks(*((number, 0, path) for number, path in enumerate(paths)), (9, 90, line(9) + 2))
-    return Place(here, None, {"dataset": "hall", "calibration": 0.1, "smooth": 5, "fewest": 2})
+    return PreparedTracks(
+        here, None, {"dataset": "hall", "calibration": 0.1, "smooth": 5, "fewest": 2}
+    )
 
 
 @pytest.mark.parametrize("protocol", STRICT)
@@ -82,7 +84,9 @@ def test_no_prediction_moves_with_the_future(hall, name, protocol):
 def test_what_the_papers_smoothing_lets_through():
     """Facts, measured in the released code: 0.40 m of what is seen, 2.05 m of what is predicted."""
     here = tracks((1, 0, line(40)), (2, 0, line(40) + 3))
-    place = Place(here, None, {"dataset": "hall", "calibration": 0.1, "smooth": 5, "fewest": 2})
+    place = PreparedTracks(
+        here, None, {"dataset": "hall", "calibration": 0.1, "smooth": 5, "fewest": 2}
+    )
     module = import_module("stp.tracks.predictors.constant_velocity")
     predicts = {"cvm": partial(module.predict, steps=10, parameters=module.Parameters())}
     found = leak.measure(place, "atlas-paper", 6, 10, predicts)
@@ -91,7 +95,7 @@ def test_what_the_papers_smoothing_lets_through():
     # The last position moves by two fifths, the one before by one: half of a fifth per step each
     # in the last two velocities, of which the filter takes .5035 and .3228, for ten steps.
     assert found.predicted["cvm"] == pytest.approx(0.4 + 10 * 0.2 * (0.5035 + 0.3228), abs=1e-3)
-    unsmoothed = Place(here, None, {**place.about, "smooth": 0})
+    unsmoothed = PreparedTracks(here, None, {**place.about, "smooth": 0})
     assert leak.measure(unsmoothed, "atlas-paper", 6, 10, predicts).observed == 0
 
 
@@ -99,7 +103,7 @@ def test_gaps_that_are_filled_from_the_future_leak_too():
     """Under atlas-paper gaps are filled across the cut: three of four steps may be seen."""
     path = line(20)
     path[5:8] = np.nan
-    place = Place(
+    place = PreparedTracks(
         tracks((1, 0, path), (2, 0, line(20) + 3)), None,
         {"dataset": "hall", "calibration": 0.01, "smooth": 0, "fewest": 2},
     )  # fmt: skip
@@ -126,7 +130,7 @@ def test_eth(raw_mirror):
 
     path = raw_mirror / "atlas/atlas_dataset/eth_data/biwi_eth.ndjson"
     about = {"dataset": "atlas_eth", "calibration": 0.2, "smooth": 5, "fewest": 2}
-    place = Place(trajnetpp.read(path, step=6, dt=0.4), None, about)
+    place = PreparedTracks(trajnetpp.read(path, step=6, dt=0.4), None, about)
     module = import_module("stp.tracks.predictors.constant_velocity")
     predicts = {"cvm": partial(module.predict, steps=10, parameters=module.Parameters())}
     found = leak.measure(place, "atlas-paper", 6, 10, predicts)

@@ -98,7 +98,7 @@ def test_the_part_is_cut_before_it_is_decimated():
     """The first frame of the part is the first of those that are kept."""
     whole = tracks((1, 0, line(100)), (2, 0, line(100) + 2), step=1)
     about = {"dataset": "hall", "calibration": 0.3, "smooth": 0, "fewest": 2, "decimate": 4}
-    place = prepared.Place(replace(whole, dt=0.1), None, about)
+    place = prepared.PreparedTracks(replace(whole, dt=0.1), None, about)
     found = place.scenarios("test", "atlas-paper", 4, 4)
     assert place.step == 4 and found.dt == pytest.approx(0.4)
     assert found.start.tolist() == list(range(30, 30 + 4 * len(found), 4))
@@ -154,7 +154,7 @@ def test_a_crowd_has_relaxed_scenarios(raw_mirror):
     assert set(found.episode) == {0}, "all of them overlap: no interval can be had from them"
 
 
-def hall(share: float = 0.2) -> prepared.Place:
+def hall(share: float = 0.2) -> prepared.PreparedTracks:
     """Ten pairs who walk for 24 steps; the next pair comes six steps before one leaves."""
     people = [
         (2 * pair + one, 6 * 18 * pair, line(24, (0.5, 0.1), wobble=2 * pair + one) + 2 * one)
@@ -162,7 +162,7 @@ def hall(share: float = 0.2) -> prepared.Place:
         for one in (0, 1)
     ]
     about = {"dataset": "hall", "calibration": share, "smooth": 5, "fewest": 2}
-    return prepared.Place(tracks(*people), None, about)
+    return prepared.PreparedTracks(tracks(*people), None, about)
 
 
 @pytest.mark.parametrize("protocol", ["strict", "strict-relaxed"])

@@ -26,7 +26,7 @@ from stp.prepare.output import write_index
 from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
-from stp.prepare.tfrecord import Record, read_record, records, sequence_example, want
+from stp.prepare.tfrecord import Record, read_record, records, required_feature, sequence_example
 from stp.prepare.trajectories import WINDOW_SEED, clips_of, deal_by_name
 
 FILES = r"softmotion30_44k/(train|test)/traj_(\d+)_to_(\d+)\.tfrecords"
@@ -181,7 +181,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, i
     frames = np.empty((options.frames, side, side, 3), np.uint8)
     for t in range(options.frames):
         key = f"{t}/image_main/encoded"
-        values = want(context, key, name).bytes()
+        values = required_feature(context, key, name).bytes()
         sizes = [len(value) for value in values]
         if sizes != [side * side * 3]:
             raise StpError(

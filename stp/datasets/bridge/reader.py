@@ -32,7 +32,7 @@ from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.resize import bilinear
-from stp.prepare.tfrecord import Features, Record, example, read_record, records, want
+from stp.prepare.tfrecord import Features, Record, example, read_record, records, required_feature
 from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
 from stp.prepare.zip_index import Entry, entries, read_entry
 
@@ -63,12 +63,12 @@ class BridgeOptions:
     Attributes:
         layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).
         spans: frames in the central windows of subsets whose windows are longer than context +
-            horizon: 2 -> 30 frames for the extrapolation; 12 frames, each third one, for the
+            horizon: 2 -> 30 frames for the extrapolation; 12 frames, every third one, for the
             robustness (PredBench, section 5).
-        require_all: raw: whether every listed view must be there.
-        episodes: rlds: how many are for validation and test; the others are for training.
-        seed: rlds: deals them.
-        cameras: rlds: which of the cameras 0..3.
+        require_all: raw: whether every listed view is required.
+        episodes: rlds: numbers of episodes for validation and test; the others are for training.
+        seed: rlds: seed of the assignment of episodes to splits.
+        cameras: rlds: cameras that are used, of 0..3.
     """
 
     layout: Literal["raw", "rlds"] = "raw"
@@ -90,13 +90,13 @@ class BridgeOptions:
 
 
 class View(NamedTuple):
-    """What one camera saw of one trajectory.
+    """The video of one camera of one trajectory.
 
     Attributes:
         name: raw: as in the lists, e.g. "berkeley/toykitchen1/<task>/<date>/raw/traj_group0/
             traj17/images2".
         cluster: the trajectory.
-        frames: their number.
+        frames: number of frames.
     """
 
     name: str
@@ -122,7 +122,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned_counts.
+    """The clips that follow from the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or it is missing.
@@ -142,10 +142,10 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
     """PredBench's lists: {split: {view: frames}}.
 
     Raises:
-        StpError: a list is missing or damaged, or two disagree about a view.
+        StpError: a list is missing or damaged, or two state different numbers for a view.
     """
     lists: dict[str, dict[str, int]] = {}
-    known: dict[str, int] = {}
+    frames_of: dict[str, int] = {}
     for split, file in LISTS.items():
         path = raw.find(f"{FOLDER}/{file}")
         expected = '{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}'
@@ -154,8 +154,8 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
             for view, frames in content.items():
                 if not PICTURE.fullmatch(f"{view}/im_0.jpg") or not whole(frames, 1, MOST_FRAMES):
                     raise ValueError(f"{view!r}: {frames!r}")
-                if known.setdefault(view, frames) != frames:
-                    raise ValueError(f"{view}: {frames} frames, {known[view]} in another list")
+                if frames_of.setdefault(view, frames) != frames:
+                    raise ValueError(f"{view}: {frames} frames, {frames_of[view]} in another list")
         except ValueError as error:
             raise RawFileError(path, f"cannot be read ({error})", expected=expected) from error
         lists[split] = content
@@ -164,19 +164,19 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
 
 def views(lists: dict[str, dict[str, int]], options: BridgeOptions, span: int) -> list[View]:
     """All views that are long enough for some clip, in the order of the lists."""
-    found: dict[str, View] = {}
+    views: dict[str, View] = {}
     for split, listed in lists.items():
         for name, frames in listed.items():
             if frames >= options.spans.get(split, span):
-                found.setdefault(name, View(name, name.rsplit("/", 1)[0], frames))
-    return list(found.values())
+                views.setdefault(name, View(name, name.rsplit("/", 1)[0], frames))
+    return list(views.values())
 
 
 def cut(
     lists: dict[str, dict[str, int]],
     options: BridgeOptions,
     span: int,
-    there: Iterable[View] | None = None,
+    stored: Iterable[View] | None = None,
 ) -> list[Clip]:
     """The clips of all lists.
 
@@ -184,25 +184,25 @@ def cut(
     validation list.
 
     Args:
-        lists: from `read_lists`.
-        options: for the spans.
+        lists: lists from `read_lists`.
+        options: the spans.
         span: frames in a window: context + horizon.
-        there: views in the order of the store; by default all.
+        stored: views in the order of the store; by default all.
     """
-    place, first = {}, 0
-    for view in views(lists, options, span) if there is None else there:
-        place[view.name] = (first, view)
+    firsts, first = {}, 0
+    for view in views(lists, options, span) if stored is None else stored:
+        firsts[view.name] = (first, view)
         first += view.frames
     clips = []
-    seen = {name.rsplit("/", 1)[0] for split in ("train", "val") for name in lists[split]}
+    trained = {name.rsplit("/", 1)[0] for split in ("train", "val") for name in lists[split]}
     for split, listed in lists.items():
         length = options.spans.get(split, span)
         for name, frames in listed.items():
-            if name in place and frames >= length:
-                start, view = place[name]
+            if name in firsts and frames >= length:
+                start, view = firsts[name]
                 clip = clip_of(split, name, start, frames, length, view.cluster)
                 clips.append(clip)
-                if split == "test" and view.cluster not in seen:
+                if split == "test" and view.cluster not in trained:
                     clips.append(clip._replace(split=STRICT))
     return clips
 
@@ -212,7 +212,7 @@ class Source(NamedTuple):
 
     Attributes:
         file: the raw file: the picture itself, or the archive.
-        entry: where it lies in the archive.
+        entry: its entry in the archive; None for a file.
     """
 
     file: str
@@ -232,9 +232,9 @@ def _from_raw(
             expected="the folder <institution>/<scene>/.../images<k>, in a zip archive or not",
             remedy="fetch all archives, or set require_all to false for a part",
         )
-    there = [view for view in listed if view.name in sources]
+    stored = [view for view in listed if view.name in sources]
     pieces, more = [], 0
-    for view in there:
+    for view in stored:
         pictures = sources[view.name]
         lost = [t for t in range(view.frames) if t not in pictures]
         if lost:
@@ -249,18 +249,18 @@ def _from_raw(
         size = sum(_bytes(raw, source) for source in task[1])
         pieces.append(Piece(view.name, view.frames, task, size))
     extras = {"views missing": len(missing), "views with more frames than listed": more}
-    return pieces, cut(lists, options, span, there), extras, decode_pictures
+    return pieces, cut(lists, options, span, stored), extras, decode_pictures
 
 
-def _sources(raw: RawFiles, wanted: set[str]) -> dict[str, dict[int, Source]]:
-    """Where the pictures of the wanted views are. The rest of an archive's list is not kept."""
-    found: dict[str, dict[int, Source]] = {}
+def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:
+    """Locations of the pictures of some views; other entries of archives are not kept."""
+    sources: dict[str, dict[int, Source]] = {}
     for name in raw.names:
         for inside, entry in _contents(raw, name):
             match = PICTURE.fullmatch(inside)
-            if match and match[1] in wanted:
-                found.setdefault(match[1], {}).setdefault(int(match[2]), Source(name, entry))
-    return found
+            if match and match[1] in names:
+                sources.setdefault(match[1], {}).setdefault(int(match[2]), Source(name, entry))
+    return sources
 
 
 def _bytes(raw: RawFiles, source: Source) -> int:
@@ -374,7 +374,7 @@ def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
             name = f"{path}: record {i}"
             features = example(read_record(path, record, name), name)
             source = bytes(_one(features, "episode_metadata/file_path", name))
-            number = want(features, "episode_metadata/episode_id", name).ints()
+            number = required_feature(features, "episode_metadata/episode_id", name).ints()
             frames = len(_pictures(features, options.cameras[0], name))
             if number.shape != (1,) or not 1 <= frames <= MOST_FRAMES:
                 raise RawFileError(
@@ -420,14 +420,14 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
 
 
 def _pictures(features: Features, camera: int, name: str) -> list[bytes]:
-    found = want(features, f"steps/observation/image_{camera}", name).bytes()
+    found = required_feature(features, f"steps/observation/image_{camera}", name).bytes()
     if not found:
         raise RawFileError(name, f"no picture of camera {camera}", expected="one a step")
     return found
 
 
 def _one(features: Features, key: str, name: str) -> bytes:
-    values = want(features, key, name).bytes()
+    values = required_feature(features, key, name).bytes()
     if len(values) != 1:
         raise RawFileError(name, f"{len(values)} values of {key}", expected="one")
     return values[0]

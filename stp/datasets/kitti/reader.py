@@ -61,11 +61,11 @@ class KittiOptions:
             middle is cut out; 128 x 424 in configs/_base_/datasets/kitti.py, which keeps the
             aspect.
         strides: frames between the starts of windows, by split; ibid.
-        gap_s: a longer step in the time stamps is a gap, seconds; test windows without any are
-            the subset ``without_gaps``.
-        folder: of the pictures NNNNNN.png in the layout odometry.
-        frames: in the layout odometry, the first frame of each split and the one after its last.
-        clusters: what windows depend on: recording, the whole drive (6 in the test, too few for
+        gap_s: longest time step in seconds that is not a gap; test windows without gaps are the
+            subset ``without_gaps``.
+        folder: odometry: folder of the pictures NNNNNN.png.
+        frames: odometry: first frame of each split, and the one after its last.
+        clusters: clusters of windows: recording, the whole drive (6 in the test, too few for
             intervals), or blocks of it such as block-60s.
     """
 
@@ -106,7 +106,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
         path = find_list(LIST.format(split))
         listed = read_json(path, dict, LISTED, error=RawFileError)
         if not all(whole(n, 1) for n in listed.values()):
-            raise _bad_list(path, "something else than drives with numbers of frames")
+            raise _bad_list(path, "holds something other than drives and numbers of frames")
         drives += [Drive(split, name, length) for name, length in listed.items()]
     names = [drive.name for drive in drives]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -145,7 +145,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned_counts.
+    """The clips that follow from the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -185,10 +185,10 @@ def read_timestamps(text: str, name: str) -> np.ndarray:
 
     Args:
         text: a line such as ``2011-09-26 13:02:25.964389445`` for each frame.
-        name: what to call it in an error.
+        name: name of the file, for errors.
 
     Raises:
-        StpError: a line is no time, or the times do not increase.
+        StpError: a line is not a time, or the times do not increase.
     """
     lines = text.splitlines()
     try:
@@ -238,13 +238,13 @@ def _raw_drives(
 
 
 def _check_frames(drive: Drive, pictures: Mapping[int, Member]) -> None:
-    """Refuse a drive that has not exactly the frames that its list says."""
-    lost = next((n for n in range(drive.length) if n not in pictures), None)
-    if lost is not None or len(pictures) != drive.length:
-        missing = "" if lost is None else f", and {lost:010d}.png is missing"
+    """Refuse a drive whose frames differ from those of its list."""
+    first_missing = next((n for n in range(drive.length) if n not in pictures), None)
+    if first_missing is not None or len(pictures) != drive.length:
+        missing = "" if first_missing is None else f", and {first_missing:010d}.png is missing"
         raise StpError(
             f"{drive.name}: {len(pictures)} pictures in image_02/data{missing}",
-            expected=f"the {drive.length} that {LIST.format(drive.split)} says, from 0 on",
+            expected=f"the {drive.length} of {LIST.format(drive.split)}, from 0 on",
             remedy="fetch or unpack the drive again",
         )
 

@@ -37,12 +37,12 @@ class KthOptions:
     """Options of the reader.
 
     Attributes:
-        splits: ``{"by": "person", "train": [...], "val": [...], "test": [...]}`` deals persons
-            (1..25); ``"by": "sequence"`` deals the sequences of every video by their position
-            (0..3), so that a person is in all splits: for samples with few videos only.
-        strides: for each group of actions and each split, frames between windows.
-        span: frames in a window, at least context + horizon; null for just that.
-        require_all: whether every annotated video must be there.
+        splits: ``{"by": "person", "train": [...], "val": [...], "test": [...]}`` assigns persons
+            (1..25); ``"by": "sequence"`` assigns the sequences of every video by their position
+            (0..3), so that a person is in all splits: only for samples with few videos.
+        strides: frames between windows, for each group of actions and each split.
+        span: frames in a window, at least context + horizon, the default.
+        require_all: whether every annotated video is required.
     """
 
     splits: dict[str, Any] = field(
@@ -96,8 +96,8 @@ class Part(NamedTuple):
     Attributes:
         split: train, val or test.
         video: e.g. "person01_boxing_d1".
-        numbers: frame numbers from 1, in the order of the annotation. A number may occur twice,
-            since a few annotated sequences overlap.
+        numbers: frame numbers from 1, in the order of the annotation. A few annotated sequences
+            overlap, so a number may occur twice.
     """
 
     split: str
@@ -109,10 +109,10 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
     """The annotated sequences of every video: (first, last) frame, counted from 1, both included.
 
     Videos that are marked as missing have none. One range of the original file ends before it
-    starts (person17_walking_d4, 445-56) and is kept as it is: it holds no frames.
+    starts (person17_walking_d4, 445-56) and is kept: it holds no frames.
 
     Raises:
-        StpError: there is not a single annotation in the text.
+        StpError: the text holds no annotations.
     """
     sequences = {}
     for line in text.splitlines():
@@ -122,14 +122,14 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
     if not any(sequences.values()):
         raise RawFileError(
             name,
-            "no annotated sequence in it",
+            "holds no annotated sequences",
             expected="lines such as: person01_walking_d1 frames 1-75, 152-225",
         )
     return sequences
 
 
 def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]) -> list[Part]:
-    """Which frames of which video belong to which split, in alphabetical order of the videos."""
+    """Assign the annotated frames of videos to splits, in alphabetical order of the videos."""
     parts = []
     for video in sorted(sequences):
         person = int(VIDEO.match(video)["person"])  # type: ignore[index]
@@ -148,24 +148,23 @@ def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, An
 def cut(
     parts: Iterable[Part], options: KthOptions, span: int, lengths: Mapping[str, int] | None = None
 ) -> list[Clip]:
-    """The windows of all parts, whose frames lie one after the other in the given order.
+    """Cut parts, whose frames are stored one after the other, into windows.
 
     Args:
-        parts: from `deal`.
-        options: for the strides.
+        parts: parts from `deal`.
+        options: the strides.
         span: frames in a window.
-        lengths: frames that a video really has, where that was found out; a window never reaches
-            beyond them.
+        lengths: actual numbers of frames of videos, where known; no window reaches beyond them.
     """
     clips = []
     base = 0
     for part in parts:
         action = VIDEO.match(part.video)["action"]  # type: ignore[index]
         stop = (lengths or {}).get(part.video, max(part.numbers))
-        # Frames that do not exist become a cut, -1, in the run of consecutive numbers.
+        # Frames that do not exist (-1) interrupt the run of consecutive numbers.
         numbers = [n if n <= stop else -1 for n in part.numbers]
-        found = starts_from_the_end(numbers, span, options.stride(action, part.split))
-        for i, start in enumerate(found):
+        starts = starts_from_the_end(numbers, span, options.stride(action, part.split))
+        for i, start in enumerate(starts):
             if numbers[start] > 0:
                 name = f"{part.video}/{i:03d}-frame-{numbers[start]:04d}"
                 clips.append(Clip(part.split, name, base + int(start), 1, span, part.video))
@@ -218,7 +217,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the annotation promises; see stp.prepare.planned_counts.
+    """The clips that follow from the annotation; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or the annotation is wrong, or it is missing.
@@ -235,7 +234,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
     """The frames of one part, resized, (T, 1, H, W); black where the video has none.
 
-    The note is the number of frames that the video has.
+    The note is the actual number of frames of the video.
 
     Raises:
         StpError: the video is damaged, or ends before the part begins.

@@ -68,9 +68,9 @@ class NuscenesOptions:
             configuration does. They are then squeezed sideways, and training pictures are not.
         stride: frames between the starts of windows.
         subsets: frames in the longer test windows of further subsets.
-        gap_s: a longer step in time is a cut between scenes, seconds; test windows without any are
+        gap_s: longest time step in seconds within a scene; test windows without longer ones are
             the subset ``without_gaps``.
-        clusters: what windows depend on: recording, the whole log (5 in the test, too few for
+        clusters: clusters of windows: recording, the whole log (5 in the test, too few for
             intervals), or blocks of it such as block-60s.
     """
 
@@ -90,7 +90,7 @@ class NuscenesOptions:
 
 
 class Log(NamedTuple):
-    """The pictures of a log in the order of time, and the recording that they are."""
+    """A log: its recording, and the names of its pictures in the order of time."""
 
     drive: Drive
     pictures: list[str]
@@ -100,7 +100,7 @@ def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
     """Read the times in the names of the pictures of a log.
 
     Raises:
-        StpError: a name is wrong or of another log, or the times do not increase.
+        StpError: a name is wrong or belongs to another log, or the times do not increase.
     """
     times = []
     for picture in pictures:
@@ -108,7 +108,7 @@ def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
         if not match or match[1] != name:
             raise RawFileError(
                 source,
-                f"{picture!r} is no picture of {name}",
+                f"{picture!r} is not a picture of {name}",
                 expected=f"samples/CAM_FRONT/{name}__CAM_FRONT__1532402927612460.jpg",
             )
         times.append(int(match[2]))
@@ -145,10 +145,10 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
 
 
 def read_table(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of a JSON table, one after the other: sample_data.json has 1.2 GB.
+    """Read the entries of a JSON table one by one: sample_data.json has 1.2 GB.
 
     Raises:
-        StpError: it is cut off, or no list of objects.
+        StpError: it is cut off, or not a list of objects.
     """
     decoder = json.JSONDecoder()
     try:
@@ -158,7 +158,7 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
                 raise ValueError("it does not begin with [")
             position = 1
             while True:
-                # Whole entries only: a rest that may be cut off waits for the next block.
+                # An entry that may be cut off waits for the next block.
                 if len(text) - position < _MOST_ENTRY:
                     text = text[position:] + file.read(_BLOCK)
                     position = 0
@@ -168,7 +168,7 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
                     return
                 entry, position = decoder.raw_decode(text, position)
                 if not isinstance(entry, dict):
-                    raise ValueError("an entry that is no object")
+                    raise ValueError("an entry is not an object")
                 yield entry
     except (ValueError, RecursionError) as error:
         raise StpError(
@@ -179,7 +179,7 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
-    """All logs of the official table but those of validation and test, sorted by name.
+    """All logs of the official table except those of validation and test, sorted by name.
 
     Args:
         table: sample_data.json.
@@ -231,7 +231,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that lists and official table promise; see stp.prepare.planned_counts.
+    """The clips that follow from lists and official table; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.
@@ -265,12 +265,12 @@ def _cut(logs: list[Log], options: NuscenesOptions, span: int) -> list[Clip]:
 
 
 def _check_pictures(raw: RawFiles, logs: list[Log]) -> None:
-    there = set(raw.names)
-    wanted = [f"nuscenes/{picture}" for log in logs for picture in log.pictures]
-    missing = [name for name in wanted if name not in there]
+    available = set(raw.names)
+    listed = [f"nuscenes/{picture}" for log in logs for picture in log.pictures]
+    missing = [name for name in listed if name not in available]
     if missing:
         raise StpError(
-            f"{len(missing)} of {len(wanted)} listed pictures are missing, first {missing[0]}",
+            f"{len(missing)} of {len(listed)} listed pictures are missing, first {missing[0]}",
             expected="the front camera of all ten archives v1.0-trainvalNN_blobs",
             remedy="see `stp fetch --check nuscenes`",
         )

@@ -32,8 +32,8 @@ from stp.prepare.tfrecord import (
     Record,
     read_record,
     records,
+    required_feature,
     sequence_example,
-    want,
 )
 from stp.prepare.trajectories import WINDOW_SEED
 
@@ -156,7 +156,7 @@ def check(context: Features, pictures: list[Feature], options: ScvOptions, name:
         StpError: it is not the one that the record states, or not that of such videos; or the
             frames have another size.
     """
-    stated = want(context, "n_steps", name).ints().tolist()
+    stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:
         raise RawFileError(name, f"{len(pictures)} frames", expected=f"{stated}, as n_steps says")
     if not options.least <= len(pictures) <= options.most:
@@ -165,7 +165,7 @@ def check(context: Features, pictures: list[Feature], options: ScvOptions, name:
             expected=f"{options.least} to {options.most}",
             remedy="fetch it again, or correct the options least and most",
         )
-    size = want(context, "screen_size", name).ints().tolist()
+    size = required_feature(context, "screen_size", name).ints().tolist()
     if size != [options.raw_size] * 2:
         raise StpError(
             f"{name}: frames of {size}",

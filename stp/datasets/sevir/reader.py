@@ -55,9 +55,10 @@ class SevirOptions:
     Attributes:
         offsets: first frames of the windows of an event. Every 12 frames of 49: PredBench,
             configs/_base_/datasets/sevir.py and predbench/datasets/sevir.py.
-        val_from: events after this moment (UTC) are for validation: Earthformer, cfg_sevir.yaml.
-        test_from: those after this one are for the test; likewise.
-        complete_only: leave out events of which pixels are missing, according to the catalogue:
+        val_from: events after this time (UTC) are for validation; from Earthformer's
+            cfg_sevir.yaml.
+        test_from: events after this time (UTC) are for the test; from the same file.
+        complete_only: leave out events with missing pixels according to the catalogue, as
             Earthformer's default filter, pct_missing == 0.
     """
 
@@ -82,10 +83,10 @@ class Event(NamedTuple):
     Attributes:
         id: e.g. "S851130" (storm) or "R18010417267695" (random).
         split: train, val or test.
-        file: below the raw folder.
-        place: its number in the file, from 0.
-        time: of the picture with offset 0, as seconds since 1970, UTC.
-        offsets: minutes from there to each picture.
+        file: path below the raw folder.
+        place: number in the file, from 0.
+        time: time of the picture with offset 0, seconds since 1970, UTC.
+        offsets: minutes from this time to each picture.
     """
 
     id: str
@@ -97,12 +98,12 @@ class Event(NamedTuple):
 
 
 def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
-    """The events that are used, by file and place in it: the catalogue's columns and ``split``.
+    """Columns of the catalogue and ``split`` of the events that are used, in the order of files.
 
-    As in Earthformer's loader, an identifier that occurs twice is not used at all.
+    As in Earthformer's loader, events whose identifier occurs twice are left out.
 
     Raises:
-        StpError: the catalogue is damaged, or lacks something, or nothing in it can be used.
+        StpError: the catalogue is damaged or incomplete, or has no events that can be used.
     """
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -113,8 +114,8 @@ def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
         raise _bad(path, f"no column {', '.join(lost)}")
     table = table.loc[table["img_type"] == TYPE, list(COLUMNS)]
     for name in NUMBERS:
-        found = pd.to_numeric(table[name], errors="coerce")
-        table[name] = found.where(np.isfinite(found))
+        numbers = pd.to_numeric(table[name], errors="coerce")
+        table[name] = numbers.where(np.isfinite(numbers))
     table["file_index"] = table["file_index"].where(table["file_index"] % 1 == 0)
     times = pd.to_datetime(table["time_utc"], errors="coerce", format="ISO8601", utc=True)
     table["time_utc"] = times.dt.tz_localize(None)
@@ -127,7 +128,7 @@ def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
     table = table[~table["id"].duplicated(keep=False)]
     if table.empty:
         raise _bad(path, f"no event with {TYPE} that can be used")
-    # Where a split begins is the last moment of the one before, as in Earthformer's loader.
+    # The bound itself belongs to the split before, as in Earthformer's loader.
     later = [table["time_utc"] > pd.Timestamp(d) for d in (options.val_from, options.test_from)]
     table["split"] = np.array(SPLITS)[later[0].astype(int) + later[1].astype(int)]
     table["file_index"] = table["file_index"].astype(np.int64)
@@ -135,12 +136,12 @@ def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
 
 
 def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
-    """The rows of a catalogue.
+    """The events of a catalogue.
 
     Raises:
         StpError: the times of an event's pictures are not those of 49 pictures in order.
     """
-    found = []
+    events = []
     seconds = catalog["time_utc"].to_numpy().astype("datetime64[s]").astype(np.int64)
     columns = ("id", "split", "file_name", "file_index", "minute_offsets")
     rows = zip(*(catalog[name].tolist() for name in columns), seconds.tolist(), strict=True)
@@ -155,14 +156,14 @@ def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
                 f"event {name}: minute_offsets are {text!r}",
                 expected=f"{FRAMES} times in order, such as -120:-115:...:120",
             )
-        found.append(Event(name, split, f"{DATA}/{file}", index, time, offsets))
-    return found
+        events.append(Event(name, split, f"{DATA}/{file}", index, time, offsets))
+    return events
 
 
 def cut(events: Iterable[Event], options: SevirOptions, span: int) -> list[Clip]:
-    """The windows of all events, whose frames lie one after the other in the given order.
+    """Cut events, whose frames are stored one after the other, into windows.
 
-    Storms of one day depend on each other, so the day is the cluster.
+    Storms of one day are dependent, so the day is the cluster.
 
     Raises:
         StpError: a window reaches beyond its event.

@@ -1,12 +1,12 @@
-"""TaxiBJ: taxis that enter and leave each cell of a 32 x 32 grid over Beijing, every half hour.
+"""TaxiBJ: taxis that enter and leave each cell of a 32 x 32 grid of Beijing, every half hour.
 
 Zhang, Zheng and Qi 2017, "Deep spatio-temporal residual networks for citywide crowd flows
 prediction". One HDF5 file for each of four periods, ``BJ13_M32x32_T30_InOut.h5`` ... ``BJ16``:
 ``date`` (n,) holds text ``yyyymmddSS``, SS = 01..48 being the half hour of the day, and ``data``
 (n, 2, 32, 32) the inflow and the outflow. Half hours that were not recorded are absent.
 
-As in the code of its authors, days without all 48 half hours are left out. Windows lie in what is
-unbroken. They are dealt by time: the last ones are for the test, those before for validation.
+As in the code of its authors, days without all 48 half hours are left out, and windows have no
+gaps. Splits are by time: the last windows are for the test, those before for validation.
 """
 
 import datetime
@@ -43,11 +43,11 @@ class TaxiBJOptions:
     """Options of the reader.
 
     Attributes:
-        years: the files to read, 13 for ``BJ13_...``; ascending.
+        years: files that are read, 13 for ``BJ13_...``; ascending.
         complete_days: whether days without all 48 half hours are left out, as in the authors' code
             (DeepST, ``remove_incomplete_days``).
-        clips: windows for validation and for the test, ``{val: n, test: n}`` (PredBench, Table 1).
-        scale: what the flows are divided by (PredBench's released configuration: 1250).
+        clips: windows for validation and test, ``{val: n, test: n}`` (PredBench, Table 1).
+        scale: divisor of the flows (PredBench's released configuration: 1250).
     """
 
     years: tuple[Annotated[int, Field(ge=0, le=99)], ...] = (13, 14, 15, 16)
@@ -62,13 +62,13 @@ class TaxiBJOptions:
 
 
 class Stretch(NamedTuple):
-    """Half hours without a gap.
+    """Consecutive half hours of a file.
 
     Attributes:
-        file: of the raw data.
-        first: row of the file.
-        rows: how many.
-        slot: half hours since the epoch, of the first row.
+        file: name of the raw file.
+        first: first row in the file.
+        rows: number of rows.
+        slot: time of the first row, half hours since the epoch.
     """
 
     file: str
@@ -148,9 +148,9 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips to expect; see stp.prepare.planned_counts.
+    """The expected clips; see stp.prepare.planned_counts.
 
-    All of them are known where the raw files are; otherwise only those that a rule fixes.
+    Without the raw files, only the numbers of validation and test clips are known.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -190,10 +190,10 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
 
 
 def read_dates(path: Path) -> np.ndarray:
-    """The half hours in one file, counted from the epoch; ascending.
+    """The half hours of a file, counted from the epoch; ascending.
 
     Raises:
-        StpError: the file is damaged, or a date is none, or they do not ascend.
+        StpError: the file is damaged, or a date is invalid, or dates do not ascend.
     """
     with open_array(path, "date", ndim=1, dtypes=("bytes", "object")) as dataset:
         dates = read(dataset, slice(None), path)

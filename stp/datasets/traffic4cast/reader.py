@@ -51,7 +51,7 @@ class Traffic4CastOptions:
     Attributes:
         grid: rows and columns of the raw data.
         stride: steps from one window to the next (PredBench's released configuration: 10).
-        require_all: whether every file that the lists name must be there.
+        require_all: whether every listed file is required.
     """
 
     grid: tuple[PositiveInt, PositiveInt] = (495, 436)
@@ -63,8 +63,8 @@ class Day(NamedTuple):
     """One file.
 
     Attributes:
-        split: whose list it is on: train, val, test or moscow.
-        file: of the raw data.
+        split: split of its list: train, val, test or moscow.
+        file: name of the raw file.
         city: e.g. "BERLIN".
         date: e.g. "2019-01-04".
     """
@@ -86,7 +86,7 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
         StpError: a list is missing or damaged, or names a day twice.
     """
     days = []
-    seen: dict[str, str] = {}
+    split_of: dict[str, str] = {}
     for split, name in LISTS.items():
         path = raw.find(name)
         listed = read_json(path, list, "a JSON list of files", error=RawFileError)
@@ -100,13 +100,13 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
                     repr(str(item)[:100]),
                     expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5",
                 )
-            if item in seen:
+            if item in split_of:
                 raise StpError(
-                    f"{path}: {item} is listed twice, first for {seen[item]}",
+                    f"{path}: {item} is listed twice, first for {split_of[item]}",
                     expected="each day of a city once",
                     remedy="fetch the lists again",
                 )
-            seen[item] = split
+            split_of[item] = split
             days.append(Day(split, f"{FOLDER}/{item}", match["city"], match["day"]))
     return days
 
@@ -120,7 +120,7 @@ def _is_date(text: str) -> bool:
 
 
 def cut(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[Clip]:
-    """The windows of all days, which lie one after the other in the given order."""
+    """Cut days, whose frames are stored one after the other, into windows."""
     return [
         Clip(
             day.split,

@@ -1,10 +1,10 @@
-"""WeatherBench: ERA5, the reanalysis of the weather since 1979, every hour on a coarse grid.
+"""WeatherBench: hourly ERA5 reanalysis since 1979 on a coarse grid.
 
 Rasp, Dueben, Scher, Weyn, Mouatadid and Thuerey 2020, "WeatherBench: a benchmark data set for
 data-driven weather forecasting". A NetCDF file holds one variable for one year. PredBench uses 69
 channels at 1.40625 degrees: 4 fields at the surface and 5 on 13 pressure levels, 6 hours apart.
 
-Another layout, "ensemble", is one file with several members, for short samples of ERA5.
+The layout "ensemble" is one file with several members, for short samples of ERA5.
 """
 
 from collections.abc import Iterable
@@ -62,22 +62,22 @@ class WeatherbenchOptions:
 
     Attributes:
         layout: "yearly" (WeatherBench) or "ensemble" (one file, its members dealt to splits).
-        resolution: yearly: as the names of folders and files spell it.
-        variables: with their pressure levels in hPa (none at the surface), in the order of the
-            channels; see `stp.core.options.levels_by_name`.
+        resolution: yearly: spelling of the resolution in the names of folders and files.
+        variables: pressure levels of each variable in hPa (none at the surface), in the order of
+            the channels; see `stp.core.options.levels_by_name`.
         years: yearly: first and last year of each split.
-        first_hour: yearly: of a year whose files lack the first hours, the first one that is used.
-            1979: accumulated fields begin at 07 UTC (WeatherBench issues 6 and 33).
-        days_per_year: yearly: days from 1 January that the files hold; null for whole years.
+        first_hour: yearly: first hour that is used of a year whose files lack earlier ones. 1979:
+            accumulated fields begin at 07 UTC (WeatherBench issues 6 and 33).
+        days_per_year: yearly: days from 1 January in the files; null for whole years.
         interval: yearly: hours between the frames of a window.
         stride: yearly: hours between windows of each split; divides the interval.
-        subsets: further windows of the test years: name -> number of frames.
-        file: ensemble: the file.
-        members: ensemble: positions of the members of each split, from 0.
-        cluster_days: windows that start in the same block of so many days of a year are one
+        subsets: frames in the windows of further subsets of the test years, by name.
+        file: ensemble: name of the file.
+        members: ensemble: numbers of the members of each split, from 0.
+        cluster_days: windows that start in the same block of this many days of a year are one
             cluster.
         normalisation: "published" (the constants below) or "train" (computed).
-        published: channel -> [mean, standard deviation]; what was computed is compared with it.
+        published: [mean, standard deviation] of each channel, compared with the computed ones.
         climatology: first and last year of the daily climatology; test years are never used.
     """
 
@@ -126,11 +126,11 @@ class WeatherbenchOptions:
         ok = all(whole(n, 1) for n in self.subsets.values()) and not set(self.subsets) & set(SPLITS)
         require(ok, "subsets", self.subsets, "name: frames >= 1")
         if self.layout == "ensemble":
-            given = self.members or {}
-            numbers = [n for split in given.values() for n in split]
-            ok = set(given) == set(SPLITS) and all(whole(n, 0) for n in numbers)
+            members = self.members or {}
+            numbers = [n for split in members.values() for n in split]
+            ok = set(members) == set(SPLITS) and all(whole(n, 0) for n in numbers)
             ok = ok and len(set(numbers)) == len(numbers)
-            require(ok, "members", self.members, "train, val, test: different positions from 0")
+            require(ok, "members", self.members, "train, val, test: different numbers from 0")
             require(isinstance(self.file, str), "file", self.file, "the name of the file")
         ok = self.normalisation in ("published", "train")
         require(ok, "normalisation", self.normalisation, "published or train")
@@ -138,8 +138,8 @@ class WeatherbenchOptions:
             ok = isinstance(pair, list) and len(pair) == 2 and pair[1] > 0
             require(ok, f"published.{name}", pair, "[mean, standard deviation > 0]")
         if self.normalisation == "published":
-            lost = [name for name in self.channels if name not in self.published]
-            require(not lost, "published", sorted(self.published), f"also {', '.join(lost)}")
+            lacking = [name for name in self.channels if name not in self.published]
+            require(not lacking, "published", sorted(self.published), f"also {', '.join(lacking)}")
         ok = _range(list(self.climatology))
         require(ok, "climatology", self.climatology, "[first year, last year]")
 
@@ -156,10 +156,10 @@ class WeatherbenchOptions:
     @property
     def with_levels(self) -> list[tuple[str, int | None]]:
         """Name and pressure level of each channel."""
-        found: list[tuple[str, int | None]] = []
+        channels: list[tuple[str, int | None]] = []
         for name, levels in self.levels.items():
-            found += [(f"{name}_{level}", level) for level in levels] or [(name, None)]
-        return found
+            channels += [(f"{name}_{level}", level) for level in levels] or [(name, None)]
+        return channels
 
     def years_of(self, split: str) -> range:
         """The years of a split."""
@@ -168,13 +168,13 @@ class WeatherbenchOptions:
 
 
 class Season(NamedTuple):
-    """Hours of one year without a gap, or those of a member of an ensemble.
+    """Consecutive hours of one year, or of a member of an ensemble.
 
     Attributes:
-        name: "1979".
+        name: year or member, such as "1979".
         split: train, val or test.
-        first: its first hour, since 1970-01-01 UTC.
-        hours: how many it has.
+        first: first hour, since 1970-01-01 UTC.
+        hours: number of hours.
         step: hours between stored frames.
     """
 
@@ -186,13 +186,13 @@ class Season(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """Stored frames."""
+        """Number of stored frames."""
         return -(-self.hours // self.step)
 
 
 def seasons_of(options: WeatherbenchOptions) -> list[Season]:
     """All years in order: train, val, test."""
-    found = []
+    seasons = []
     for split in SPLITS:
         for year in options.years_of(split):
             start, stop = (
@@ -201,29 +201,29 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
             if options.days_per_year is not None:
                 stop = min(stop, start + 24 * options.days_per_year)
             start += options.first_hour.get(str(year), 0)
-            found.append(Season(str(year), split, start, stop - start, options.stride[split]))
-    return found
+            seasons.append(Season(str(year), split, start, stop - start, options.stride[split]))
+    return seasons
 
 
 def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
-    """The windows of all seasons, whose frames lie one after the other in the given order.
+    """Cut seasons, whose frames are stored one after the other, into windows.
 
-    A window never reaches into another year. As in predbench/datasets/weatherbench_np.py a window
-    of n frames takes up n intervals, one hour less than is left: that gives the published numbers.
+    A window never reaches into another year. As in predbench/datasets/weatherbench_np.py, a window
+    of n frames needs more than n intervals, which gives the published numbers.
 
     Args:
         seasons: years.
-        options: for the strides and the subsets.
-        span: frames of a window.
+        options: strides and subsets.
+        span: frames in a window.
     """
     clips = []
     base = 0
     for season in seasons:
         begins = int(np.datetime64(season.name, "h").astype(np.int64))
-        wanted = {season.split: span}
+        spans = {season.split: span}
         if season.split == "test":
-            wanted |= options.subsets
-        for split, frames in wanted.items():
+            spans |= options.subsets
+        for split, frames in spans.items():
             for start in range(0, season.hours - frames * options.interval, season.step):
                 hour = season.first + start
                 block = (hour - begins) // (24 * options.cluster_days)
@@ -253,10 +253,10 @@ def run(job: Job) -> Extras:
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     channels = len(options.channels)
     ok = recipe["shape"][0] == channels
-    require(ok, "shape", recipe["shape"], f"{channels} channels, as `variables` says")
+    require(ok, "shape", recipe["shape"], f"{channels} channels, as in variables")
     span = recipe["context"] + recipe["horizon"]
-    make = _yearly if options.layout == "yearly" else _ensemble
-    seasons, pieces, axes, hours, clips, phases = make(raw, recipe, options, span)
+    plan = _yearly if options.layout == "yearly" else _ensemble
+    seasons, pieces, axes, hours, clips, phases = plan(raw, recipe, options, span)
 
     climatology: dict[str, Any] = {}
 
@@ -284,25 +284,26 @@ def run(job: Job) -> Extras:
     )
     train = {season.name for season in seasons if season.split == "train"}
     at = [i for i, piece in enumerate(pieces) if piece.name.split(" ")[0] in train]
-    found = written.statistics.of(at)
-    written.group.attrs["normalisation"] = _normalisation(options, found)
-    written.group.attrs["training_statistics"] = found
-    written.group.attrs["notes"] = {
-        "latitudes": "flipped to ascend" if axes.flipped else "as stored"
-    }
+    statistics = written.statistics.of(at)
+    latitudes = "flipped to ascend" if axes.flipped else "as stored"
+    written.group.attrs.update(
+        normalisation=_normalisation(options, statistics),
+        training_statistics=statistics,
+        notes={"latitudes": latitudes},
+    )
     _describe(written.group, options, axes)
     frames = written.group["frames"]
     epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
     write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
-    frames.attrs.update(long_name="ERA5 fields, one a channel", coordinates=f"time {COORDINATES}")
+    frames.attrs.update(long_name="ERA5 fields, one per channel", coordinates=f"time {COORDINATES}")
     extras: dict[str, Any] = {**write_index(job.out, clips), **written.extras, **climatology}
     if options.normalisation == "published":
-        extras["largest difference to the published constants"] = _difference(options, found)
+        extras["largest difference to the published constants"] = _difference(options, statistics)
     return extras
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the calendar promises; see stp.prepare.planned_counts.
+    """The clips that follow from the calendar; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -319,18 +320,18 @@ PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip],
 def _yearly(
     raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
 ) -> PreparationPlan:
-    """What is to be made of yearly files, all of which are checked before any is read."""
+    """Plan the preparation of yearly files, all of which are checked before any is read."""
     shape = tuple(recipe["shape"])
     seasons = seasons_of(options)
-    wanted = {
+    files = {
         (name, season.name): file_of(options, name, season.name)
         for season in seasons
         for name in options.levels
     }
-    missing = sorted(f for f in wanted.values() if f not in raw.names)
+    missing = sorted(file for file in files.values() if file not in raw.names)
     if missing:
         raise StpError(
-            f"{len(missing)} of {len(wanted)} WeatherBench files are missing, first {missing[0]}",
+            f"{len(missing)} of {len(files)} WeatherBench files are missing, first {missing[0]}",
             expected="a file for each variable and year",
             remedy="fetch all files of the release, or shorten `variables` or `years`",
         )
@@ -340,9 +341,9 @@ def _yearly(
         begins = int(np.datetime64(season.name, "h").astype(np.int64))
         hours = np.arange(season.first, season.first + season.hours)
         for name in options.levels:
-            one = _field(options, name, wanted[name, season.name])
-            path = raw.find(one.file)
-            _, axes = open_checked(path, one)
+            field_of_year = _field(options, name, files[name, season.name])
+            path = raw.find(field_of_year.file)
+            _, axes = open_checked(path, field_of_year)
             grid = grid or axes
             require_global_grid(path, axes, *shape[1:])
             earlier = season.first - begins
@@ -356,7 +357,7 @@ def _yearly(
             n = min(most, season.frames - first)
             at = [(first + i) * season.step for i in range(n)]
             task = [
-                (_field(options, name, wanted[name, season.name]), [start + k for k in at])
+                (_field(options, name, files[name, season.name]), [start + k for k in at])
                 for name, start in starts[season.name].items()
             ]
             name = f"{season.name} from {stamp(season.first + at[0])}"
@@ -369,11 +370,11 @@ def _yearly(
 def _ensemble(
     raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
 ) -> PreparationPlan:
-    """What is to be made of a file with members: windows of all its times, one after the other."""
+    """Plan the preparation of a file with members: windows at all of its times."""
     assert options.file is not None and options.members is not None
     fields = [_field(options, name, options.file) for name in options.levels]
     path = raw.find(options.file)
-    opened = [open_checked(path, one, ensemble=True) for one in fields]
+    opened = [open_checked(path, each, ensemble=True) for each in fields]
     values, axes = opened[0]
     steps = np.diff(axes.hours)
     shape = (recipe["shape"][0], len(axes.lat), len(axes.lon))
@@ -389,8 +390,8 @@ def _ensemble(
     clips, pieces = [], []
     for split in SPLITS:
         for member in options.members[split]:
-            there = values.sizes["number"]
-            require(member < there, f"members.{split}", member, f"below {there}, as the file has")
+            number = values.sizes["number"]
+            require(member < number, f"members.{split}", member, f"below {number}, as in the file")
             name = f"member-{member:02d}"
             base = times * len(seasons)
             seasons.append(Season(name, split, int(axes.hours[0]), times * step, step))
@@ -403,12 +404,12 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[Field, list[int]]]) -> np.ndarray:
-    """Some frames of a year with all their channels, float32 (T, C, H, W).
+    """Frames of a year with all channels, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged.
     """
-    return np.concatenate([read_frames(raw, one, at) for one, at in task], axis=1)
+    return np.concatenate([read_frames(raw, each, at) for each, at in task], axis=1)
 
 
 def decode_member(raw: RawFiles, task: tuple[list[Field], int]) -> np.ndarray:
@@ -419,15 +420,15 @@ def decode_member(raw: RawFiles, task: tuple[list[Field], int]) -> np.ndarray:
     """
     fields, member = task
     parts = []
-    for one in fields:
-        path = raw.find(one.file)
-        values, _ = open_checked(path, one, ensemble=True)
-        parts.append(take(path, values.isel(number=member), one))
+    for each in fields:
+        path = raw.find(each.file)
+        values, _ = open_checked(path, each, ensemble=True)
+        parts.append(take(path, values.isel(number=member), each))
     return np.concatenate(parts, axis=1)
 
 
 def file_of(options: WeatherbenchOptions, name: str, year: str) -> str:
-    """The file of a variable and year, as WeatherBench names it."""
+    """WeatherBench's name of the file of a variable and year."""
     folder = VARIABLES[name][0]
     degrees = options.resolution
     return f"weatherbench/{degrees}/{folder}/{folder}_{year}_{degrees}.nc"
@@ -446,52 +447,52 @@ def _range(years: Any) -> bool:
     )
 
 
-def _normalisation(options: WeatherbenchOptions, found: dict[str, list[float]]) -> dict[str, Any]:
+def _normalisation(
+    options: WeatherbenchOptions, statistics: dict[str, list[float]]
+) -> dict[str, Any]:
     if options.normalisation == "published":
         pairs = [options.published[name] for name in options.channels]
         offset, scale = [p[0] for p in pairs], [p[1] for p in pairs]
         source = "published constants"
     else:
-        # A channel that never changes keeps its units.
-        offset, scale = found["mean"], [std or 1.0 for std in found["std"]]
+        # A constant channel keeps its units.
+        offset, scale = statistics["mean"], [std or 1.0 for std in statistics["std"]]
         source = "train split"
     return {"offset": offset, "scale": scale, "method": "z-score", "from": source}
 
 
-def _difference(options: WeatherbenchOptions, found: dict[str, list[float]]) -> dict[str, Any]:
-    """The channels that differ most: means (in standard deviations), and deviations (relative)."""
+def _difference(options: WeatherbenchOptions, statistics: dict[str, list[float]]) -> dict[str, Any]:
+    """Channels that differ most: means (in standard deviations), and deviations (relative)."""
     pairs = np.array([options.published[name] for name in options.channels])
-    mean = np.abs(np.array(found["mean"]) - pairs[:, 0]) / pairs[:, 1]
-    std = np.abs(np.array(found["std"]) / pairs[:, 1] - 1)
+    mean = np.abs(np.array(statistics["mean"]) - pairs[:, 0]) / pairs[:, 1]
+    std = np.abs(np.array(statistics["std"]) / pairs[:, 1] - 1)
     return {
-        what: [options.channels[int(values.argmax())], float(values.max())]
-        for what, values in (("mean", mean), ("std", std))
+        name: [options.channels[int(values.argmax())], float(values.max())]
+        for name, values in (("mean", mean), ("std", std))
     }
 
 
 def _describe(group: zarr.Group, options: WeatherbenchOptions, axes: Axes) -> None:
-    """Coordinates of the grid and of the channels."""
-    lat = {"standard_name": "latitude", "units": "degrees_north"}
-    write_coordinate(group, "lat", "y", axes.lat, **lat)
-    lon = {"standard_name": "longitude", "units": "degrees_east"}
-    write_coordinate(group, "lon", "x", axes.lon, **lon)
+    """Write the coordinates of the grid and of the channels."""
+    write_coordinate(group, "lat", "y", axes.lat, standard_name="latitude", units="degrees_north")
+    write_coordinate(group, "lon", "x", axes.lon, standard_name="longitude", units="degrees_east")
     names = [channel.split("_")[0] for channel in options.channels]
     write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
     units = np.array([VARIABLES[name][1] for name in names], dtype=object)
     write_coordinate(group, "channel_units", "channel", units, long_name="units of each channel")
     level = [np.nan if value is None else value for _, value in options.with_levels]
     standard = np.array([VARIABLES[name][2] for name in names], dtype=object)
-    what = "CF standard name of each channel"
-    write_coordinate(group, "channel_standard_name", "channel", standard, long_name=what)
-    pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
-    what = "NaN at the surface"
-    write_coordinate(group, "level", "channel", np.array(level, float), **pressure, comment=what)
+    title = "CF standard name of each channel"
+    write_coordinate(group, "channel_standard_name", "channel", standard, long_name=title)
+    attrs = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
+    attrs["comment"] = "NaN at the surface"
+    write_coordinate(group, "level", "channel", np.array(level, float), **attrs)
 
 
 def _climatology(
     job: Job, options: WeatherbenchOptions, prepared: zarr.Group, hours: np.ndarray, axes: Axes
 ) -> Any:
-    """Write the daily climatologies with and without the validation years; says which years."""
+    """Write the daily climatologies with and without the validation years; returns the years."""
     first, last = options.climatology
     train = [y for y in options.years_of("train") if first <= y <= last]
     val = [y for y in options.years_of("val") if first <= y <= last]

@@ -24,7 +24,7 @@ from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, 
 NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 GRIB = (".grib", ".grib2", ".grb", ".grb2")
 SUFFIXES = (*NETCDF, ".zarr")
-KNOWN = {
+USUAL_NAMES = {
     "time": ("time", "valid_time", "t", "date"),
     "y": ("lat", "latitude", "y", "nlat", "south_north", "rlat"),
     "x": ("lon", "longitude", "x", "nlon", "west_east", "rlon"),
@@ -243,7 +243,7 @@ def names_of(raw: RawFiles) -> list[str]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[xr.Dataset]:
+def open_grid(path: Path) -> Iterator[xr.Dataset]:
     """Open a file or store lazily.
 
     Raises:
@@ -259,7 +259,7 @@ def opened(path: Path) -> Iterator[xr.Dataset]:
 
 def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int, int]) -> Field:
     path = raw_path(raw, name)
-    with opened(path) as dataset:
+    with open_grid(path) as dataset:
         columns = list(_columns(dataset, options, path))
         first = columns[0]
         sizes = [first.sizes["y"], first.sizes["x"]]
@@ -273,7 +273,10 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         try:
             clock = read_times(first["time"], path)
             coordinates = {
-                axis: (named(first.attrs[f"stp_{axis}"], first[axis]), first[axis].to_numpy())
+                axis: (
+                    coordinate_name(first.attrs[f"stp_{axis}"], first[axis]),
+                    first[axis].to_numpy(),
+                )
                 for axis in ("y", "x")
                 if axis in first.coords
             }
@@ -288,7 +291,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
     return Field(name, clock, coordinates, units, stated, size)
 
 
-def named(name: str, values: xr.DataArray) -> str:
+def coordinate_name(name: str, values: xr.DataArray) -> str:
     """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
 
     Metrics weight rows by ``lat``.
@@ -369,12 +372,14 @@ def _turned(
     names = {}
     for axis in ("time", "y", "x", *(["level"] if has_levels else [])):
         stated = getattr(options, axis)
-        matches = [dim for dim in dims if dim == stated or (not stated and dim in KNOWN[axis])]
+        matches = [
+            dim for dim in dims if dim == stated or (not stated and dim in USUAL_NAMES[axis])
+        ]
         if len(matches) != 1:
             raise RawFileError(
                 path,
                 f"{column.name} has the dimensions {', '.join(dims)}; which is {axis}?",
-                expected=stated or f"one called {', '.join(KNOWN[axis])}",
+                expected=stated or f"one called {', '.join(USUAL_NAMES[axis])}",
                 remedy=f"set {axis}: <name of the dimension> in the options",
             )
         names[matches[0]] = axis
@@ -448,7 +453,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
     """
     blocks, codes = [], marks_of(task.options.missing)
     for path, first, stop in task.stretches:
-        with opened(path) as dataset:
+        with open_grid(path) as dataset:
             columns = []
             for column in _columns(dataset, task.options, path):
                 try:

@@ -256,8 +256,8 @@ def _matches(numbers_of: dict[str, list[int]], pattern: str) -> list[int]:
 
 
 def _nearest(pattern: str, names: Iterable[str]) -> str:
-    names = list(names)[:10000]
-    return next(iter(get_close_matches(pattern, names, n=1)), names[0])
+    candidates = list(names)[:10000]
+    return next(iter(get_close_matches(pattern, candidates, n=1)), candidates[0])
 
 
 def _require_whole_groups(

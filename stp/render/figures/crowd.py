@@ -250,7 +250,7 @@ def dressed(courses: Iterable[Course]) -> dict[str, Style]:
 def observed(cell: Cell) -> int:
     """The number of observed positions."""
     recipe = forecast_recipe(cell)
-    return int(recipe.get("observe", recipe["context"]))
+    return int(recipe.get("observe") or recipe["context"])
 
 
 def draw_band(

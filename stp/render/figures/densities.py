@@ -17,11 +17,11 @@ from stp.render.figures import crowd
 from stp.render.figures.panels import in_words, write
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
-from stp.render.pictures.trajectories import given_scenarios
+from stp.render.pictures.trajectories import observed_scenarios
 from stp.tracks import densities
 from stp.tracks.densities import Density, Grid, Mixture
 from stp.tracks.errors import displacement
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import Scenarios
 
 FIGURE = {
@@ -61,7 +61,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
-    surroundings, scenarios = given_scenarios(courses[0].cells[0])
+    surroundings, scenarios = observed_scenarios(courses[0].cells[0])
     density_of = {
         course.label: density
         for course in courses
@@ -163,7 +163,9 @@ def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def _people(axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: Place) -> None:
+def _people(
+    axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: PreparedTracks
+) -> None:
     """Draw observed paths, and true paths until a lead time."""
     if surroundings.obstacles is not None:
         x, y = surroundings.obstacles.position.T

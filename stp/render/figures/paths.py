@@ -15,10 +15,10 @@ from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
-from stp.render.pictures.trajectories import given_scenarios
+from stp.render.pictures.trajectories import observed_scenarios
 from stp.score.motion import read_predictions
 from stp.tracks.errors import displacement
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import Scenarios
 
 FIGURE = {
@@ -54,7 +54,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)
-    surroundings, scenarios = given_scenarios(courses[0].cells[0])
+    surroundings, scenarios = observed_scenarios(courses[0].cells[0])
     paths_of = {
         course.label: read_predictions(course.cells[0].demand_predictions(), scenarios)
         for course in courses
@@ -114,7 +114,7 @@ def _panel(
     scenario: Scenarios,
     paths_of: dict[str, np.ndarray],
     style_of: dict[str, Style],
-    surroundings: Place,
+    surroundings: PreparedTracks,
 ) -> None:
     """Draw one scenario; predictions are (K, N, T, 2)."""
     people = int(scenario.present.sum())

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import FileError, StpError, nearest
-from stp.page.figure_style import Style, styles, whose
+from stp.page.figure_style import Style, origin_note, styles
 from stp.page.units import readable
 from stp.plan.column import Column
 from stp.plan.manifest import (
@@ -87,7 +87,7 @@ class Scores:
 
     def about(self, cases: Iterable[str] | None = None) -> str:
         """The dimension, and the origin and protocol of the data."""
-        return f"{self.plan.dimension.replace('_', ' ')}: {whose(self.cells(cases))}"
+        return f"{self.plan.dimension.replace('_', ' ')}: {origin_note(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, Column]:
         """Columns of the table by their names."""

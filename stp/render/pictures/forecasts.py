@@ -12,7 +12,7 @@ from stp.core.parquet import read_table
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import read_decoded
 from stp.data.zarr_rows import MappedRows, read_metadata
-from stp.page.figure_style import whose
+from stp.page.figure_style import origin_note
 from stp.page.units import readable
 from stp.plan.manifest import Manifest, title_of
 from stp.plan.manifest_types import StoredCell
@@ -354,7 +354,7 @@ class Case:
         rows = np.array([number])
         frames = clips.read(rows, length=data.context + first.leads)[0][:, self._channels]
         lat, lon = grid_of(data)
-        origin = whose(self.cells.values())
+        origin = origin_note(self.cells.values())
         return SampleForecasts(
             title=f"{title_of(self._names, self._first.key)}: sample {number} of {len(clips):,}",
             clip=labels_of(data, clips, rows)[0].replace("\n", ", from "),

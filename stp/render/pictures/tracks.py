@@ -24,7 +24,7 @@ from stp.render.pictures.people import (
     save,
 )
 from stp.render.pictures.scene import extent_of
-from stp.tracks.prepared import Place, read
+from stp.tracks.prepared import PreparedTracks, read
 from stp.tracks.tracks import Tracks
 
 __all__ = ["FORMATS", "draw_prepared", "overview", "walk", "write_place"]
@@ -44,7 +44,7 @@ def draw_prepared(folder: Path, out: Path, **_: object) -> None:
     write_place(read(folder), out)
 
 
-def write_place(place: Place, out: Path) -> None:
+def write_place(place: PreparedTracks, out: Path) -> None:
     """Write an overview of a dataset: all tracks over the map, or the busiest moments.
 
     Args:
@@ -61,12 +61,12 @@ def write_place(place: Place, out: Path) -> None:
         save(overview(place), [out])
 
 
-def _whose(place: Place) -> str:
+def _whose(place: PreparedTracks) -> str:
     facts = place.about
     return f"{str(facts['source']).capitalize()} data, release {facts['release']}."
 
 
-def overview(place: Place) -> Figure:
+def overview(place: PreparedTracks) -> Figure:
     """A figure of all tracks over the map, coloured by speed, and below it people over time."""
     tracks = place.tracks
     paths = _paths(tracks)
@@ -112,7 +112,7 @@ def _speed(path: np.ndarray, tracks: Tracks) -> float:
     return float(steps.mean() / tracks.dt) if len(steps) else 0.0
 
 
-def _people_over_time(axes: Axes, place: Place) -> None:
+def _people_over_time(axes: Axes, place: PreparedTracks) -> None:
     tracks = place.tracks
     frames, people = np.unique(tracks.frame, return_counts=True)
     seconds = (frames - frames[0]) / tracks.step * tracks.dt
@@ -130,7 +130,7 @@ def _people_over_time(axes: Axes, place: Place) -> None:
     axes.set_ylabel("people")
 
 
-def walk(place: Place) -> Iterator[np.ndarray]:
+def walk(place: PreparedTracks) -> Iterator[np.ndarray]:
     """Pictures of the `WALKED` seconds with the most people, one for each step.
 
     Returns:

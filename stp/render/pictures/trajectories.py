@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import require_receipt
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, whose
+from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size
 from stp.plan.manifest_types import Manifest, Names, StoredCell
 from stp.render.pictures import people as drawing
 from stp.render.pictures.scene import Mixture, Scene, scene_of
@@ -65,7 +65,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
     return f"{title} ({trained}{'' if key.variant == 'default' else ', ' + key.variant})"
 
 
-def at_home(label: str, cell: StoredCell) -> str:
+def short_label(label: str, cell: StoredCell) -> str:
     """A label without the name of the dataset if the model is tested on that dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
@@ -90,7 +90,7 @@ class Compared:
 
     title: str
     cells: dict[str, StoredCell]
-    place: prepared.Place
+    place: prepared.PreparedTracks
     scenarios: Scenarios
     predicted: dict[str, np.ndarray]
     absent: dict[str, str]
@@ -142,7 +142,7 @@ class Compared:
                 expected=f"a number from 0 to {len(self.scenarios) - 1}",
             )
         drawn_labels = [label for label in self.predicted if not labels or label in labels]
-        origin = whose(self.cells[label] for label in drawn_labels)
+        origin = origin_note(self.cells[label] for label in drawn_labels)
         notes = [f"{origin[:1].upper()}{origin[1:]}."]
         if any("(" in label for label in drawn_labels):
             notes.append(IN_PARENTHESES)
@@ -194,10 +194,10 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     predicted: dict[str, np.ndarray] = {}
     absent: dict[str, str] = {}
     mixtures: dict[str, densities.Mixture] = {}
-    scenarios_of_test: tuple[prepared.Place, Scenarios] | None = None
+    scenarios_of_test: tuple[prepared.PreparedTracks, Scenarios] | None = None
     for label, cell in cell_of.items():
         try:
-            place, scenarios = scenarios_of_test or given_scenarios(cell)
+            place, scenarios = scenarios_of_test or observed_scenarios(cell)
             predicted[label] = read_predictions(cell.demand_predictions(), scenarios)
             density = densities.read(cell.demand_predictions(), scenarios)
             if isinstance(density, densities.Mixture):
@@ -215,7 +215,7 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     return Compared(title, cell_of, *scenarios_of_test, predicted, absent, mixtures)
 
 
-def given_scenarios(cell: StoredCell) -> tuple[prepared.Place, Scenarios]:
+def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scenarios]:
     """The scenarios of a cell as its model observed them, with noise if that was added.
 
     Raises:
@@ -252,7 +252,7 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
     return compare(tests[name or next(iter(tests))], manifest.names)
 
 
-def own(compared: Compared) -> list[str]:
+def calibrated_here(compared: Compared) -> list[str]:
     """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test, or
     else of all models."""
     at_home_labels = [
@@ -290,7 +290,7 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
     for out in outs:
         if out.suffix in drawing.MOVIES:
             first = compared_tests[0]
-            labels = own(first)
+            labels = calibrated_here(first)
             drawing.write(first.scene(_of(first, labels).chosen(1)[0], labels), out)
 
 
@@ -301,10 +301,12 @@ def _of(compared: Compared, labels: Sequence[str]) -> Compared:
 
 def _figure(compared_tests: Sequence[Compared]) -> Figure:
     """The figure, with the rule below it."""
-    cells = [one.cells[label] for one in compared_tests for label in own(one)]
+    cells = [one.cells[label] for one in compared_tests for label in calibrated_here(one)]
     labels = list(
         dict.fromkeys(
-            at_home(label, one.cells[label]) for one in compared_tests for label in own(one)
+            short_label(label, one.cells[label])
+            for one in compared_tests
+            for label in calibrated_here(one)
         )
     )
     style_of_label = drawing.style_of(labels)
@@ -312,9 +314,9 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
     panels_per_test = 2 * ACROSS if len(compared_tests) == 1 else ACROSS
     panels_of = []
     for compared in compared_tests:
-        drawn = _of(compared, own(compared))
+        drawn = _of(compared, calibrated_here(compared))
         panels_of += [(compared, drawn, number) for number in drawn.chosen(panels_per_test)]
-    origin = whose(cells)
+    origin = origin_note(cells)
     notes: list[str] = [RULE, f"{origin[:1].upper()}{origin[1:]}."]
     if any("(" in label for label in labels):
         notes.append(PARAMETERS)
@@ -329,7 +331,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
             axes.set_axis_off()
         for axes, (compared, drawn, number) in zip(panels, panels_of, strict=False):
             scene = drawn.scene(number)
-            short = {label: at_home(label, drawn.cells[label]) for label in drawn.predicted}
+            short = {label: short_label(label, drawn.cells[label]) for label in drawn.predicted}
             further_notes = [note for note in scene.notes[1:] if note != IN_PARENTHESES]
             notes += [note for note in further_notes if note not in notes]
             scene = replace(
@@ -349,7 +351,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
         figure.legend(
             handles=list(handles.values()), loc="lower center", ncols=3, frameon=False, borderpad=1
         )
-        left_out = sum(len(one.predicted) - len(own(one)) for one in compared_tests)
+        left_out = sum(len(one.predicted) - len(calibrated_here(one)) for one in compared_tests)
         if left_out:
             notes.append(f"Not drawn: {left_out} models that were calibrated elsewhere.")
         drawing.put_note(figure, notes)

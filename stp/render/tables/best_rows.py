@@ -95,13 +95,13 @@ def contests(
         StpError: a file of the store is damaged.
     """
     # Metrics are imported here, since not every table needs them.
-    from stp.collect.leave_one_out import Asked, in_common, left_out
+    from stp.collect.leave_one_out import RowValue, in_common, left_out
 
     values = {}
     for i, column in (place for league in chosen for place in league):
         entry = rows[i].entries[column]
         assert entry.value is not None
-        values[i, column] = Asked(rows[i].cells, entry.convention, entry.part, entry.value)
+        values[i, column] = RowValue(rows[i].cells, entry.convention, entry.part, entry.value)
     without = dict(zip(values, left_out(list(values.values())), strict=True))
     rivals = [[(values[place], without[place]) for place in league] for league in chosen]
     for league, common in zip(chosen, in_common(rivals), strict=True):

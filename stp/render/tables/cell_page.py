@@ -19,7 +19,7 @@ from stp.collect.cell import (
 from stp.collect.schema import AttemptRow, CellRow
 from stp.core.lock import COUNTS
 from stp.core.units import duration, size_text
-from stp.page.data_origin import PAPERS_FILES
+from stp.page.data_origin import FILES_OF_PAPER
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.plan.data_origin import bytes_text
@@ -158,7 +158,7 @@ def _what(cell: CellRow) -> str:
 def _warnings(cell: CellRow) -> Iterable[str]:
     data = bytes_text(cell.source, cell.bytes_known_by)
     if cell.comparable and not cell.official_paper_protocol:
-        yield f"{cell.source.capitalize()} data: {PAPERS_FILES}."
+        yield f"{cell.source.capitalize()} data: {FILES_OF_PAPER}."
     elif not cell.comparable and cell.source != "own":
         yield (f"NOT COMPARABLE with published values: {data}, {cell.protocol} protocol.")
     elif cell.bytes_known_by == COUNTS:

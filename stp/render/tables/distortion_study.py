@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.page.digits import number
-from stp.page.figure_style import whose
+from stp.page.figure_style import origin_note
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid
@@ -46,7 +46,7 @@ def warnings(conventions: Sequence[str]) -> list[str]:
 
 def of_whom(plan: Manifest) -> str:
     """A sentence on the origin of the data behind the numbers."""
-    return f"Numbers are of {whose(plan.cells)}."
+    return f"Numbers are of {origin_note(plan.cells)}."
 
 
 def legend(plan: Manifest, conventions: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from stp.collect.sensitivity import Curve, curves
 from stp.page.commands import table_command
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
+from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import (
@@ -175,4 +175,4 @@ def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:
             if valued and number == len(datasets) - 1:
                 handles, labels = panels[0].get_legend_handles_labels()
                 figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        save(figure, out, whose(plan.cells))
+        save(figure, out, origin_note(plan.cells))

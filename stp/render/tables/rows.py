@@ -12,7 +12,7 @@ from stp.collect.published import PublishedValue, beside, of_cell
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
-from stp.page.data_origin import PAPERS_FILES
+from stp.page.data_origin import FILES_OF_PAPER
 from stp.page.digits import DIGITS
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Column, Part
@@ -338,7 +338,7 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     if cell.source == "own":
         yield f"own data, {cell.protocol} protocol: nothing published to compare with"
     elif comparable and not cell.official_paper_protocol:
-        yield f"{cell.source} data: {PAPERS_FILES}"
+        yield f"{cell.source} data: {FILES_OF_PAPER}"
     elif not comparable:
         yield f"NOT COMPARABLE: {data}, {cell.protocol} protocol"
     elif cell.bytes_known_by == COUNTS:

@@ -11,7 +11,7 @@ from stp.collect.sensitivity import looked
 from stp.metrics import frechet
 from stp.metrics.perceptual import SetDistance
 from stp.page.commands import table_command
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
+from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest
 from stp.render.tables.distortion_study import (
@@ -208,4 +208,4 @@ def _draw(plan: Manifest, all_sizes: list[Sizes], out: Path) -> None:
             handles, labels = panels[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=4)
         limit = "dotted: at infinite N; " if any(sizes.infinite for sizes in all_sizes) else ""
-        save(figure, out, f"{limit}{whose(plan.cells)}")
+        save(figure, out, f"{limit}{origin_note(plan.cells)}")

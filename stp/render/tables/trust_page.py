@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN
 from stp.collect.schema import AgreementRow
 from stp.collect.trust_card import OfDataset, is_temporal, weakens
-from stp.page.figure_style import whose
+from stp.page.figure_style import origin_note
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
 
@@ -40,7 +40,7 @@ def page(
         title=f"Trust card of {convention}",
         intro=[
             f"{facts.title}: {facts.description}",
-            f"Numbers are of {whose(plan.cells)}.",
+            f"Numbers are of {origin_note(plan.cells)}.",
             *(() if people_section.rows else (f"Agreement with people is unknown: {UNKNOWN}.",)),
         ],
         sections=[*sections, people_section] if people_section.rows else sections,

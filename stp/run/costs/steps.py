@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from stp.core.disk import write_text, writing
 from stp.core.fingerprint import digest
@@ -71,7 +72,8 @@ class Steps:
 
     def _key(self, training: Artefact) -> str:
         """A digest of all that determines the duration of a step, apart from the machine."""
-        recipe, outside = training.recipe, {}
+        recipe = training.recipe
+        outside: dict[str, Any] = {}
         module = f"{training.kind.models}.{recipe['model']}"
         if "class" in recipe:
             module = named_class.module_of(recipe["class"])

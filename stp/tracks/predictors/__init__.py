@@ -10,7 +10,7 @@ A predictor is a module with
 ``predict(scenarios, steps, parameters, obstacles=None, jitter=None)``
     which says where the people of `stp.tracks.scenarios.Scenarios` go. It returns one of
 
-    - points: an array (S, N, T, 2), metres, NaN where nobody is;
+    - points: an array (S, N, T, 2), metres, NaN for absent people;
     - samples: an array (K, S, N, T, 2);
     - a `stp.tracks.densities.Mixture` of Gaussians for each person and step; its stated point, the
       mean of the heaviest component, is what displacement errors are computed from;

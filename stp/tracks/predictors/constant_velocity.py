@@ -35,7 +35,7 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray | Mixture:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is; obstacles do not matter.
+    """Predict positions, (S, N, steps, 2), metres; NaN for absent people; obstacles do not matter.
 
     Jitter, of this shape, moves people at each step. Without it, and with an uncertainty, there is
     one Gaussian for each step, whose variance grows by the same amount at each.

@@ -48,7 +48,7 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is.
+    """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
     Jitter, of this shape, moves people at each step, and what they do next follows from it.
     """

@@ -138,7 +138,7 @@ def predict(
         jitter: (S, N, steps, 2), metres, which moves people at each step.
 
     Returns:
-        (S, N, steps, 2), metres; NaN where nobody is.
+        (S, N, steps, 2), metres; NaN for absent people.
     """
     path = _paths(scenarios, steps, parameters, np.zeros((1, len(scenarios), NOISE)))[0]
     return path if jitter is None else path + jitter.cumsum(axis=2)
@@ -152,7 +152,7 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw predictions, (samples, S, N, steps, 2), metres; NaN where nobody is.
+    """Draw predictions, (samples, S, N, steps, 2), metres; NaN for absent people.
 
     The noise of a scenario depends on the seed, its start frame and the sample.
     """
