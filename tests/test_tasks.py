@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.inspect.descriptions import About
+from stp.inspect.descriptions import DatasetDescriber
 from stp.tasks import task as tasks
 
 ROOT = Path(__file__).parents[1]
@@ -91,7 +91,9 @@ def test_the_modules_that_a_task_names_exist(name: str) -> None:
 @EACH
 def test_what_describes_datasets_of_a_kind_has_all_functions(name: str) -> None:
     module = import_module(tasks.find(name).inspect)
-    wanted = {name for name, one in vars(About).items() if callable(one) and name[0] != "_"}
+    wanted = {
+        name for name, one in vars(DatasetDescriber).items() if callable(one) and name[0] != "_"
+    }
     assert wanted and all(callable(getattr(module, function)) for function in wanted)
 
 

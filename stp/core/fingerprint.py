@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from stp.core import canonical, imports
 from stp.core.canonical import DIGITS, PACKAGE, definitions
@@ -28,7 +29,7 @@ SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
 """Modules that every core imports and that compute nothing: they count in no fingerprint."""
 
 
-def digest(value: object) -> str:
+def digest(value: Any) -> str:
     """Hash a JSON value: 16 hex digits, independent of the order of keys, not of that of lists.
 
     Raises:
