@@ -25,7 +25,7 @@
       ]);
       const shown = rows.filter(fits(chosen)).filter((row) => !chosen.show || row.difference !== null);
       const compared = shown.filter((row) => row.difference !== null).length;
-      const reasons = [...new Set(shown.map((row) => (row.why_none ?? "").replace(" bytes", " data")))];
+      const reasons = [...new Set(shown.map((row) => (row.why_none ?? "")))];
       // One reason of all rows stands in the caption, not in each row.
       const common = shown.length > 3 && !compared && reasons.length === 1 ? reasons[0] : null;
       stp.table(root, {
@@ -48,7 +48,7 @@
             {key: "relative", title: "Relative", numeric: true, about: "Difference divided by the printed value",
               value: relative, cell: (row) => relative(row) === null ? "–" : `${stp.signed(100 * relative(row), 2)} %`},
             {key: "why_none", title: "Why there is no difference",
-              cell: (row) => (row.why_none ?? "").replace(" bytes", " data")},
+              cell: (row) => (row.why_none ?? "")},
           ],
           {key: "n", title: "n", numeric: true, about: "Test samples behind our value"},
         ],

@@ -172,7 +172,7 @@
   /** What a metric can be trusted for: marks of a study of distortions, and where its card is. */
   function trust(convention) {
     const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
-    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes.replace(" bytes", " data")}) it gets `
+    const said = marks.map((row) => `On distorted clips of ${stp.datasetTitle(row.tested_on)} (${row.bytes}) it gets `
       + `worse with ${row.worse} of ${row.known} distortions${row.blind ? `, and does not respond to ${named(row.blind)}` : ""}. `);
     const study = stp.core().cells.find((cell) => stp.core().settings.get(cell.setting)?.intensity
       && cell.tested_on === marks[0]?.tested_on);

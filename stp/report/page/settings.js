@@ -170,7 +170,7 @@
       const why = [...new Set(printed.map((r) => r.why_none).filter((text) => text))];
       if (why.length && drawn === "value") {
         root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they cannot be `
-          + `compared with ours: ${why.join("; ").replace(/not comparable: /g, "").replace(/ bytes/g, " data")}.`));
+          + `compared with ours: ${why.join("; ").replace(/not comparable: /g, "")}.`));
       }
       const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
         .map((p) => [`${line.label} at ${words(one.key)} ${p.level}`,
