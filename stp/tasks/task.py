@@ -85,7 +85,8 @@ class Task(ABC):
         pictures: drawings of forecasts: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.
         prepared_pictures: module whose ``draw_prepared`` draws prepared data.
-        inspect: module that counts and describes a dataset (`stp.inspect.descriptions.DatasetDescriber`).
+        inspect: module that counts and describes a dataset
+            (`stp.inspect.descriptions.DatasetDescriber`).
         own_reader: reader of a user's own files.
         has_scenarios: whether samples are scenarios that a protocol cuts from recordings, so that
             ``stp check leak`` can measure how much of the future they show.
