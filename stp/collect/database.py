@@ -147,7 +147,8 @@ def _refuse_mixture(collected: list[Path]) -> None:
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
     """Means over all lead times, or over those that columns show, in the order of the collected
-    rows."""
+    rows.
+    """
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()
@@ -199,7 +200,8 @@ def _fill_others(
     sampling: Future[SampleFiles],
 ) -> None:
     """Fill all other tables, and create the views of files and of suites, in a connection of its
-    own."""
+    own.
+    """
     with database.cursor() as own:
         own.begin()
         described = reading.result()

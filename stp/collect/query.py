@@ -276,7 +276,8 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 def for_json(value: Any) -> Any:
     """Convert a value for JSON: NaN, infinity and times become text, decimals become numbers if no
-    digit is lost. Lists, dictionaries and dataclasses are converted recursively."""
+    digit is lost. Lists, dictionaries and dataclasses are converted recursively.
+    """
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -127,7 +127,8 @@ def effect(counts: Sequence[int], tests: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Correct p values of several comparisons (Holm 1979), which controls the chance of any false
-    positive among them."""
+    positive among them.
+    """
     order = np.argsort(p_values, kind="stable")
     stepped = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
     corrected = np.empty(len(order))

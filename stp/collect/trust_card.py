@@ -48,7 +48,8 @@ class OfDataset:
 
     def follows(self, *, temporal: bool) -> list[str]:
         """Distortions that it certainly follows: the interval of its correlation is above 0, or
-        below 0 if a higher intensity changes less."""
+        below 0 if a higher intensity changes less.
+        """
         names = []
         for curve in self._of(temporal):
             if curve.low is not None and curve.high is not None:

@@ -1,5 +1,6 @@
 """Which frames of a clip a network looks at: of context and frames that were predicted, or observed
-instead, each (N, T, C, H, W), the clips (N, T', C, H, W)."""
+instead, each (N, T, C, H, W), the clips (N, T', C, H, W).
+"""
 
 from collections.abc import Callable
 
@@ -24,7 +25,8 @@ def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """The clips without their context, filled up to ten frames with grey behind the end:
-    PredBench's code for Human3.6M and CityScapes."""
+    PredBench's code for Human3.6M and CityScapes.
+    """
     lacking = max(0, PADDED - frames.shape[1])
     return np.pad(frames, ((0, 0), (0, lacking), (0, 0), (0, 0), (0, 0)), constant_values=GREY)
 

@@ -172,7 +172,8 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
 
 def digit_identity() -> Metric:
     """Share of predicted frames with the digits of the observed frame, of those frames in which the
-    observed digits are apart (as many areas as a clip has digits) and recognised surely."""
+    observed digits are apart (as many areas as a clip has digits) and recognised surely.
+    """
     return Metric(
         _statistics,
         finish=_share,

@@ -58,7 +58,8 @@ class Box:
 
 def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
     """Cosine of the latitudes in degrees over its mean, float64 (H,) (PredBench, appendix B,
-    equation 4). On boxes of equal extent in degrees it is the share of their area."""
+    equation 4). On boxes of equal extent in degrees it is the share of their area.
+    """
     weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
     return np.asarray(weights / weights.mean())
 

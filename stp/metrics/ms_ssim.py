@@ -218,6 +218,11 @@ def ms_ssim(*, scales: int) -> Metric:
 
 
 def check_scales(scales: int) -> None:
+    """Refuse a number of scales that has no weights.
+
+    Raises:
+        StpError: it is not 1 to 5.
+    """
     if scales not in range(1, len(WEIGHTS) + 1):
         raise StpError(
             f"MS-SSIM of {scales!r} scales",

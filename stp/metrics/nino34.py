@@ -103,5 +103,6 @@ def correlation(*, weighted: bool = False) -> Metric:
 
 def rmse() -> Metric:
     """RMSE over samples of the index for each lead time, then the mean over lead times; in the
-    dataset's units."""
+    dataset's units.
+    """
     return Metric(_squared_error, finish=_root, independent_leads=False)

@@ -62,6 +62,7 @@ def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
 
 def of_frame_range() -> Metric:
     """20 log10(largest minus smallest value of the observed frame / RMSE) of each frame, then the
-    mean: for data of any units. Not comparable with the others."""
+    mean: for data of any units. Not comparable with the others.
+    """
     why = "predicted exactly, or a constant frame was observed"
     return Metric(_of_observed_range, no_value=why)

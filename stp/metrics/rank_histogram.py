@@ -73,5 +73,6 @@ def rank_histogram() -> Metric:
 def outliers() -> Metric:
     """The shares of the lowest and the highest rank, over 2 / (M + 1): 1 for reliable ensembles of
     any size, above 1 for too small a spread or a bias (the percentage of outliers of Buizza and
-    Palmer 1998, over that of even ranks)."""
+    Palmer 1998, over that of even ranks).
+    """
     return Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)

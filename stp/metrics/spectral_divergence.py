@@ -68,14 +68,16 @@ def of_frames() -> Metric:
     """Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in
     cycles across the shorter side, up to half its pixels, then the mean. It is ours, for frames of
     any kind; ChaosBench's wavenumbers (`stp.metrics.field_spectral_divergence`) lie in the
-    corners of the transform."""
+    corners of the transform.
+    """
     return Metric(_finest_tenth, no_value="a frame does not vary")
 
 
 def of_mean_spectra() -> Metric:
     """Of the spectra averaged over samples and channels (as normalised for training), over all
     wavenumbers. Its components p1, p2, ... and o1, o2, ... in ``cluster_sums.parquet`` are those
-    spectra, predicted and observed, at each wavenumber."""
+    spectra, predicted and observed, at each wavenumber.
+    """
     return Metric(
         _finest_tenth,
         finish=_of_means,

@@ -31,7 +31,8 @@ def _ratio(means: np.ndarray) -> np.ndarray:
 def spectral_power() -> Metric:
     """Power in the upper half of the wavenumbers, averaged over samples and channels (as normalised
     for training), predicted over observed. It tells blur (below 1) from noise (above 1), which the
-    divergence of shapes does not."""
+    divergence of shapes does not.
+    """
     return Metric(
         lambda p, o: _power(p, o, np.ones(1)),
         finish=_ratio,

@@ -221,5 +221,6 @@ def gaussian() -> Metric:
 
 def of_frame_range() -> Metric:
     """Frames scaled by the smallest and largest value of each channel of each observed frame, data
-    range 1: for data of any units, standardised ones too. Not comparable with the others."""
+    range 1: for data of any units, standardised ones too. Not comparable with the others.
+    """
     return Metric(_of_observed_range, no_value="an observed frame is constant")

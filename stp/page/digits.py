@@ -15,7 +15,8 @@ def digits(value: float, count: int = DIGITS) -> str:
 
 def number(value: float | None) -> str:
     """Write ten significant digits for machines: more than any metric has, few enough to hide
-    rounding; nothing for None."""
+    rounding; nothing for None.
+    """
     return "" if value is None else f"{value:.10g}"
 
 

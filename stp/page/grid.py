@@ -46,7 +46,8 @@ class Section:
 
     def with_aside(self) -> list[bool]:
         """For each column, whether it is numeric and some items have a second text, which formats
-        set in a column of its own so that numbers are aligned."""
+        set in a column of its own so that numbers are aligned.
+        """
 
         def has_aside(column: int) -> bool:
             items = (row[column] for row in self.rows)

@@ -76,7 +76,8 @@ class Source(ABC):
 
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Put away what is open or lies aside. A source that is left to Python would do so at any
-        later time, also to what the next one has put there."""
+        later time, also to what the next one has put there.
+        """
 
 
 def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:

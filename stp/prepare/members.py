@@ -43,12 +43,12 @@ class Member(NamedTuple):
 
 
 def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
-    """All files whose path ends with a pattern.
+    r"""All files whose path ends with a pattern.
 
     Args:
         raw: the raw files of a release.
         pattern: a regular expression with groups, matched against the end of the path of a file, or
-            of its name in an archive: ``r"(train|val)/(\\w+)/(\\w+)\\.png"``.
+            of its name in an archive: ``r"(train|val)/(\w+)/(\w+)\.png"``.
 
     Returns:
         members by the texts of the groups, sorted. Of several with the same texts, the first is

@@ -474,6 +474,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[IO[str] | None]:
+    """Open the log of a verb for appending; None without a path."""
     if path is None:
         yield None
         return

@@ -39,7 +39,8 @@ class Checkpoint:
 
     def parts(self) -> Iterator[dict[str, np.ndarray]]:
         """Read all parts in order, up to the first one that is missing, damaged or of another
-        recipe. That part and later ones are removed. ``next`` becomes the first missing sample."""
+        recipe. That part and later ones are removed. ``next`` becomes the first missing sample.
+        """
         paths = sorted(self.folder.glob("*.npz"))
         for number, path in enumerate(paths):
             first, _, after = path.stem.partition("-")

@@ -127,7 +127,8 @@ class PreparedTracks:
 
     def shared_people(self) -> tuple[int, int]:
         """Numbers of people: in both parts under ``atlas-paper``; left out of the calibration under
-        the other protocols, since they are in the test."""
+        the other protocols, since they are in the test.
+        """
         before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
         lacking = split_in_time(self.tracks, self.about["calibration"], recordings)[2]

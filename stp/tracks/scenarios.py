@@ -296,7 +296,8 @@ def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
 
 def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
     """Positions (M, O + T, 2) at equal intervals from the first one in the window, gaps filled
-    linearly."""
+    linearly.
+    """
     begin = piece.frame[piece.first[moments]]
     times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)
     made = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]

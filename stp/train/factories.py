@@ -217,7 +217,8 @@ def put_channels_last(model: nn.Module) -> None:
 
 def compile_parts(model: nn.Module) -> None:
     """Compile the parts of a network, reproducibly where trainings settle that; what holds them
-    together stays Python."""
+    together stays Python.
+    """
     # The compiler must be told apart: see stp.models.compute.settle.
     torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
     for part in model.children():
@@ -228,5 +229,6 @@ def compile_parts(model: nn.Module) -> None:
 
 
 def optimizer_of(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
+    """The optimiser that ``train.optimizer`` names, for all parameters of a model."""
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
     return kind(model.parameters(), lr=options.lr, weight_decay=options.weight_decay)

@@ -104,7 +104,8 @@ def _described(kind: type) -> Json:
 
 def _optional(part: Json) -> Json:
     """A schema without required keys, which an entry of the same name may have; nor have its parts.
-    They get names of their own, since parts that are no overrides do require keys."""
+    They get names of their own, since parts that are no overrides do require keys.
+    """
     made = json.loads(json.dumps(part).replace('"#/$defs/', f'"#/$defs/{PART}'))
     definitions = made.pop("$defs", {})
     for one in (made, *definitions.values()):

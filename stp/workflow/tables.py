@@ -111,7 +111,8 @@ class Table:
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
         """The option that names the scale file, if its verb takes one. In `params`, it would differ
-        between runs of the same plan."""
+        between runs of the same plan.
+        """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
     def needed(self, wildcards: object) -> list[str]:

@@ -85,12 +85,12 @@ class Part(NamedTuple):
 
 
 def month_of(day: str) -> str:
-    """ "2022-01" of "2022-01-15"."""
+    """The month of a day: "2022-01" of "2022-01-15"."""
     return day[:7]
 
 
 def month_before(day: str) -> str:
-    """ "2021-12" of "2022-01-15"."""
+    """The month before that of a day: "2021-12" of "2022-01-15"."""
     return str(np.datetime64(day[:7], "M") - 1)
 
 

@@ -105,7 +105,8 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
 
 def window_starts(split: str, options: CityscapesOptions, span: int) -> list[int]:
     """First frames of the windows of a snippet; in the test the first window alone is used, as in
-    predbench/datasets/cityscapes.py."""
+    predbench/datasets/cityscapes.py.
+    """
     found = starts(0, LENGTH, span, options.stride).tolist()
     return found[:1] if split == "test" else found
 

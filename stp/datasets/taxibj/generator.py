@@ -105,7 +105,8 @@ def _dates(first: datetime.date, days: int) -> np.ndarray:
 
 def _kept(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndarray:
     """Which half hours are there: absent days come in small groups; the first and the last day
-    are there."""
+    are there.
+    """
     kept = np.ones((days, _SLOTS), bool)
     inner = np.arange(1, days - 1)
     for day in rng.permutation(inner)[: round(chosen.absent * days / 2)]:

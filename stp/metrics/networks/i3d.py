@@ -135,7 +135,8 @@ class I3D(nn.Module):
 
     def forward(self, x: Tensor, layer: str = "logits") -> Tensor:
         """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, classes); or to the
-        means (N, 1024) that they are made from (``pooled``)."""
+        means (N, 1024) that they are made from (``pooled``).
+        """
         for name, part in self.named_children():
             if name != "logits" or layer == "logits":
                 x = part(x)
@@ -226,7 +227,8 @@ def _piergiaj_name(key: str) -> str:
 
 def _by_order(state: State, own: State) -> State:
     """Tensors of unknown names, paired with ours in order: for each layer its convolution, then
-    what its normalisation has."""
+    what its normalisation has.
+    """
     tensors = [tensor for tensor in state.values() if tensor.ndim]
     has_scale = len(tensors) == sum(tensor.ndim > 0 for tensor in own.values())
     keys = [

@@ -1,5 +1,6 @@
 """Readers of files of weights: a state dict of torch, a TorchScript archive, a
-checkpoint of TensorFlow, or a pickle of arrays that flax made."""
+checkpoint of TensorFlow, or a pickle of arrays that flax made.
+"""
 
 import zipfile
 from collections.abc import Mapping

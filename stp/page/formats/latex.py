@@ -73,7 +73,7 @@ _WITHOUT_ACCENT = "ĄąĘęĮįŲųĿŀŉſ"
 
 
 def text(grid: Grid) -> str:
-    """Write a table as LaTeX for ``\\input``."""
+    r"""Write a table as LaTeX for ``\input``."""
     lines = [f"% {_comment(grid.title)}"]
     lines += [f"% {_comment(grid.made_from)}"] if grid.made_from else []
     lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]

@@ -59,7 +59,8 @@ def _underlined(title: str, sign: str) -> str:
 
 def _filled(line: str, later: str = "", width: int = PROSE) -> str:
     """Fold a line between words, but not within commands (between backticks) and paths, which are
-    meant to be copied."""
+    meant to be copied.
+    """
     parts = line.split("`")
     if len(parts) % 2:
         parts[1::2] = [part.replace(" ", _HELD) for part in parts[1::2]]

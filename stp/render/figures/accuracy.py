@@ -1,5 +1,6 @@
 """Errors over the observation, the noise or the horizon: Figures 4 to 7 of Atlas, and its Tables
-I and II as figures."""
+I and II as figures.
+"""
 
 from pathlib import Path
 

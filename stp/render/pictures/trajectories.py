@@ -42,7 +42,8 @@ def on_map(cell: StoredCell) -> bool:
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
     """Cells that predict the same scenarios, by name: dataset, protocol and, if there are several,
-    setting. They may differ in the data of their calibration."""
+    setting. They may differ in the data of their calibration.
+    """
     grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
         key = cell.key
@@ -254,7 +255,8 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
 
 def calibrated_here(compared: Compared) -> list[str]:
     """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test, or
-    else of all models."""
+    else of all models.
+    """
     at_home_labels = [
         label
         for label in compared.predicted

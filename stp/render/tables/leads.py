@@ -67,7 +67,8 @@ def read_leads(
 
 def _existing(rows: list[Row]) -> list[Row]:
     """Leave out columns that no row of a dataset has at a lead time: distances between sets have no
-    values by lead time, and forecasts of another dataset may be longer."""
+    values by lead time, and forecasts of another dataset may be longer.
+    """
     scored = {
         (row.dataset, column)
         for row in rows

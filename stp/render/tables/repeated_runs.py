@@ -151,7 +151,8 @@ def _columns(
     published: Mapping[CellKey, Mapping[str, PublishedRuns]],
 ) -> dict[str, tuple[Column, ...]]:
     """Columns of each dataset: those of its other tables and, where all runs have them,
-    `FURTHER_COLUMNS`; the published ones come first, in the order of the paper."""
+    `FURTHER_COLUMNS`; the published ones come first, in the order of the paper.
+    """
     columns: dict[str, tuple[Column, ...]] = {}
     for dataset in dict.fromkeys(key.tested_on for key in groups):
         keys = [key for key in groups if key.tested_on == dataset]
