@@ -253,7 +253,9 @@ def message(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             print(f"stp: wrong usage: {error.format_message()}")
     text = printed.getvalue()
     # The default scale is that of the last run in this checkout.
-    for path, name in ((folder, "HERE"), (ROOT, "PROJECT"), (last_results(), "results/SCALE")):
+    scale = "results/SCALE"
+    shown = ((folder, "HERE"), (ROOT, "PROJECT"), (last_results(), scale), ("results/demo", scale))
+    for path, name in shown:
         text = text.replace(str(path), name)
     text = re.sub(r"\b[0-9a-f]{16}\b", "FINGERPRINT", text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
