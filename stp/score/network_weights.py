@@ -64,7 +64,7 @@ def with_weights(
 
 def why_absent(name: str) -> str:
     """The reason for a missing value, for a table."""
-    return f"the weights of {name} are not there (see `stp list weights`)"
+    return f"the weights of {name} are missing (see `stp list weights`)"
 
 
 def _weights(job: Job, options: ScoreOptions, name: str) -> Weights | None:

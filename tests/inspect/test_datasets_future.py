@@ -39,6 +39,6 @@ def test_tables_say_what_is_missing():
         {"atlas-paper": "hall: none of 9 moments is a scenario"},
     )  # fmt: skip
     text = "\n".join(future.lines(found, 150))
-    assert "hall, synthetic bytes, 6 observed and 10 predicted positions" in text
+    assert "hall, synthetic data, 6 observed and 10 predicted positions" in text
     assert "atlas-paper: hall: none of 9 moments is a scenario" in text
     assert "0.250" in text and "nan" not in text

@@ -43,11 +43,11 @@ def measured(
 
     Args:
         data: prepared opinions.
-        models: of config/pvqa-demo.yaml.
+        models: of config/pvqa-300.yaml.
         parts: what networks have seen of the videos (`stp.opinions.network_features.PARTS`).
         extras: of the receipts of that.
     """
-    plan = Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml")
+    plan = Plan.load(CONFIG_FOLDER / "pvqa-300.yaml")
     planned = manifest(plan, "quality_measures")
     store = SmallStore(folder)
     store.manifest |= {

@@ -44,6 +44,7 @@ class Case:
         horizon: frames.
         unread: words in the paths of files that the reader does not use.
         optional: words in the paths of files that a release may lack.
+        planned_by_cluster: the plan knows one clip per cluster; its name and start are in the file.
         disjoint: splits that share no frame and no cluster.
         packed: kinds of archives that may hold the files below the folder ``packed_folder``.
         packed_folder: below the raw folder; files elsewhere are lists.
@@ -59,6 +60,7 @@ class Case:
     horizon: int = 1
     unread: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    planned_by_cluster: bool = False
     disjoint: tuple[str, ...] = SPLITS
     packed: tuple[str, ...] = ()
     packed_folder: str = ""
@@ -192,6 +194,8 @@ CASES = {
         },
         packed=("tar",),
         packed_folder="robonet/hdf5",
+        optional=("_traj", "meta_data"),
+        planned_by_cluster=True,
     ),
     "scv": Case(
         [3, 16, 16],
@@ -337,8 +341,12 @@ def test_splits_share_no_frames_and_no_clusters(release: Release):
 def test_planned_clips_are_those_prepared(release: Release):
     _, index = content(release.intact)
     planned = release.module.count(release.intact.recipe, Lists([release.root]))
-    rows = zip(index["split"], index["clip"], index["start"].tolist(), strict=True)
-    listed = {(clip.split, clip.clip, clip.start) for clip in planned.clips}
+    if release.case.planned_by_cluster:
+        rows = zip(index["split"], index["cluster"], strict=True)
+        listed = {(clip.split, clip.cluster) for clip in planned.clips}
+    else:
+        rows = zip(index["split"], index["clip"], index["start"].tolist(), strict=True)
+        listed = {(clip.split, clip.clip, clip.start) for clip in planned.clips}
     if listed:
         assert listed == {row for row in rows if row[0] not in planned.unknown}
     prepared = {split: int((index["split"] == split).sum()) for split in planned.numbers}

@@ -128,10 +128,10 @@ def test_a_run_that_ends_before_its_targets_has_stopped(plan):
         ticks=driver._ticks(snakemake),
     )
     (said,) = [line for line in lines(plan, artefact_states(plan), ending, 80) if "run:" in line]
-    assert "stopped" in said and "runs" not in said
+    assert "stopped" in said and "running" not in said
     another = replace(ending, pid=os.getpid(), ticks=driver._ticks(os.getpid()))
     (said,) = [line for line in lines(plan, artefact_states(plan), another, 80) if "run:" in line]
-    assert said.endswith("runs")
+    assert said.endswith("running")
 
 
 def test_success_is_noted_until_the_next_run(tmp_path):
