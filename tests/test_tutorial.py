@@ -89,7 +89,7 @@ def test_the_intervals_overlap_as_the_text_says(executed):
 
 @pytest.mark.long(part="docs")
 def test_pictures_and_an_animation_are_shown(executed):
-    for words in ("people.overview(place)", "people.figure_of(scene)", "Image("):
+    for words in ("tracks.overview(place)", "people.figure_of(scene)", "Image("):
         assert pictures(executed, words) == ["image/png" if "Image" not in words else "image/gif"]
 
 
