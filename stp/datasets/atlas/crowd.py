@@ -1,4 +1,4 @@
-"""Crowds of made-up people in a made-up place, in the file formats of ETH, HOTEL, UCY, ATC, THOR.
+"""Crowds of synthetic people, in the file formats of ETH, HOTEL, UCY, ATC and THOR.
 
 People come in waves: a few enter within a second or two, each at one goal and on the way to
 another, keep out of each other's way and around obstacles, and are gone before the next few come;

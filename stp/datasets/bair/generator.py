@@ -1,4 +1,4 @@
-"""Stand-in for BAIR robot pushing: a made-up arm in the official file format.
+"""Stand-in for BAIR robot pushing: a synthetic arm in the official file format.
 
 As in the official data: the tar archive, its folders and file names, the TFRecord framing, the
 SequenceExample with four features for each time (two pictures as raw RGB bytes, four actions, three

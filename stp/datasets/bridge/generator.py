@@ -1,4 +1,4 @@
-"""Stand-in for BridgeData: a made-up arm at made-up sinks and kitchens, in the official layout.
+"""Stand-in for BridgeData: a synthetic arm at synthetic sinks and kitchens, in the official layout.
 
 As in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from institution
 to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
@@ -11,7 +11,6 @@ With ``layout: rlds``, the TFRecord files of TensorFlow Datasets are written ins
 features of the recorded sample; among them a camera that is missing and so is black.
 """
 
-import io
 import json
 import pickle
 import zipfile
@@ -21,11 +20,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tabletop import Camera, render, simulate
 from stp.fetch.tfrecord_write import example, write_records
 
@@ -123,7 +122,7 @@ def trajectory(
         camera = Camera() if k == 0 else Camera.draw(rng)
         pictures = render(motion, camera, chosen.height, chosen.width, rng)
         for t, picture in enumerate(pictures):
-            files[f"{view}/im_{t}.jpg"] = jpeg(picture)
+            files[f"{view}/im_{t}.jpg"] = encode_picture(picture, "JPEG", quality=90)
     state = np.zeros((frames, 7))
     state[:, :3] = motion.gripper
     files["obs_dict.pkl"] = _pickled({"state": state, "time_stamp": np.arange(frames) / 5})
@@ -132,13 +131,6 @@ def trajectory(
     files["agent_data.pkl"] = _pickled({"traj_ok": True, "term_t": frames - 1})
     files["lang.txt"] = b"push the objects about\nconfidence: 1.0\n"
     return files, views
-
-
-def jpeg(picture: np.ndarray) -> bytes:
-    """uint8 (H, W, 3) as a JPEG file."""
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
 
 
 def _pickled(value: Any) -> bytes:
@@ -203,7 +195,9 @@ def _episode(rng: np.random.Generator, chosen: BridgeOptions, i: int) -> dict[st
             pictures = render(motion, Camera() if k == 0 else Camera.draw(rng), *size, rng)
         else:
             pictures = np.zeros((frames, *size, 3), np.uint8)
-        features[f"steps/observation/image_{k}"] = [jpeg(picture) for picture in pictures]
+        features[f"steps/observation/image_{k}"] = [
+            encode_picture(picture, "JPEG", quality=90) for picture in pictures
+        ]
         # The flags of the recorded sample are all false, whatever cameras there are.
         features[f"episode_metadata/has_image_{k}"] = np.zeros(1, np.int64)
     state = np.zeros((frames, 7), np.float32)

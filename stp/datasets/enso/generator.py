@@ -27,7 +27,6 @@ import numpy as np
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy import ndimage, signal
 
-from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.core.options import build, require
 
@@ -66,12 +65,8 @@ class EnsoOptions:
     def __post_init__(self) -> None:
         ok = 0 < self.damping[0] <= self.damping[1] < 0.25
         require(ok, "damping", self.damping, "lowest and highest, between 0 and 0.25")
-        if self.cmip6_models + self.cmip5_models == 0:
-            raise StpError(
-                "EnsoOptions: cmip6_models and cmip5_models are both 0",
-                expected="at least one climate model",
-                remedy="correct the options of the release",
-            )
+        models = self.cmip6_models + self.cmip5_models
+        require(models > 0, "cmip6_models + cmip5_models", models, "at least one climate model")
 
 
 class Simulation(NamedTuple):

@@ -1,4 +1,4 @@
-"""Stand-in for the IISc PVQA database: made-up videos, damaged by a stated amount, and raters.
+"""Stand-in for the IISc PVQA database: synthetic videos, damaged by a stated amount, and raters.
 
 As in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
 MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. Besides there are what the official
@@ -56,9 +56,9 @@ class PvqaOptions:
     """
 
     folder: str = "opinions"
-    videos: int = 300
-    natural: NonNegativeFloat = 0.1
-    sizes: int = 4
+    videos: Annotated[int, Field(ge=20, le=MOST)] = 300
+    natural: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    sizes: Annotated[int, Field(ge=1, le=len(SIZES))] = 4
     raters: int = 50
     random: int = 3
     ratings: Annotated[int, Field(ge=2)] = 20
@@ -69,16 +69,13 @@ class PvqaOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(whole(self.videos, 20, MOST), "videos", self.videos, f"from 20 to {MOST}")
-        require(whole(self.sizes, 1, len(SIZES)), "sizes", self.sizes, f"from 1 to {len(SIZES)}")
         require(whole(self.raters, self.ratings), "raters", self.raters, "not fewer than ratings")
         require(whole(self.random, 0, self.raters // 4), "random", self.random, "0 to a quarter")
-        require(self.natural < 1, "natural", self.natural, "a share below 1")
 
 
 @dataclass(frozen=True)
 class MadeVideo:
-    """A made-up video.
+    """A synthetic video.
 
     Attributes:
         name: such as ``BAIR_001``.

@@ -7,7 +7,6 @@ option. Beside each TFRecord file is what was on the map, ``<name>.state.parquet
 thing in each frame, the same at every size.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require
 from stp.datasets.scv.appearance import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario, play
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import sequence_example, write_records
 
 LOOPS = 8
@@ -106,9 +105,5 @@ def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
         "n_steps": np.array([len(frames)]),
         "screen_size": np.array([size, size]),
     }
-    pictures = []
-    for things in frames:
-        content = io.BytesIO()
-        Image.fromarray(draw(things, size)).save(content, "PNG", compress_level=1)
-        pictures.append([content.getvalue()])
+    pictures = [[encode_picture(draw(things, size), compress_level=1)] for things in frames]
     return sequence_example(context, {"rgb_screen": pictures})
