@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.daily_fields import Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
@@ -69,11 +69,10 @@ class DaysOfStream:
         for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
             day = str(date_of(folder.name))
             if day in seen:
-                raise StpError(
-                    f"{self._names[0]}: {day} comes twice in the stream, the second time as "
-                    f"{folder.name}",
+                raise RawFileError(
+                    self._names[0],
+                    f"{day} comes twice in the stream, the second time as {folder.name}",
                     expected="one group for each day",
-                    remedy="fetch the official parts again",
                 )
             seen.add(day)
             group = open_group(folder)
@@ -112,11 +111,8 @@ class DaysOfStore:
         self._opened = opened[list(there)].rename(there)
         self._place = {time: i for i, time in enumerate(times.tolist())}
         if len(self._place) < len(times):
-            raise StpError(
-                f"{self._path}: {len(times) - len(self._place)} of {len(times)} times come twice",
-                expected="each time once",
-                remedy="download it again",
-            )
+            twice = len(times) - len(self._place)
+            raise RawFileError(self._path, f"{twice} of {len(times)} times come twice")
 
     @property
     def name(self) -> str:
@@ -181,20 +177,21 @@ class DaysOfStore:
             keys = [array.metadata.encode_chunk_key(at) for at in itertools.product(*needed)]
             lost = [key for key in keys if f"{self._folder}/{NAMES[name]}/{key}" not in self._files]
             if lost:
-                raise StpError(
-                    f"{self._path}: {len(lost)} of {len(keys)} chunks of {NAMES[name]} are "
-                    f"missing, first {lost[0]}",
+                # Zarr would take a missing chunk for an empty one.
+                problem = f"{len(lost)} of {len(keys)} chunks of {NAMES[name]} are missing"
+                raise RawFileError(
+                    self._path,
+                    f"{problem}, first {lost[0]}",
                     expected="the chunks of all days that are read",
-                    remedy="download them again: Zarr takes a missing chunk for an empty one",
                 )
             for key in keys:  # compared with the lock
                 self._raw.find(f"{self._folder}/{NAMES[name]}/{key}")
 
     def _damaged(self, error: Exception) -> StpError:
-        return StpError(
-            f"{self._path}: this Zarr store is damaged, or has no dates ({error})",
+        return RawFileError(
+            self._path,
+            f"this Zarr store is damaged, or has no dates ({error})",
             expected="a store of WeatherBench 2, with a coordinate time",
-            remedy="download it again",
         )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.daily_fields import Grid, date_of, open_group, read_surface
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
@@ -200,9 +200,9 @@ class SurfaceStream:
             return
         first = np.frombuffer(path.read_bytes(), bool).reshape(there.shape)
         if (first != there).any():
-            raise StpError(
-                f"{name}: {self._part.title} has {int(there.sum())} grid points, "
-                f"{int((first != there).sum())} of them different",
+            problem = f"{self._part.title} has {int(there.sum())} grid points"
+            raise RawFileError(
+                name,
+                f"{problem}, {int((first != there).sum())} of them different",
                 expected=f"the {int(first.sum())} of the day that was read first",
-                remedy="fetch the official parts again",
             )
