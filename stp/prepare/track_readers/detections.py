@@ -162,11 +162,8 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
     table = pd.concat([part for part, _ in parts], ignore_index=True)
     lost = sum(lost for _, lost in parts)
     if not len(table):
-        raise StpError(
-            f"{paths[0]}: no detections" + (f"; {lost} rows are marked as lost" if lost else ""),
-            expected="at least one row",
-            remedy="fetch the file again, or correct columns",
-        )
+        marked = f"; {lost} rows are marked as lost" if lost else ""
+        raise RawFileError(paths[0], f"no detections{marked}")
     person, names = _numbered(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
     return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)

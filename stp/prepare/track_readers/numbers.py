@@ -50,7 +50,6 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
                 path,
                 f"line {number} has a number that is not finite: {line.strip()}",
                 expected=expected,
-                remedy="remove such lines, or fetch the file again",
             )
         rows.append(row)
     if not rows:
