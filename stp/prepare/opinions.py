@@ -55,8 +55,8 @@ class OpinionsOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        known = get_args(Rescaling)
-        require(self.rescaling in known, "rescaling", self.rescaling, " or ".join(known))
+        names = get_args(Rescaling)
+        require(self.rescaling in names, "rescaling", self.rescaling, " or ".join(names))
 
 
 def run(job: Job) -> Extras:
@@ -393,10 +393,10 @@ def _write_ratings(out: Path, ratings: Ratings, computed: Opinions) -> None:
     columns = (ratings.rater, ratings.session, ratings.video, ratings.score)
     rows: list[dict[str, object]] = [
         {
-            **{"rater": str(who), "session": str(when), "video": str(what)},
+            **{"rater": str(who), "session": str(when), "video": str(video)},
             **{"rating": float(value), "is_rejected": str(who) in rejected},
         }
-        for who, when, what, value in zip(*columns, strict=True)
+        for who, when, video, value in zip(*columns, strict=True)
     ]
     prepared.write(out / prepared.RATINGS, prepared.RATING_COLUMNS, rows)
 

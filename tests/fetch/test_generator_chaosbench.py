@@ -1,4 +1,4 @@
-"""The synthetic world of ChaosBench: forecasts of a perfect centre are what happens, others drift."""
+"""The generated world of ChaosBench: a perfect centre forecasts what happens, others drift."""
 
 from pathlib import Path
 from typing import Any

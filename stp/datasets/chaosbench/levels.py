@@ -64,17 +64,17 @@ class DaysOfStream:
         Raises:
             StpError: the stream is damaged or ends early, or a day comes twice.
         """
-        todo, seen = frozenset(days), set()
+        todo, days_read = frozenset(days), set()
         parts = [self._raw.find(name) for name in self._names]
         for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
             day = str(date_of(folder.name))
-            if day in seen:
+            if day in days_read:
                 raise RawFileError(
                     self._names[0],
                     f"{day} comes twice in the stream, the second time as {folder.name}",
                     expected="one group for each day",
                 )
-            seen.add(day)
+            days_read.add(day)
             group = open_group(folder)
             yield (
                 day,
@@ -107,8 +107,8 @@ class DaysOfStore:
             times = opened["time"].to_numpy().astype("datetime64[ns]")
         except DAMAGE as error:
             raise self._damaged(error) from error
-        there = {theirs: ours for ours, theirs in NAMES.items() if theirs in opened}
-        self._opened = opened[list(there)].rename(there)
+        names = {stored: ours for ours, stored in NAMES.items() if stored in opened}
+        self._opened = opened[list(names)].rename(names)
         self._place = {time: i for i, time in enumerate(times.tolist())}
         if len(self._place) < len(times):
             twice = len(times) - len(self._place)
@@ -129,7 +129,7 @@ class DaysOfStore:
         midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}
         places = [(self._place[at], day) for day, at in midnight.items() if at in self._place]
         places.sort()
-        self._require_chunks([place for place, _ in places])
+        self._require_chunks([time for time, _ in places])
         channels = sum(map(len, self._variables.values()))
         most = max(1, _BLOCK_BYTES // (4 * channels * self._grid.rows * self._grid.columns))
         for first in range(0, len(places), most):
@@ -141,10 +141,10 @@ class DaysOfStore:
                 self._grid,
                 gravity=1.0,
                 outer=("time",),
-                at={"time": [place for place, _ in block]},
+                at={"time": [time for time, _ in block]},
             )
-            for (_, day), one in zip(block, fields, strict=True):
-                yield day, one
+            for (_, day), field in zip(block, fields, strict=True):
+                yield day, field
 
     def _find(self, pattern: str) -> tuple[str, Path]:
         """The folder of the store, and where it lies."""
@@ -157,9 +157,9 @@ class DaysOfStore:
             )
         (folder,) = folders
         some = min(name for name in self._files)
-        found = self._raw.find(some)
+        path = self._raw.find(some)
         inside = len(some[len(folder) + 1 :].split("/"))
-        return folder, found.parents[inside - 1]
+        return folder, path.parents[inside - 1]
 
     def _require_chunks(self, places: Sequence[int]) -> None:
         group = zarr.open_group(str(self._path), mode="r", use_consolidated=False)
@@ -173,7 +173,7 @@ class DaysOfStore:
             ]
             needed: list[Sequence[int]] = [range(count) for count in counts]
             along = self._opened[name].dims.index("time")
-            needed[along] = sorted({place // array.chunks[along] for place in places})
+            needed[along] = sorted({time // array.chunks[along] for time in places})
             keys = [array.metadata.encode_chunk_key(at) for at in itertools.product(*needed)]
             lost = [key for key in keys if f"{self._folder}/{NAMES[name]}/{key}" not in self._files]
             if lost:

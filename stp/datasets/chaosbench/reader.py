@@ -157,9 +157,9 @@ class ChaosbenchOptions:
             ok = not set(self.years_of(name)) & {*self.years_of("train"), *self.years_of("val")}
             require(ok, f"subsets.{name}", self.subsets[name], "no year of train or val")
         require(set(self.stride) == set(SPLITS), "stride", self.stride, "train, val, test: days")
-        for what, names, known in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
-            check_keys(what, names, known)
-            require(len(set(names)) == len(names), what, names, "different variables")
+        for option, names, variables in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
+            check_keys(option, names, variables)
+            require(len(set(names)) == len(names), option, names, "different variables")
         require((self.window_days or 1) % 2 == 1, "window_days", self.window_days, "an odd number")
         if (span := self.published_climatology) is not None:
             years = {*range(span[0], span[1] + 1)}
@@ -193,15 +193,15 @@ class ChaosbenchOptions:
 
     def starts_on(self, split: str, day: str) -> bool:
         """Whether windows of a split or subset start on a day, "2022-01-15"."""
-        of = self.subsets.get(split)
-        if not isinstance(of, Starts):
+        subset = self.subsets.get(split)
+        if not isinstance(subset, Starts):
             return True
         _, month, number = map(int, day.split("-"))
-        return month in (of.months or [month]) and number in (of.days or [number])
+        return month in (subset.months or [month]) and number in (subset.days or [number])
 
     def _span(self, split: str) -> Years:
-        of = {**self.years, **self.subsets}[split]
-        return of.years if isinstance(of, Starts) else of
+        years = {**self.years, **self.subsets}[split]
+        return years.years if isinstance(years, Starts) else years
 
     @property
     def all_years(self) -> list[int]:
@@ -211,9 +211,10 @@ class ChaosbenchOptions:
     @property
     def days(self) -> np.ndarray:
         """All days that are read, datetime64[D], ascending."""
-        years = self.all_years
-        found = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in years]
-        return np.concatenate([days[: self.days_per_year] for days in found])
+        spans = ((f"{year}-01-01", f"{year + 1}-01-01") for year in self.all_years)
+        return np.concatenate(
+            [np.arange(*span, dtype="datetime64[D]")[: self.days_per_year] for span in spans]
+        )
 
 
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
@@ -348,25 +349,27 @@ def _surface(
     job: Job, raw: RawFiles, options: ChaosbenchOptions, grid: Grid, days: list[str]
 ) -> list[SurfaceStream]:
     """The streams of land and ocean, as far as variables of them are wanted."""
-    found = []
+    streams = []
     if options.land:
         names = _names(raw, LAND_PARTS)
-        of = {day: day for day in days}
-        found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
+        shown_on = {day: day for day in days}
+        land = SurfaceStream(ERA5_LAND, raw, names, options.land, grid, shown_on, job.state)
+        streams.append(land)
     if options.ocean:
         names = _names(raw, OCEAN_PARTS)
-        of = {day: month_of(day) for day in days}
+        shown_on = {day: month_of(day) for day in days}
         if options.ocean_month == "lagged":
-            of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
-        found.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, of, job.state))
-    return found
+            later = [day for day in days if month_of(day) != month_of(days[0])]
+            shown_on |= {day: month_before(day) for day in later}
+        streams.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, shown_on, job.state))
+    return streams
 
 
 def _reader(
     levels: DaysOfStore | DaysOfStream, days: list[str], surface: list[SurfaceStream]
 ) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
-    def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
-        number = {days[i]: i for i in wanted}
+    def read(numbers: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        number = {days[i]: i for i in numbers}
         todo = sorted(number)
         for stream in surface:
             stream.collect(todo)
@@ -395,22 +398,23 @@ def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None
     write_coordinate(group, "lat", "y", grid.lat, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
     write_coordinate(group, "lon", "x", grid.lon, **lon)
-    of = [(name, level) for name, levels in options.levels.items() for level in levels]
+    channels = [(name, level) for name, levels in options.levels.items() for level in levels]
     write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
-    known = {**LAND, **OCEAN}
-    units = [*(VARIABLES[name][0] for name, _ in of), *(known[name] for name in options.surface)]
-    what = "units of each channel"
+    surface = {**LAND, **OCEAN}  # name -> units
+    units = [VARIABLES[name][0] for name, _ in channels]
+    units += [surface[name] for name in options.surface]
+    description = "units of each channel"
     values = np.array(units, dtype=object)
-    write_coordinate(group, "channel_units", "channel", values, long_name=what)
+    write_coordinate(group, "channel_units", "channel", values, long_name=description)
     standard = [
-        *(VARIABLES[name][1] for name, _ in of),
+        *(VARIABLES[name][1] for name, _ in channels),
         *(STANDARD_NAMES.get(name, "") for name in options.surface),
     ]
-    what = "CF standard name of each channel, where it has one"
+    description = "CF standard name of each channel, where it has one"
     values = np.array(standard, dtype=object)
-    write_coordinate(group, "channel_standard_name", "channel", values, long_name=what)
+    write_coordinate(group, "channel_standard_name", "channel", values, long_name=description)
     pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
-    level = np.array([*(level for _, level in of), *(np.nan for _ in options.surface)], float)
+    level = np.array([*(level for _, level in channels), *(np.nan for _ in options.surface)], float)
     write_coordinate(group, "level", "channel", level, **pressure)
 
 
@@ -424,14 +428,15 @@ def _normalisation(
         n = len(pieces) * grid.rows * grid.columns
         mean = statistics.sum.sum(axis=0) / n
         variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)
-        found = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
+        moments = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
         source = "all days that are read and all grid points, as published"
     else:
-        found = statistics.of([i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train])
+        training = [i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train]
+        moments = statistics.of(training)
         source = "train split"
     # A channel that never changes keeps its units.
-    scale = [std or 1.0 for std in found["std"]]
-    return {"offset": found["mean"], "scale": scale, "method": "z-score", "from": source}
+    scale = [std or 1.0 for std in moments["std"]]
+    return {"offset": moments["mean"], "scale": scale, "method": "z-score", "from": source}
 
 
 def _climatology(
@@ -441,17 +446,20 @@ def _climatology(
     train, val = (tuple(options.years_of(split)) for split in ("train", "val"))
     frames = prepared["frames"]
     assert isinstance(frames, zarr.Array)
-    of = "mean of each calendar day"
-    plain = Means("without_validation", train, f"{of}, training years", "climatology_deviation")
-    wanted = [
+    definition = "mean of each calendar day"
+    plain = Means(
+        "without_validation", train, f"{definition}, training years", "climatology_deviation"
+    )
+    means_to_write = [
         plain,
-        Means("with_validation", (*train, *val), f"{of}, training and validation years"),
+        Means("with_validation", (*train, *val), f"{definition}, training and validation years"),
     ]
     if options.published_climatology is not None:
         first, last = options.published_climatology
-        what = "mean of the n-th day of each year, as published"
+        definition = "mean of the n-th day of each year, as published"
         years = tuple(range(first, last + 1))
-        wanted.append(Means("published", years, what, "published_deviation", by_number=True))
+        published = Means("published", years, definition, "published_deviation", by_number=True)
+        means_to_write.append(published)
     windows = []
     if options.window_days is not None:
         windows.append(Window("windowed", plain, options.window_days, "windowed_deviation"))
@@ -459,7 +467,7 @@ def _climatology(
         job.out / "climatology.zarr",
         frames,
         hours,
-        wanted,
+        means_to_write,
         {"definition": "over all frames of a calendar day, 29 February over leap years"},
         job.report,
         int(job.runtime.get("prepare_workers", 1)),
@@ -475,9 +483,9 @@ def _climatology(
         int(job.runtime.get("prepare_workers", 1)),
     )
     _describe(group, options, grid)
-    names = [name for means in wanted for name in (means.name, means.deviation)]
+    names = [name for means in means_to_write for name in (means.name, means.deviation)]
     names += [name for window in windows for name in (window.name, window.deviation)]
     for name in filter(None, (*names, *terciles)):
         group[name].attrs["coordinates"] = COORDINATES
-    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
+    years_of = {means.name.replace("_", " "): list(means.years) for means in means_to_write}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}

@@ -105,17 +105,17 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         for model, count in enumerate(years):
             rng = np.random.default_rng([chosen.seed, model])
             months = _STRIDE * (count - 1) + _MONTHS
-            made = simulate(months, rng, chosen.damping, chosen.weather)
+            world = simulate(months, rng, chosen.damping, chosen.weather)
             is_cmip6 = model < chosen.cmip6_models
             if is_cmip6 and model in _NO_T300:
-                made.t300[:] = np.nan
+                world.t300[:] = np.nan
             if is_cmip6 and model in _NO_WIND:
-                made.ua[:] = made.va[:] = np.nan
+                world.ua[:] = world.va[:] = np.nan
             for year in range(count):
                 row_of = slice(_STRIDE * year, _STRIDE * year + _MONTHS)
                 for name in _FIELDS:
-                    train[name][row] = getattr(made, name)[row_of]
-                label["nino"][row] = made.nino[row_of]
+                    train[name][row] = getattr(world, name)[row_of]
+                label["nino"][row] = world.nino[row_of]
                 row += 1
             report("simulate climate models", model + 1, len(years))
 

@@ -237,8 +237,8 @@ def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
     calendar = {"long_name": "calendar month, 1 = January", "units": "1"}
     write_coordinate(group, "month", "frame", np.concatenate(months).astype(np.int8), **calendar)
     names = np.repeat([part.name for part in series], [part.months for part in series])
-    what = "climate model, or split of the observations"
-    write_coordinate(group, "series", "frame", names.astype(object), long_name=what)
+    description = "climate model, or split of the observations"
+    write_coordinate(group, "series", "frame", names.astype(object), long_name=description)
     group["frames"].attrs.update(
         long_name="sea surface temperature anomaly",
         standard_name="surface_temperature_anomaly",

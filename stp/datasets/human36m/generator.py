@@ -283,8 +283,8 @@ class _View:
     ) -> None:
         """Draw a figure, the farthest limbs first."""
         pencil = ImageDraw.Draw(picture)
-        seen = [(self.project(a), self.project(b), r, colour) for a, b, r, colour in tubes]
-        for (ax, ay, az), (bx, by, bz), radius, colour in sorted(seen, key=lambda s: -s[0][2]):
+        projected = [(self.project(a), self.project(b), r, colour) for a, b, r, colour in tubes]
+        for (ax, ay, az), (bx, by, bz), radius, colour in sorted(projected, key=lambda s: -s[0][2]):
             ra, rb = radius * self.focal / az, radius * self.focal / bz
             pencil.line([ax, ay, bx, by], fill=colour, width=max(1, round(ra + rb)))
             for x, y, r in ((ax, ay, ra), (bx, by, rb)):

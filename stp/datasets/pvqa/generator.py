@@ -103,31 +103,31 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     folder = out / chosen.folder
     tags, quality = [], []
     numbered = sorted((n, source) for source, many in COUNTS.items() for n in range(1, many + 1))
-    for place, (n, source) in enumerate(numbered[: chosen.videos]):
-        made = video(source, n, chosen)
-        for of, frames in (("Predicted", made.frames), ("True", made.truth)):
-            path = folder / f"{of}_Videos" / f"{made.name}.mp4"
+    for number, (n, source) in enumerate(numbered[: chosen.videos]):
+        pair = video(source, n, chosen)
+        for kind, frames in (("Predicted", pair.frames), ("True", pair.truth)):
+            path = folder / f"{kind}_Videos" / f"{pair.name}.mp4"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_video(path, frames)
-        quality.append(chosen.best - chosen.worst * made.strength)
-        is_natural = made.damage == "none"
-        stochastic = "" if is_natural else ("stochastic", "deterministic")[place % 2]
-        generator = "" if is_natural else f"{stochastic}_{place % 4 // 2 + 1}"
-        about = "natural" if is_natural else made.damage
-        tags.append([made.name, made.source, about, f"{made.strength:.3f}", stochastic, generator])
-        report("videos made", place + 1, chosen.videos)
+        quality.append(chosen.best - chosen.worst * pair.strength)
+        is_natural = pair.damage == "none"
+        stochastic = "" if is_natural else ("stochastic", "deterministic")[number % 2]
+        generator = "" if is_natural else f"{stochastic}_{number % 4 // 2 + 1}"
+        about = "natural" if is_natural else pair.damage
+        tags.append([pair.name, pair.source, about, f"{pair.strength:.3f}", stochastic, generator])
+        report("videos made", number + 1, chosen.videos)
     names = np.array([tag[0] for tag in tags])
     crowd = Crowd(raters=chosen.raters, random=chosen.random, noise=chosen.noise)
     answers = crowd.answers(np.array(quality), names, chosen.ratings, chosen.seed)
-    found = opinions(answers)
+    scores = opinions(answers)
     header = ["Video Name", "Dataset", "Tags", "Strength", "Family", "Generator"]
     _write(folder / "Tags.csv", header, tags)
     columns = (answers.rater, answers.session, answers.video, answers.score)
     rows = [
-        [who, when, what, f"{score:g}"] for who, when, what, score in zip(*columns, strict=True)
+        [who, when, name, f"{score:g}"] for who, when, name, score in zip(*columns, strict=True)
     ]
     _write(folder / "Ratings.csv", ["Rater", "Session", "Video Name", "Rating"], rows)
-    mos = [[name, f"{value:.4f}"] for name, value in zip(found.video, found.mos, strict=True)]
+    mos = [[name, f"{value:.4f}"] for name, value in zip(scores.video, scores.mos, strict=True)]
     _write(folder / "MOS.csv", ["Video Name", "MOS"], mos)
     drawn = random_splits(len(names), len(names) // 5, chosen.splits, chosen.seed)
     header = ["Video Name", *(f"Split{number:03d}" for number in range(1, chosen.splits + 1))]
@@ -193,13 +193,13 @@ def scene(
     ]
     frames = np.repeat(ground[None], FRAMES, axis=0)
     for t in range(FRAMES):
-        seen = 1.0
+        visible = 1.0
         if vanishing is not None and t >= CONTEXT:
-            seen = 1 - vanishing * min(1, (t - CONTEXT + 1) / 8)
+            visible = 1 - vanishing * min(1, (t - CONTEXT + 1) / 8)
         for centre, speed, radius, color, stripes in discs:
             at = centre + speed * t
             away = np.hypot(y - at[0], x - at[1])
-            cover = seen * np.clip(radius - away + 0.5, 0, 1)[..., None]
+            cover = visible * np.clip(radius - away + 0.5, 0, 1)[..., None]
             texture = 25 * np.sin(stripes * (y - at[0] + x - at[1]))[..., None]
             frames[t] = frames[t] * (1 - cover) + (color + texture) * cover
     if grey:

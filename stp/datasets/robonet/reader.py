@@ -300,15 +300,15 @@ def _check_heaps(content: bytes) -> None:
     at = content.find(_HEAP)
     while at >= 0:
         (size,) = struct.unpack_from("<Q", content, at + 8)
-        stop, place = at + size, at + 16
+        stop, position = at + size, at + 16
         if not 16 <= size <= len(content) - at:
             raise ValueError("a damaged heap")
-        while place + 16 <= stop:
-            number, _, length = struct.unpack_from("<HHxxxxQ", content, place)
+        while position + 16 <= stop:
+            number, _, length = struct.unpack_from("<HHxxxxQ", content, position)
             needed = 16 + -(-length // 8) * 8 if number else length
-            if not 16 <= needed <= stop - place:
+            if not 16 <= needed <= stop - position:
                 raise ValueError("a damaged heap")
-            place += needed
+            position += needed
         at = content.find(_HEAP, at + 16)
 
 

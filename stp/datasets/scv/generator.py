@@ -52,8 +52,8 @@ class ScvOptions:
     play: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        known = " or ".join(SCENARIOS)
-        require(self.scenario in SCENARIOS, "scenario", self.scenario, known)
+        names = " or ".join(SCENARIOS)
+        require(self.scenario in SCENARIOS, "scenario", self.scenario, names)
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -70,20 +70,20 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     for number, split in enumerate(("train", "valid", "test")):
         files = chosen.files if split == "train" else 1
         for i, videos in enumerate(np.array_split(np.arange(getattr(chosen, split)), files)):
-            made, states = [], []
+            written, states = [], []
             for video in videos:
                 rng = np.random.default_rng([chosen.seed, number, int(video)])
                 frames, length = play(chosen.scenario, rng, scenario)
-                made.append(record(frames, length, chosen.size))
+                written.append(record(frames, length, chosen.size))
                 states += [
-                    (place, t, *thing)
+                    (len(written) - 1, t, *thing)
                     for t, things in enumerate(frames)
-                    for place, thing in [(len(made) - 1, thing) for thing in things]
+                    for thing in things
                 ]
                 done += 1
                 report("play videos", done, total)
             name = f"{split}-{i:05d}-of-{files:05d}"
-            write_records(folder / f"{name}.tfrecords", made)
+            write_records(folder / f"{name}.tfrecords", written)
             table = pd.DataFrame(states, columns=["video", "frame", *Thing._fields])
             table.to_parquet(
                 folder / f"{name}.state.parquet", index=False, write_page_checksum=True

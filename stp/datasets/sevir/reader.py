@@ -293,8 +293,8 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
         ("x", group["frames"].shape[3], catalog["width_m"].iloc[0]),  # type: ignore[union-attr]
     ):
         centres = (np.arange(pixels) + 0.5) * float(metres) / pixels
-        what = f"distance from the first {'row' if dim == 'y' else 'column'}'s edge"
-        write_coordinate(group, dim, dim, centres, units="m", long_name=what)
+        description = f"distance from the first {'row' if dim == 'y' else 'column'}'s edge"
+        write_coordinate(group, dim, dim, centres, units="m", long_name=description)
     group["frames"].attrs.update(
         long_name="vertically integrated liquid, coded",
         units="1",
@@ -304,5 +304,5 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
     )
 
 
-def _bad(path: Path, what: str) -> StpError:
-    return RawFileError(path, what, expected="SEVIR's CATALOG.csv")
+def _bad(path: Path, problem: str) -> StpError:
+    return RawFileError(path, problem, expected="SEVIR's CATALOG.csv")

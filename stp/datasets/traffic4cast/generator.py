@@ -186,8 +186,8 @@ def _write_day(
             probes = rng.poisson(expected)
             slow = 1 / (1 + 0.6 * expected)
             speed = city.limit[:, None] * slow * rng.normal(1, 0.06, probes.shape)
-            there = probes > 0
+            is_road_used = probes > 0
             frame[city.cells, 0::2] = np.minimum(8 * probes, 255)
-            frame[city.cells, 1::2] = np.where(there, np.clip(speed, 1, 255), 0)
+            frame[city.cells, 1::2] = np.where(is_road_used, np.clip(speed, 1, 255), 0)
             # Packed here with little effort: at level 9 packing would take nearly all the time.
             array.id.write_direct_chunk((step, 0, 0, 0), zlib.compress(frame.tobytes(), 1))

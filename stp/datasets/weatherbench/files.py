@@ -160,11 +160,11 @@ def require_global_grid(path: Path, axes: Axes, height: int, width: int) -> None
     """
     lat = -90 + (np.arange(height) + 0.5) * 180 / height
     lon = np.arange(width) * 360 / width
-    for axis, centres, what in ((axes.lat, lat, "latitudes"), (axes.lon, lon, "longitudes")):
+    for axis, centres, name in ((axes.lat, lat, "latitudes"), (axes.lon, lon, "longitudes")):
         if len(axis) != len(centres) or abs(axis - centres).max() > SAME:
             raise RawFileError(
                 path,
-                f"{len(axis)} {what} from {axis[0]:g} to {axis[-1]:g}",
+                f"{len(axis)} {name} from {axis[0]:g} to {axis[-1]:g}",
                 expected=f"{len(centres)} from {centres[0]:g} to {centres[-1]:g}",
             )
 
@@ -201,7 +201,7 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
             expected="a time axis with units such as hours since 1979-01-01",
         )
     hours = times.astype("datetime64[h]")
-    for bad, what in (
+    for bad, problem in (
         (np.flatnonzero(hours != times), "is no full hour"),
         (np.flatnonzero(np.diff(hours.astype(np.int64)) == 0) + 1, "comes twice"),
         (np.flatnonzero(np.diff(hours.astype(np.int64)) < 0) + 1, "follows a later hour"),
@@ -209,7 +209,7 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
         if len(bad):
             raise RawFileError(
                 path,
-                f"the time {times[bad[0]].astype('datetime64[m]')} {what}",
+                f"the time {times[bad[0]].astype('datetime64[m]')} {problem}",
                 expected="hours one after the other",
             )
     return hours.astype(np.int64)

@@ -158,23 +158,23 @@ class Weather:
         ahead: np.ndarray,
         slope: np.ndarray,
     ) -> np.ndarray:
-        made = np.empty((len(crest), len(self.levels), *crest.shape[1:]), np.float32)
+        fields = np.empty((len(crest), len(self.levels), *crest.shape[1:]), np.float32)
         for i, level in enumerate(self.levels):
             height = np.log(1000 / level)  # scale heights above the ground
             jet = np.exp(-(((height - 1.5) / 0.9) ** 2))  # strongest near 220 hPa
             warm = 205 + (ground - 205) * (level / 1000) ** 0.55
             if name == "z":
                 mean = _GAS * 0.5 * (ground + warm) * height + 900
-                made[:, i] = mean + _GRAVITY * (60 + 150 * jet) * storm * crest
+                fields[:, i] = mean + _GRAVITY * (60 + 150 * jet) * storm * crest
             elif name == "t":
-                made[:, i] = warm - (5 - 3 * jet) * storm * ahead
+                fields[:, i] = warm - (5 - 3 * jet) * storm * ahead
             elif name == "r":
-                made[:, i] = np.clip(72 * np.exp(-0.35 * height) + 30 * storm * ahead, 0, 100)
+                fields[:, i] = np.clip(72 * np.exp(-0.35 * height) + 30 * storm * ahead, 0, 100)
             elif name == "u":
-                made[:, i] = wind * (0.3 + jet) - (8 + 14 * jet) * storm * slope
+                fields[:, i] = wind * (0.3 + jet) - (8 + 14 * jet) * storm * slope
             else:
-                made[:, i] = (7 + 12 * jet) * storm * ahead
-        return made
+                fields[:, i] = (7 + 12 * jet) * storm * ahead
+        return fields
 
     def _surface(self, season: np.ndarray) -> np.ndarray:
         """Temperature at the ground without weather, K."""

@@ -144,8 +144,8 @@ def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             video, first, last = (row[key] for key in ("youtube_id", "time_start", "time_end"))
             yield (f"{video}_{int(float(first)):06d}_{int(float(last)):06d}", video)
         except (KeyError, TypeError, ValueError) as error:
-            given = ",".join(map(str, row.values()))
-            raise _damaged(raw, name, table.line_num, given, expected) from error
+            line = ",".join(map(str, row.values()))
+            raise _damaged(raw, name, table.line_num, line, expected) from error
 
 
 def _text(raw: RawFiles, name: str) -> str:

@@ -79,7 +79,7 @@ def check_splits(splits: dict[str, Any]) -> None:
         check_keys("splits", splits, {"by", *SPLITS, *KEYS[by]})
     for key in KEYS[by]:
         require(whole(splits.get(key, 0), 0), f"splits.{key}", splits.get(key), "0 or more")
-    given = {name: splits[name] for name in SPLITS}
+    values = {name: splits[name] for name in SPLITS}
     if by == "list":
         for name in split_names(splits):
             value = splits[name]
@@ -87,8 +87,8 @@ def check_splits(splits: dict[str, Any]) -> None:
                 isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
             )
             require(ok, f"splits.{name}", value, "a list of names, or a text file with names")
-    elif by == "time" and any(isinstance(value, list) for value in given.values()):
-        for name, value in given.items():
+    elif by == "time" and any(isinstance(value, list) for value in values.values()):
+        for name, value in values.items():
             ok = isinstance(value, list) and len(value) == 2
             ok = ok and all(map(DATE.fullmatch, map(_date, value))) and _is_before(*value)
             require(
@@ -96,10 +96,10 @@ def check_splits(splits: dict[str, Any]) -> None:
                 "[first date, last date], each 2015, 2015-06, 2015-06-30 or 2015-06-30T12:00",
             )  # fmt: skip
     else:
-        for name, value in given.items():
+        for name, value in values.items():
             ok = number(value) and 0 < value < 1
             require(ok, f"splits.{name}", value, "a fraction between 0 and 1")
-        shares = [*given.values()]
+        shares = [*values.values()]
         require(sum(shares) <= 1 + 1e-9, "splits", shares, "fractions whose sum is at most 1")
 
 
