@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app, command
 from stp.core.errors import StpError
-from stp.verbs.removed import OPTIONS, VERBS
+from stp.plan.removed import OPTIONS, VERBS
 
 
 @pytest.mark.parametrize("verb", VERBS)

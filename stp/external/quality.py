@@ -348,7 +348,7 @@ def find_cell(database: Path, what: str) -> CellRow:
         raise StpError(
             f"{what} is no cell with predictions",
             expected="a cell that has scores",
-            remedy=f"`stp show {what}` says what is known of it",
+            remedy=f"`stp trace {what}` says what is known of it",
         )
     return cell
 

@@ -1,4 +1,4 @@
-"""What `stp list datasets` and `stp show` say of opinions: videos, raters and splits."""
+"""What `stp list datasets` and `stp draw clips` say of opinions: videos, raters and splits."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What `stp list datasets` and `stp show` say of tracks of people: what is in them, what is not."""
+"""Counts of tracks of people for `stp list datasets` and `stp draw clips`."""
 
 from collections.abc import Iterator
 from typing import Any

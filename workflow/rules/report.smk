@@ -27,7 +27,7 @@ rule report:
         digest=RUN.digest_of_report,
         note=note_of(f"{RESULTS}/report/index.html"),
     shell:
-        "stp report --database {params.database:q} --out {output.page:q} --log {log:q}"
+        "stp render {params.database:q} --out {output.page:q} --log {log:q}"
         " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"
 
 
