@@ -124,6 +124,9 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
     (tmp_path / "broken.yaml").write_text("a: [1,\nb: {")
     with pytest.raises(StpError, match=r"broken\.yaml, line 3 is not YAML"):
         config.load(tmp_path / "broken.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(StpError, match=r"pipe\.yaml"):
+        config.load(tmp_path / "pipe.yaml")
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "0x" + "f" * 5000, "-9223372036854775809"])

@@ -107,7 +107,7 @@ def waiting(environment: dict[str, str], scale_file: Path) -> tuple[subprocess.P
         os.mkfifo(fifo)
     before = children_of_servers(environment)
     process = subprocess.Popen(
-        [sys.executable, "-m", "stp", "collect", str(fifo), "--out", "x.parquet"],
+        [sys.executable, "-m", "stp", "collect", str(fifo), "--out", str(fifo.with_name("x.parquet"))],
         cwd=ROOT, env=environment, text=True, stderr=subprocess.PIPE,
     )  # fmt: skip
     while not (new := children_of_servers(environment) - before):

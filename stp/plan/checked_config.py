@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -177,7 +178,10 @@ def read_yaml(path: Path) -> Any:
         StpError: it is above a limit of `stp.core.limits`.
     """
     try:
-        require(f"{path} is very large", path.stat().st_size / 1e6, "yaml_mb", "MB")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe would wait for its writer
+            raise ConfigurationError(f"{path}: not a regular file", remedy="name a file")
+        require(f"{path} is very large", status.st_size / 1e6, "yaml_mb", "MB")
         content = path.read_bytes()
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))

@@ -105,7 +105,9 @@ def run(
         resuming.resume(passed, owner_is_dead)
     if not targets:
         raise typer.BadParameter("name what to make, such as short_term", param_hint="TARGETS")
-    words = arguments(targets, scale, cluster, [*(["--dry-run"] if dry_run else []), *passed])
+    # A dry run changes nothing, so it needs no lock, which a run beside it may hold.
+    dry = ["--dry-run", "--nolock"] if dry_run else []
+    words = arguments(targets, scale, cluster, [*dry, *passed])
     print(shlex.join(["snakemake", *words]), file=sys.stderr, flush=True)
     sys.stdout.flush()
     os.execv(sys.executable, [*resuming.SNAKEMAKE, *words])
