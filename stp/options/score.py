@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, with_config
 
 from stp.core.errors import StpError
 from stp.core.job import Recipe
@@ -34,9 +34,10 @@ Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
 STATISTICS = get_args(Statistic)
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resampling of clusters.
+    """Resampling of clusters for confidence intervals.
 
     Attributes:
         resamples: number of resamples.

@@ -268,6 +268,10 @@ def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
     return None
 
 
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+"""Types of problems of pydantic: an unknown key of a model, and of a dataclass."""
+
+
 def check(kind: type[S], value: object, where: str) -> S:
     """Check a mapping against its schema.
 
@@ -278,14 +282,14 @@ def check(kind: type[S], value: object, where: str) -> S:
         return kind.model_validate(value)
     except ValidationError as error:
         # An unknown key first: it may be a missing one with another spelling.
-        problem = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        problem = min(error.errors(), key=lambda problem: problem["type"] not in _UNKNOWN_KEY)
         raise _problem(kind, problem, where) from None
 
 
 def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> ConfigurationError:
     keys = [str(part) for part in problem["loc"]]
     name = ".".join(keys)
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in _UNKNOWN_KEY:
         if (kind.__name__, name) in KEYS:
             return ConfigurationError(
                 f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
@@ -323,6 +327,7 @@ _EXPECTED = {
     "dict_type": "keys with values",
     "model_type": "keys with values",
     "model_attributes_type": "keys with values",
+    "dataclass_type": "keys with values",
     "literal_error": "{expected}",
     "greater_than_equal": "{ge} or more",
     "greater_than": "more than {gt}",

@@ -11,7 +11,7 @@ from stp.core.fingerprint import digest
 from stp.core.json_files import Json
 from stp.core.options import as_json
 from stp.options.features import FeatureOptions
-from stp.options.score import Bootstrap, ScoreOptions, Statistic
+from stp.options.score import ScoreOptions, Statistic
 from stp.options.videos import VideoOptions
 from stp.plan import named_class
 from stp.plan.cell_key import CellKey
@@ -470,7 +470,7 @@ class Recipes(ScoredConventions):
             conventions={name: self.convention(name).definition for name in conventions},
             split=cell.subset,
             interval=setting_of(cell.setting).get("interval", 1),
-            bootstrap=Bootstrap(**self.config.scale.bootstrap.model_dump()),
+            bootstrap=self.config.scale.bootstrap,
             statistic=statistic,
             higher_is_better={name: self._is_higher_better(name) for name in directions},
             weights={name: dict(self._at_hand[name]) for name in networks},
