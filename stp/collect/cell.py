@@ -188,7 +188,6 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     raise StpError(
         f"{len(chosen)} cells are {what!r}:\n"
         + "\n".join(f"  {name}" for name in [*candidates[:MOST], *more]),
-        expected="one cell",
         remedy="name more of its key, as in this list",
     )
 
@@ -263,7 +262,6 @@ def _of_fingerprint(
         raise StpError(
             f"{len(found)} fingerprints begin with {start}: {', '.join(sorted(found)[:MOST])}",
             expected="one artefact",
-            remedy="give more letters",
         )
     ((fingerprint, behind),) = found.items()
     if len(behind) == 1:

@@ -94,14 +94,12 @@ class ScoreOptions:
                 raise StpError(
                     f"score recipe: cell {key} is {value!r}",
                     expected="an integer or null" if key == "seed" else "text",
-                    remedy="let the plan write the recipe",
                 )
         incomplete = [name for name, of in self.conventions.items() if "function" not in of]
         if incomplete:
             raise StpError(
                 f"score recipe: conventions.{incomplete[0]} has no function",
                 expected="a function with options for each name",
-                remedy="let the plan write the recipe",
             )
 
     @classmethod

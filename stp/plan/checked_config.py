@@ -113,7 +113,6 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
                 raise ConfigurationError(
                     f"{path} has the name of {paths[name]}",
                     expected="names that are unique over the configuration and all extensions",
-                    remedy="rename one of the two",
                 )
             paths[name] = path
     return paths
@@ -180,7 +179,7 @@ def read_yaml(path: Path) -> Any:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe would wait for its writer
-            raise ConfigurationError(f"{path}: not a regular file", remedy="name a file")
+            raise ConfigurationError(f"{path}: not a regular file")
         require(f"{path} is very large", status.st_size / 1e6, "yaml_mb", "MB")
         content = path.read_bytes()
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
@@ -205,9 +204,7 @@ def read_yaml(path: Path) -> Any:
         if isinstance(error, yaml.MarkedYAMLError):
             line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
             problem = error.problem or problem
-        raise ConfigurationError(
-            f"{path}{line} is not YAML: {problem}", remedy="fix it there"
-        ) from None
+        raise ConfigurationError(f"{path}{line} is not YAML: {problem}") from None
 
 
 @lru_cache(maxsize=1000)
@@ -298,7 +295,7 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
         remedy = nearest(keys[-1], names) if names else ""
         return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
     if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
-        return ConfigurationError(f"{where}: {problem['msg']}", remedy="add it")
+        return ConfigurationError(f"{where}: {problem['msg']}")
     meaning = _meaning(kind, problem["loc"])
     if problem["type"] == "missing":
         return ConfigurationError(
@@ -381,7 +378,6 @@ def check_name(name: str, what: str, where: object) -> None:
         raise ConfigurationError(
             f"{where}: {name!r} is the name of a {what}",
             expected="small letters a-z, digits and _ only, a letter or digit first",
-            remedy="rename it",
         )
 
 

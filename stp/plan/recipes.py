@@ -199,7 +199,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model}, {variant}: its lead times are {list(declared.lead_times)}",
                 expected=f"at least one within the horizon, {horizon}",
-                remedy="set a longer horizon, or remove the model",
             )
         return Leads(
             lead_times=leads, per_lead=declared.per_lead, interpolated=declared.interpolated
@@ -260,7 +259,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model} on {dataset}: {key} is set",
                 expected=f"{key} of models of frames that are trained by gradient descent only",
-                remedy=f"remove {key} from its configuration",
             )
 
     def predict(
@@ -296,7 +294,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model}, {variant}: lead_times is set",
                 expected="lead_times of models of frames only",
-                remedy="remove lead_times from its configuration",
             )
         if not task.has_shape:
             context = self.config.datasets[tested_on].context

@@ -172,7 +172,6 @@ def folders(paths: Paths) -> dict[str, Path | None]:
             raise ConfigurationError(
                 f"the folder of {name} is {str(path)!r} ({variable}, or paths.{name})",
                 expected="a path without braces and line breaks, which Snakemake does not allow",
-                remedy="choose another folder",
             )
         _require_folder(path, name, variable)
     return resolved
@@ -187,5 +186,4 @@ def _require_folder(path: Path, name: str, variable: str) -> None:
             raise ConfigurationError(
                 f"the folder of {name} is {path} ({variable}, or paths.{name}), and {parent} is a "
                 "file",
-                remedy="choose another folder",
             )

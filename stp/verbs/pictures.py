@@ -59,7 +59,7 @@ def pictures(
     planned = load_manifest(manifest)
     if cell is None or not out:
         if cell is not None or out:
-            raise StpError("a picture needs --cell and --out", remedy="give both, or neither")
+            raise StpError("a picture needs both --cell and --out")
         for name, cells in cases(planned).items():
             print(f"{name}: {', '.join(dict.fromkeys(cell.key.model for cell in cells))}")
         return
