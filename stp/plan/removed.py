@@ -32,7 +32,7 @@ VERBS = {
     "resume": "run --resume",
     "runtime": "table runtime",
     "schema": "list store",
-    "show": "trace` (a cell) or `stp draw clips",
+    "show": "trace, draw clips",
     "site": "list site",
     "trajectories": "draw trajectories",
     "trust": "list metrics",
@@ -40,7 +40,7 @@ VERBS = {
     "weights": "list weights",
     "windows": "external windows",
 }
-"""Removed verb -> its replacement."""
+"""Removed verb -> its replacement, or several."""
 OPTIONS = {
     "--case": "--cell",
     "--json": "--format json",
@@ -128,7 +128,8 @@ def refuse_verb(name: str) -> None:
         StpError: the verb was removed.
     """
     if name in VERBS:
-        raise StpError(f"`stp {name}` has been removed", remedy=f"use `stp {VERBS[name]}`")
+        replacements = " or ".join(f"`stp {verb}`" for verb in VERBS[name].split(", "))
+        raise StpError(f"`stp {name}` has been removed", remedy=f"use {replacements}")
 
 
 def refuse_option(context: Any, name: str) -> None:
