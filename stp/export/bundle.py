@@ -215,7 +215,6 @@ def _cells(cells: Iterable[CellRow]) -> str:
 
 
 def _csv(kind: type["DataclassInstance"], rows: Iterable["DataclassInstance"]) -> str:
-    """Dataclasses as CSV, a column for each field."""
     names = [field.name for field in fields(kind)]
     lines = ([lineage.without_paths(getattr(row, name)) for name in names] for row in rows)
     return csv_text([names, *lines])
@@ -226,7 +225,6 @@ def _json(value: object) -> str:
 
 
 def _protocol(found: Contents) -> Iterable[ProtocolRow]:
-    """One row per training and setting, beside the printed value."""
     for training in found.trainings:
         for name, here in training.settings.items():
             printed = training.published[name] if training.published else None
@@ -242,7 +240,6 @@ def _protocol(found: Contents) -> Iterable[ProtocolRow]:
 
 
 def _configuration(found: Contents) -> str:
-    """The recipes of all artefacts, as they entered the fingerprints."""
     head = (
         "# Recipes of all artefacts behind the scores, resolved from datasets, models, scale file\n"
         "# and overrides, as they entered the fingerprints at the end of their paths.\n"
@@ -258,7 +255,6 @@ def _configuration(found: Contents) -> str:
 
 
 def _checkpoints(found: Contents) -> list[Checkpoint]:
-    """All files of trained models, from their receipts."""
     trained = {training.receipt.path: training for training in found.trainings}
     return [
         Checkpoint(
@@ -275,7 +271,6 @@ def _checkpoints(found: Contents) -> list[Checkpoint]:
 
 
 def _copy_checkpoint(folder: Path, found: Contents, receipt: Receipt) -> None:
-    """Copy the files of one trained model, after their checksums are verified."""
     source = found.lineage.folder(receipt)
     for name in receipt.files:
         target = folder / "checkpoints" / receipt.path / name

@@ -73,7 +73,6 @@ def card(
 
 
 def _warning(found: Contents) -> list[str]:
-    """The origin of the data, before any number."""
     kinds = [f"{cell.source} data, {cell.protocol} protocol" for cell in found.cells]
     whose = shares(kinds, "evaluations")
     if found.comparable == len(found.cells):
@@ -229,7 +228,6 @@ def _result_row(row: ResultRow) -> list[str]:
 
 
 def _rank(row: ResultRow) -> str:
-    """The rank, with its confidence set."""
     if row.rank is None:
         return "–"
     low, high = row.rank_low, row.rank_high

@@ -236,7 +236,6 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
 
 
 def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
-    """Check the scores; return the number of cells by dimension."""
     try:
         table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
     except pa.ArrowException as error:

@@ -113,7 +113,6 @@ def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contra
 
 
 def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradiction]:
-    """Cells compared with the receipts of their data and scores."""
     if len({_identity(row) for row in cells}) < len(cells):
         yield Contradiction("cells.csv has a cell twice", "every cell once")
     for row in cells:
@@ -141,7 +140,6 @@ def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradict
 def _of_scores(
     rows: list[dict[str, Any]], cells: list[Row], receipts: dict[str, Any]
 ) -> Iterator[Contradiction]:
-    """Scores compared with their cells, and values with each other."""
     of_cell = {_identity(row): row for row in cells}
     for row in rows:
         what = f"scores.parquet, {row['convention']} on {row['tested_on']}"
@@ -176,7 +174,6 @@ def _of_scores(
 def _of_csv(
     names: Sequence[str], rows: list[dict[str, Any]], content: bytes
 ) -> Iterator[Contradiction]:
-    """The scores as CSV compared with those in Parquet."""
     header, *lines = csv.reader(io.StringIO(content.decode(), newline=""))
     if header != list(names):
         yield Contradiction("scores.csv has other columns than scores.parquet", ", ".join(names))
@@ -199,7 +196,6 @@ def _is_same(cell: str, value: object) -> bool:
 
 
 def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:
-    """Files of trained models compared with their list."""
     held = {
         str(PurePosixPath(name).relative_to(CHECKPOINTS)): file
         for name, file in described.files.items()

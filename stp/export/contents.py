@@ -292,7 +292,6 @@ def contents(database: Path, model: str) -> Contents:
 
 
 def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Training]:
-    """All trainings, each with the printed settings."""
     by_fingerprint = {name: cell for cell in cells for name in cell.model_fingerprints}
     receipts = behind.of_stage("train")
     if not any(receipt.recipe.get("fit") == "sgd" for receipt in receipts):

@@ -106,16 +106,10 @@ def choose(
     ]
     if len(matches) == 1:
         return matches[0]
-    scale = config.scale.scale
     listed = "\n".join(f"stp external windows {one.options}" for one in matches or of_dataset)
-    if matches:
-        raise StpError(
-            f"the scale {scale} has {len(matches)} evaluations on {dataset}",
-            expected=f"options that choose one:\n{listed}",
-            remedy="use one of these lines",
-        )
+    number = f"{len(matches)} evaluations" if matches else "no such evaluation"
     raise StpError(
-        f"the scale {scale} has no such evaluation on {dataset}",
-        expected=f"one of these:\n{listed}" if listed else f"{dataset} among its tests",
-        remedy="use one of these lines" if listed else "name another scale file (--configfile)",
+        f"the scale {config.scale.scale} has {number} on {dataset}",
+        expected=f"one of these:\n{listed}" if listed else "",
+        remedy="" if listed else "name another scale file (--configfile)",
     )

@@ -196,7 +196,6 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
 
 
 def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
-    """Find a sample whose values are far from the data."""
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
     far = np.abs(tables.mean - tables.before) > FAR * spread

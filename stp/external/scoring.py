@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from stp.core.disk import require_regular
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Job
 from stp.core.parquet import read_table
 from stp.features.frames import CHOICES
@@ -182,12 +182,6 @@ def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) ->
 
 
 def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Clip]":
-    """The clips of a folder, or the array of a file.
-
-    Args:
-        source: folder, file or array.
-        role: predicted or true, for messages about an array.
-    """
     if isinstance(source, np.ndarray):
         name, array = f"the {role} clips", source
     elif Path(source).is_file() and Path(source).suffix.lower() in ARRAYS:
@@ -196,23 +190,21 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
         raise StpError(
             f"{require_regular(Path(source))} is neither a folder nor an array",
             expected=f"a folder of videos, or a .npy file with {CLIPS}",
-            remedy="correct the path, or put films into a folder",
         )
     else:
         return find_clips(Path(source))
     if array.ndim != 5 or array.shape[2] not in (1, 3) or not array.size:
-        raise StpError(
-            f"{name}: shape {array.shape}", expected=CLIPS, remedy=_likely_remedy(array.shape)
-        )
+        remedy = _likely_remedy(array.shape)
+        raise FileError(name, f"shape {array.shape}", expected=CLIPS, remedy=remedy)
     if array.dtype == bool or (array.dtype.kind in "iu" and array.min() >= 0 and array.max() == 1):
         return array.astype(np.float32)  # masks: black and white
     if array.dtype == np.uint8:
         return array
     if not (np.issubdtype(array.dtype, np.floating) and array.min() >= 0 and array.max() <= 1):
-        raise StpError(
-            f"{name}: {array.dtype} from {array.min()} to {array.max()}",
-            expected="uint8, or floating-point numbers in [0, 1]",
-            remedy="scale it; NaN cannot be scored",
+        raise FileError(
+            name,
+            f"{array.dtype} from {array.min()} to {array.max()}",
+            expected="uint8, or floating-point numbers in [0, 1], none of them NaN",
         )
     return array
 
@@ -272,11 +264,11 @@ class PairedClips(Samples):
         if is_paired and all(isinstance(clips, list) for clips in self._sources):
             is_paired = names[0] == names[1]
         if not is_paired:
-            alone = sorted({*names[0]} ^ {*names[1]})
+            alone = ", ".join(sorted({*names[0]} ^ {*names[1]})[:3])
             raise StpError(
                 f"{len(names[0])} predicted clips and {len(names[1])} true ones"
-                + (f"; only in one of the two: {', '.join(alone[:3])}" if alone else ""),
-                expected="a true clip for each predicted one, in folders of the same name",
+                + (f"; only in one of the two: {alone}" if alone else ""),
+                expected="a true clip of the same name for each predicted one",
                 remedy="`stp videos fvd` compares sets of clips that do not belong together",
             )
         self.index = pd.DataFrame({"clip": names[0], "cluster": names[0]})
@@ -284,10 +276,7 @@ class PairedClips(Samples):
         first = self._clip(1, 0)
         length = len(first) - context
         if length < 1:
-            raise StpError(
-                f"clips of {len(first)} frames, {context} of them context",
-                expected="frames behind the context",
-            )
+            raise StpError(f"clips of {len(first)} frames, {context} of them context")
         self._shape = first.shape
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
@@ -346,7 +335,6 @@ def _names(clips: np.ndarray | list[Clip]) -> list[str]:
 def _network_features(
     clips: PairedClips, seen: NetworkFeatures, weights: Weights
 ) -> tuple[Features, Features]:
-    """Features of a network of the predicted clips, and of the true ones."""
     module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
     context = clips.context
     first = clips.both(0, 1)[1]

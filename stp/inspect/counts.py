@@ -3,17 +3,49 @@
 import importlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from stp.core import named_modules, store
 from stp.core.errors import StpError
 from stp.core.options import as_json
+from stp.core.receipts import require_receipt
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.planned_counts import Lists, Planned
+
+NOT_PREPARED = "known when it is prepared"
+
+
+def prepared_folder(plan: Plan, name: str) -> Path:
+    """The folder of a prepared dataset.
+
+    Raises:
+        StpError: the dataset is not prepared.
+    """
+    folder = plan.store / plan.data(name).folder
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{name} is not prepared at scale {plan.config.scale.scale}",
+            expected=f"a finished folder {folder}",
+            remedy=how_to_prepare(name),
+        )
+    return folder
+
+
+def how_to_prepare(name: str) -> str:
+    """Commands that prepare a dataset."""
+    return f"run `stp fetch {name}` and `stp prepare {name}`, with the same --configfile"
+
+
+def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
+    """Counts by the reader of a prepared dataset; None if it is not prepared."""
+    folder = plan.store / plan.data(name).folder
+    return require_receipt(folder).extras if store.is_complete(folder) else None
 
 
 @dataclass(frozen=True)
@@ -197,6 +229,5 @@ def _prepared(prepared: Prepared | None) -> dict[str, int]:
 
 
 def _shortened(error: StpError) -> str:
-    """The problem and its remedy on one line."""
     remedy = f": {error.remedy}" if error.remedy else ""
     return f"{error.what}{remedy}".replace("\n", " ")

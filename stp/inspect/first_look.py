@@ -178,14 +178,12 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
 
 
 def _axes(column: xr.DataArray) -> dict[str, str]:
-    """The dimensions with usual names, by axis: time, y, x, level."""
     return {
         axis: str(dim) for axis, usual in USUAL_NAMES.items() for dim in column.dims if dim in usual
     }
 
 
 def _globe_metrics(variables: Mapping[str, list[float] | None]) -> Metrics:
-    """A weighted error of each of the first channels."""
     options = in_order({"kind": "grids", "splits": {}, "variables": variables})
     channels = grids.GridOptions(**options).channels()
     return [{"convention": GLOBE_METRIC, "variable": name} for name in channels[:MOST_COLUMNS]]

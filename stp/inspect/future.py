@@ -7,9 +7,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from stp.core import store
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.inspect.counts import prepared_folder
 from stp.options.protocols import PROTOCOLS
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
@@ -69,17 +69,8 @@ def measure(
             expected="a dataset of scenarios, such as tracks of people",
             remedy=f"`stp list datasets {name}`",
         )
-    artefact = plan.data(name)
-    folder = plan.store / artefact.folder
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{name} is not prepared",
-            expected=f"{folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
-            "--configfile, or snakemake",
-        )
-    place = prepared.read(folder)
-    recipe = artefact.recipe
+    place = prepared.read(prepared_folder(plan, name))
+    recipe = plan.data(name).recipe
     lengths = observe or recipe["context"], predict or recipe["horizon"]
     predicts, parameters = _predictors(plan, name, place, lengths[1])
     protocols: list[str] = []
@@ -100,7 +91,6 @@ def measure(
 def _predictors(
     plan: Plan, name: str, place: PreparedTracks, steps: int
 ) -> tuple[dict[str, Predict], dict[str, str]]:
-    """Predictors without weights, and the kind of their parameters."""
     by_name: dict[str, Predict] = {}
     kinds: dict[str, str] = {}
     for module in pkgutil.iter_modules(predictors.__path__):

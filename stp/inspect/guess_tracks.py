@@ -105,7 +105,6 @@ def members(path: Path) -> list[Path]:
 
 
 def _is_table(path: Path) -> bool:
-    """Whether a file has columns, mostly of numbers."""
     try:
         form = text.layout(path)
     except StpError:
@@ -270,7 +269,6 @@ def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guess
 
 
 def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]) -> None:
-    """Note the columns and rows that are left out."""
     told = []
     if guessed.by_values:
         told.append("CHECK: the file has no names, so these numbers of columns are guesses")
@@ -284,12 +282,7 @@ def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
-    """The step of the common clock: that of the data where it is even.
-
-    Args:
-        parts: recordings.
-        unit: seconds in one unit of their times.
-    """
+    """The step of the common clock: that of the data where it is even."""
     ticks = clock([replace(part, when=part.when * unit) for part in parts])
     dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
@@ -404,7 +397,6 @@ def _tried(
 def _told(
     tracks: Tracks, recordings: Sequence[Recording], prepare: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Sentences on rows that were left out, and on interpolated positions."""
     count, lost = sum(one.rows for one in recordings), sum(one.lost for one in recordings)
     if lost:
         yield f"{lost} of {count} rows are marked as lost and left out"

@@ -49,7 +49,6 @@ def new_dataset(
 
 
 def _is_tracks(path: Path) -> bool:
-    """Whether a path holds detections of people, and no files of frames."""
     inside = [path] if path.is_file() else path.rglob("*")
     has_frames = any(
         file.name.lower().endswith(tuple(suffixes))
@@ -75,7 +74,6 @@ def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -
 
 
 def _write(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:
-    """Write the two files unless one of them exists."""
     targets = {folder / "datasets" / f"{name}.yaml": dataset, folder / f"{name}.yaml": scale}
     for target in targets:
         if target.exists():

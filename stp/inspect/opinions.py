@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from stp.collect.published import read_published
-from stp.core import store
-from stp.core.receipts import require_receipt
-from stp.inspect.counts import Row
+from stp.inspect.counts import NOT_PREPARED, Row, how_to_prepare, prepared_folder
+from stp.inspect.counts import reader_counts as facts
 from stp.inspect.descriptions import Leakage, markdown_row
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
@@ -19,7 +18,6 @@ from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 
-NOT_PREPARED = "known when it is prepared"
 OPINIONS = "opinions"
 """The dimension of printed values that are of the database, not of a measure."""
 SOURCES = {"UCF": "UCF-101"}
@@ -45,22 +43,11 @@ def _splits(found: dict[str, Any], family: str) -> str:
     return f"videos, in {number(found['splits'].get(family, 0))} splits"
 
 
-def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """What was counted when a dataset was prepared (`stp.prepare.opinions`); None if it is not."""
-    folder = plan.store / plan.data(name).folder
-    if not store.is_complete(folder):
-        return None
-    return require_receipt(folder).extras
-
-
 def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
     counted = facts(plan, name)
     if counted is None:
-        yield (
-            f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` (with the same "
-            "--configfile) tell what it has"
-        )
+        yield f"{name} is not prepared: {how_to_prepare(name)}"
         return
     yield f"{name}: opinions of {number(counted['videos'])} videos"
     printed = printed_of(plan, name)
@@ -70,8 +57,7 @@ def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
         yield said
     yield found.reason
     yield ""
-    folder = plan.store / plan.data(name).folder
-    rows = open_database(folder, 0).table.to_pylist()
+    rows = open_database(prepared_folder(plan, name), 0).table.to_pylist()
     yield from sources(rows, printed, width)
     yield ""
     yield from groups(rows, printed, width)

@@ -148,7 +148,6 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
 
 
 def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) -> None:
-    """Refuse a file that lacks a column."""
     lacking = [key for key in ("person", "x", "y") if key not in guessed.columns]
     if not alone and "person" in lacking:
         lacking.remove("person")

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from stp.core import store
-from stp.core.receipts import require_receipt
-from stp.inspect.counts import Row
+from stp.inspect.counts import NOT_PREPARED, Row, how_to_prepare
+from stp.inspect.counts import reader_counts as facts
 from stp.inspect.descriptions import Leakage
 from stp.options.protocols import RELEASED
 from stp.page.plain_table import number, share, table
@@ -13,7 +12,6 @@ from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.tracks.gaps import LONGEST_GAP
 
-NOT_PREPARED = "known when it is prepared"
 PARTS = {"test": "", "calibration": "-train"}
 """What a part of the detections is called after its protocol, as subsets of frames are."""
 
@@ -24,14 +22,6 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
         return rows(plan, name), None
     found = facts(plan, name)
     return rows(plan, name), Leakage([], [], shared_people(found) if found else NOT_PREPARED)
-
-
-def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """What was counted when a dataset was prepared (`stp.prepare.tracks`); None if it is not."""
-    folder = plan.store / plan.data(name).folder
-    if not store.is_complete(folder):
-        return None
-    return require_receipt(folder).extras
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
@@ -67,10 +57,7 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
     found = facts(plan, name)
     if found is None:
-        yield (
-            f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` (with the same "
-            "--configfile) tell what it has"
-        )
+        yield f"{name} is not prepared: {how_to_prepare(name)}"
         return
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source

@@ -150,8 +150,6 @@ def describe_size(counted: Size) -> Json:
 
 @dataclass(frozen=True)
 class _Forecasts:
-    """Forecasts of a batch whose durations are measured."""
-
     model: ForecastModel
     parts: Parts
     frames: Tensor
@@ -187,12 +185,7 @@ class _Forecasts:
         return durations
 
     def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
-        """Time short forecasts evaluation by evaluation, and whole ones if these are quick.
-
-        Returns:
-            timings of the part computed once, of an evaluation and of a whole forecast; and the
-            basis of the last one.
-        """
+        """Time short forecasts evaluation by evaluation, and whole ones if these are quick."""
         few = sampler.shorten(SHORT)
         laps = Laps(sampler.network, self.wait)
         with laps.watching():

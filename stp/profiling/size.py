@@ -79,7 +79,6 @@ def size(recipe: Mapping[str, Any]) -> Size:
 
 
 def _counted(run: Callable[[], object]) -> tuple[dict[str, int], Any]:
-    """Multiply-adds by operator, and the result."""
     with FlopCounterMode(display=False) as counter:
         result = run()
     found = counter.get_flop_counts().get("Global", {})

@@ -139,7 +139,6 @@ def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Pro
 
 
 def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> ProfileRow:
-    """Add what is measured, and its notes."""
     speed, used, compute = found["speed"], found["memory"], found["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]
     notes = [row.notes] if row.notes else []
@@ -240,7 +239,6 @@ _MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
 
 
 def _machines(table: list[ProfileRow]) -> Iterator[str]:
-    """Say where the numbers were measured; usually all of them on one machine."""
     keys = ("host", "device", "threads", "precision", "torch", "batch")
     places: dict[tuple[Any, ...], list[str]] = {}
     for row in table:
@@ -255,7 +253,6 @@ def _machines(table: list[ProfileRow]) -> Iterator[str]:
 
 
 def _disturbed(table: list[ProfileRow]) -> list[str]:
-    """Name the models whose measurement something disturbed."""
     titles = [row.title for row in table if row.other_work_cpus]
     return ["all models" if len(titles) == len(table) else ", ".join(titles)] if titles else []
 

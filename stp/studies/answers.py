@@ -142,7 +142,6 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
 
 
 def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[Rater, Answer]:
-    """Check the fields of a line against the key."""
 
     def demand(column: str, is_valid: object, expected: str) -> None:
         if not is_valid:

@@ -102,7 +102,6 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
 def _readers(
     study: BestOf, cells: dict[tuple[str, str], Cell], dataset: str
 ) -> dict[str, Predictions]:
-    """Predictions for a dataset, by model."""
     data = Prepared(Path(cells[study.models[0], dataset].data))
     is_video = data.frames.dtype == np.uint8 and data.shape[0] in (1, 3)
     if not is_video or data.attrs.get("variables"):

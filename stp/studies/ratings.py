@@ -38,8 +38,6 @@ WORDS = {
 
 
 class _Files:
-    """Files below a folder, by their paths relative to its parent."""
-
     def __init__(self, folder: Path) -> None:
         self._root = folder.parent
         paths = (path for path in folder.rglob("*") if path.is_file())
@@ -149,7 +147,6 @@ def _frames(source: Source, video: _Video) -> np.ndarray:
 def _survey(
     study: Ratings, source: Source, study_file: Path, report: Report
 ) -> tuple[list[_Video], bytes]:
-    """All videos, predicted and true ones, and a checksum of their files."""
     stored = [
         (folder, name)
         for folder in (PREDICTED, TRUE)
@@ -194,7 +191,6 @@ def _survey(
 
 
 def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) -> list[_Video]:
-    """Draw the natural video beside each: of the same class and size, and of another clip."""
     rng = np.random.default_rng(study.seed)
     chosen = []
     for video in rated:

@@ -83,7 +83,6 @@ def _scenario(
 
 
 def _finite(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], np.ndarray]:
-    """The models that have a value of a metric, and the values, (N,)."""
     values = {
         name: value
         for name, model in models.items()

@@ -87,7 +87,6 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Check the installed packages against the requirements of stp."""
     problems, count = [], 0
     for text in metadata.requires("stp") or ():
         requirement = Requirement(text)
@@ -111,7 +110,6 @@ def _packages() -> Check:
 
 
 def _project() -> Check:
-    """Check that this is the folder of a project, with its profiles."""
     here = Path.cwd()
     if (here / "local" / "config.yaml").is_file() or (here / "profiles" / "local").is_dir():
         return Check("project", OK, str(here))

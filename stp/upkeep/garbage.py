@@ -110,7 +110,6 @@ def find(
 
 
 def _candidates(root: Path, wanted: Needed, kept: list[str]) -> list[tuple[str, str, str, str]]:
-    """List candidates for deletion, as (kind, folder, holder, reason)."""
     candidates = [
         ("artefact", folder, f"state/{folder}", "no plan needs it")
         for folder in artefacts(root)

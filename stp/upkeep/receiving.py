@@ -166,7 +166,6 @@ def _compare_locks(source: Path, ours: Path) -> None:
 
 
 def _lock(path: Path) -> Json:
-    """The entries of the raw files in a lock file."""
     try:
         files: Json = json.loads(path.read_bytes())["files"]
         require_below(files, path, path.parent.name)
@@ -184,7 +183,6 @@ def _bytes(entry: Json | None) -> str:
 
 
 def _read_sums(source: Path) -> dict[str, str]:
-    """Read the list of checksums, by file; a store has none."""
     if not (source / SUMS).is_file():
         return {}
     try:
@@ -197,7 +195,6 @@ def _read_sums(source: Path) -> dict[str, str]:
 
 
 def _listed(sums: dict[str, str]) -> list[str]:
-    """The artefact folders in a list of checksums."""
     return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
 
 
@@ -255,11 +252,6 @@ def _identity(path: str) -> str | None:
 
 
 def _copy(source: Path, target: Path, receipt: Receipt) -> None:
-    """Copy an artefact, and compare each file with the receipt.
-
-    Raises:
-        StpError: a file is missing or differs; the copy is deleted.
-    """
     target.mkdir()
     names = [] if store.is_dropped(source) else list(receipt.files)
     try:

@@ -87,7 +87,6 @@ def explain(
 
 
 def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason:
-    """Explain an artefact that has a receipt."""
     folder = plan.store / artefact.folder
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(receipt)))
     took = duration(receipt.provenance.seconds or 0)

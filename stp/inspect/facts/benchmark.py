@@ -71,7 +71,6 @@ def facts(asked: Asked) -> Facts:
 
 
 def _metrics(suite: Suite) -> set[str]:
-    """The metrics whose conventions a suite names."""
     scored = [column.convention for of in (suite.columns, suite.sampled) for columns in of.values()
               for column in columns]  # fmt: skip
     scored += [

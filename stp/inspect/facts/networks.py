@@ -33,7 +33,6 @@ def _series(numbers: Iterable[int]) -> str:
 
 
 def _of(network: nn.Module, kind: type[Kind], part: str = "") -> list[Kind]:
-    """All modules of a kind in a part of a network, in their order."""
     return [m for m in network.get_submodule(part).modules() if isinstance(m, kind)]
 
 

@@ -4,7 +4,9 @@
 """
 
 from stp.core.errors import StpError
+from stp.core.receipts import require_receipt
 from stp.inspect import opinions
+from stp.inspect.counts import prepared_folder
 from stp.inspect.facts.fact import Asked, Fact, Facts
 from stp.inspect.opinions import Number
 from stp.opinions.prepared import open_database
@@ -52,17 +54,10 @@ def facts(asked: Asked) -> Facts:
 
 
 def _numbers(asked: Asked, name: str) -> tuple[list[Number], list[str]]:
-    """The numbers of a dataset, and what is said of it."""
-    plan = asked.plan
-    counted = opinions.facts(plan, name)
-    if counted is None:
-        raise StpError(
-            f"{name} is not prepared",
-            expected="prepared opinions",
-            remedy=f"`stp fetch {name}`, then `stp prepare {name}`, with the same --configfile",
-        )
-    videos = open_database(plan.store / plan.data(name).folder, 0).table.to_pylist()
-    printed = opinions.printed_of(plan, name)
+    folder = prepared_folder(asked.plan, name)
+    counted = require_receipt(folder).extras
+    videos = open_database(folder, 0).table.to_pylist()
+    printed = opinions.printed_of(asked.plan, name)
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
     told = [opinions.raters(raters) if raters else "single ratings are not known"]

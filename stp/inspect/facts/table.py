@@ -180,7 +180,6 @@ def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
 
 
 def _grouped(facts: Iterable[Fact], columns: Sequence[str]) -> dict[tuple[str, ...], list[Fact]]:
-    """Facts that are alike in some columns, in their order."""
     groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
         groups.setdefault(tuple(str(fact.values[column]) for column in columns), []).append(fact)

@@ -274,7 +274,6 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
 
 
 def _annealed_rate(train: Json) -> str:
-    """The learning rate from the first to the last step."""
     first, schedule = train["lr"], train["schedule"]
     if isinstance(schedule, dict) and "cosine" in schedule:
         return f"CosineAnnealing({first:g} -> {first * schedule['cosine'].get('last', 0):g})"
