@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from stp.collect.schema import SCORE_KINDS, OverallRow
 from stp.collect.table import arrow_schema, columns_of
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
 from stp.export.consistency import BundleManifest, contradictions
@@ -183,10 +183,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
             sizes = {name: info.file_size for name, info in members.items()}
             yield _Bundle(path, sizes, lambda name: archive.open(members[name]))
     else:
-        raise StpError(
-            f"{path}: no such file or folder",
-            expected="a bundle, as `stp store export --model NAME` writes it",
-        )
+        raise FileError(path, "no such file or folder")
 
 
 def _manifest(bundle: _Bundle) -> BundleManifest:

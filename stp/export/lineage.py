@@ -65,22 +65,15 @@ def lineage(database: Path, model: str) -> Lineage:
     while waiting:
         for path in waiting.pop().inputs.values():
             if path.endswith(".json"):
-                locks[path] = _lock(store / path)
+                locks[path] = json_or_none(store / path)
             elif store / path not in receipts:
                 waiting.append(receipts.setdefault(store / path, require_receipt(store / path)))
-    order = {stage: number for number, stage in enumerate(STAGES)}
     ordered = sorted(
-        receipts.values(),
-        key=lambda receipt: (order.get(receipt.stage, len(order)), receipt.path),
+        receipts.values(), key=lambda receipt: (STAGES.index(receipt.stage), receipt.path)
     )
     return Lineage(
         store, {receipt.path: receipt for receipt in ordered}, dict(sorted(locks.items()))
     )
-
-
-def _lock(path: Path) -> Json | None:
-    lock: Json | None = json_or_none(path)
-    return lock
 
 
 def shared(receipt: Receipt) -> Json:

@@ -67,7 +67,6 @@ def measure(
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",
             expected="a dataset of scenarios, such as tracks of people",
-            remedy=f"`stp list datasets {name}`",
         )
     place = prepared.read(prepared_folder(plan, name))
     recipe = plan.data(name).recipe

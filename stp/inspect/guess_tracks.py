@@ -125,11 +125,8 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
     """
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) > 1:
-        raise StpError(
-            f"{root}: detections in files of {' and '.join(sorted(suffixes))}",
-            expected="files of one kind",
-            remedy="name one of them",
-        )
+        kinds = " and ".join(sorted(suffixes))
+        raise StpError(f"{root}: detections in files of {kinds}", expected="files of one kind")
     of_kind = _trajnetpp if suffixes == {".ndjson"} else _in_columns
     prepare, notes = of_kind(root, names, fps)
     options = build(TracksOptions, prepare, "prepare options of tracks")
@@ -175,7 +172,6 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
     if "time" in columns and fps is not None:
         raise StpError(
             f"{names[0]} has times, in the column {columns['time']}, and --fps is given",
-            expected="a rate for files with frame numbers only",
             remedy="leave out --fps",
         )
     recording, note = _recording(root, names, guessed)
@@ -236,7 +232,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
     files = [rows([root / name], used) for name in names]
     if not _are_people(files):
         if "person" not in columns:
-            guess_columns(root / names[0])  # which complains well
+            guess_columns(root / names[0])  # raises the error of a missing column
         return "file", ""
     people = {part.name(int(part.person[0])) for part in files}
     if "person" in columns and len(people) < len(names):

@@ -132,7 +132,6 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     if not errors[ALL]:
         raise StpError(
             f"{name}: no test window has a month before its start in the data",
-            expected="days of the month before some of the test windows",
             remedy="prepare more years",
         )
     effects = []

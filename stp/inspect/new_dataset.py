@@ -36,8 +36,7 @@ def new_dataset(
     if fps is not None:
         raise StpError(
             f"--fps {fps:g} for {path}",
-            expected="detections of people with frame numbers",
-            remedy="leave out --fps: frames are taken as they are",
+            remedy="leave out --fps: it is for detections of people with frame numbers",
         )
     draft = draft_dataset(path, name)
     texts = draft_text.dataset_text(draft), draft_text.scale_text(draft)
@@ -98,8 +97,4 @@ def _next_steps(folder: Path, name: str, root: Path, table: str) -> Iterator[str
 
 
 def _exists(path: Path) -> StpError:
-    return StpError(
-        f"{path} exists",
-        expected="a new name",
-        remedy="set --name, or remove the file",
-    )
+    return StpError(f"{path} exists", remedy="set --name, or remove the file")

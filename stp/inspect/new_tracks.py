@@ -19,7 +19,7 @@ def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
     names = {path.name.lower(): path.relative_to(root).as_posix() for path in folder.glob("*")}
     goals = next((names[n] for n in ("goals.txt", "destinations.txt") if n in names), None)
     if goals:
-        maps.read_goals(root / goals)  # which complains well
+        maps.read_goals(root / goals)  # raises an error if the file is damaged
         prepare["goals"] = goals
     if "map.png" in names and "h.txt" in names:
         prepare["map"] = {"picture": names["map.png"], "homography": names["h.txt"]}

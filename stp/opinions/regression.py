@@ -231,11 +231,7 @@ def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> N
     """
     wrong = np.flatnonzero(~np.isfinite(features).all(axis=1))
     if len(wrong):
-        raise StpError(
-            f"{where}: the values of {videos[wrong[0]]} are not finite",
-            expected="a finite value of each video",
-            remedy="look at this video",
-        )
+        raise StpError(f"{where}: the values of {videos[wrong[0]]} are not finite")
 
 
 def _by_count(features: Components, observed: np.ndarray) -> np.ndarray:

@@ -66,7 +66,7 @@ def measure(
     report("counting", 0, 1)
     counted = size(recipe)
     with settle(device, threads, precision) as compute:
-        where, wait = compute.device, _waiter(compute.device)
+        where, wait = compute.device, waiter(compute.device)
         advice = _advice(batch, where)
         torch.manual_seed(0)
         with memory.out_of_memory("the network", advice):
@@ -118,8 +118,7 @@ def _check(device: str) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         raise StpError(
             "--device is cuda, but torch finds no GPU",
-            expected="a GPU, its driver and a CUDA build of torch",
-            remedy="use --device cpu, or run on a machine with a GPU",
+            remedy="use --device cpu, or a machine with a GPU and a CUDA build of torch",
         )
 
 
@@ -129,7 +128,8 @@ def _advice(batch: int, device: torch.device) -> str:
     return f"{smaller}{other}, or --forward-only, which leaves out the training step"
 
 
-def _waiter(device: torch.device) -> Callable[[], None]:
+def waiter(device: torch.device) -> Callable[[], None]:
+    """A function that returns when a device has finished all of its work."""
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 

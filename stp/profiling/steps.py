@@ -16,7 +16,7 @@ from stp.options.train import TrainOptions
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.profiling import memory
-from stp.profiling.measure import Json, measure
+from stp.profiling.measure import Json, measure, waiter
 from stp.profiling.timing import timed
 from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured
 from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channels_last
@@ -89,8 +89,7 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         with memory.out_of_memory(what, "set a smaller train.batch_size, or runtime.micro_batch"):
             _, step = training_step(recipe, options, compute, batch)
             step()
-            wait = torch.cuda.synchronize if compute.device.type == "cuda" else _nothing
-            taken = timed(step, wait, seconds, "training step", report).median
+            taken = timed(step, waiter(compute.device), seconds, "training step", report).median
         device = str(compute.describe()["device"])
     forecast = speed["forecast"]["median"] / batch
     # A sampler evaluates its network many times for a forecast, and once for a validation.
@@ -144,7 +143,3 @@ def training_step(
 
 def _named(name: str, report: Report) -> Report:
     return lambda what, done, total: report(f"{name}, {what}", done, total)
-
-
-def _nothing() -> None:
-    """A CPU has done what it was told to."""

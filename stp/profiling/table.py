@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.core.json_files import read_json
 from stp.page.files import write_all
 from stp.page.formats import texts
@@ -66,22 +66,18 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
     Raises:
         StpError: a file is damaged, or the published values are.
     """
-    found = {}
+    measured = {}
     for name in published(config):
         path = folder / name / f"{DATASET}.json"
         if not path.exists():
             continue
-        expected = f"what `stp profile {name} {DATASET} --out` writes"
+        expected = f"a measurement of {name} on {DATASET}"
         remedy = f"stp profile {name} {DATASET} --configfile config/paper.yaml --out {path}"
-        found[name] = read_json(path, dict, expected, remedy)
-        try:
-            if found[name]["model"] != name or found[name]["dataset"] != DATASET:
-                raise ValueError(f"of {found[name]['model']} on {found[name]['dataset']}")
-        except (ValueError, KeyError) as error:
-            raise StpError(
-                f"{path} is damaged: {error}", expected=expected, remedy=remedy
-            ) from error
-    return found
+        measured[name] = read_json(path, dict, expected, remedy)
+        model, dataset = (measured[name].get(key) for key in ("model", "dataset"))
+        if (model, dataset) != (name, DATASET):
+            raise FileError(path, f"of {model} on {dataset}", expected=expected, remedy=remedy)
+    return measured
 
 
 def rows(config: Config, found: Mapping[str, Any]) -> list[ProfileRow]:

@@ -60,7 +60,7 @@ def facts(asked: Asked) -> Facts:
     prepared = {artefact.dataset for artefact in asked.plan.prepared}
     columns = [column for size in options.sizes.values() for column in size.printed]
     rows: list[Fact] = []
-    strange = {}
+    unofficial = {}
     for row in printed_rows(asked.file, ("dataset", *columns)):
         name = named(asked.file, row, "dataset", names)
         dataset = protocol.datasets[name]
@@ -73,20 +73,16 @@ def facts(asked: Asked) -> Facts:
                 differing[size_name] = printed
         release = asked.config.datasets[name].releases[asked.config.datasets[name].release]
         if name in prepared and release.source != "official":
-            strange[dataset.title] = release.source
+            unofficial[dataset.title] = release.source
         rows += _splits(asked, name, dataset, sizes, differing, name in prepared)
     sizes_header = [text for name in options.sizes for text in (name, f"{name} published")]
-    return Facts(
-        ("dataset", *sizes_header, *CLIPS, *AT_SCALE),
-        rows,
-        warnings=(
-            f"At the scale {asked.config.scale.scale}, {', '.join(strange)} are made from "
-            f"{' and '.join(sorted(set(strange.values())))} bytes: their numbers there are not "
-            "those of the datasets.",
-        )
-        if strange
-        else (),
+    warning = (
+        f"At the scale {asked.config.scale.scale}, {', '.join(unofficial)} are made from "
+        f"{' and '.join(sorted(set(unofficial.values())))} data: their numbers there are not those "
+        "of the datasets."
     )
+    columns = ("dataset", *sizes_header, *CLIPS, *AT_SCALE)
+    return Facts(columns, rows, warnings=(warning,) if unofficial else ())
 
 
 def _splits(
