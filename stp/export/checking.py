@@ -153,8 +153,8 @@ def check(path: Path) -> Summary:
     )
 
 
-def _refuse(path: Path, what: str, expected: str) -> NoReturn:
-    raise StpError(f"{path}: {what}", expected=expected, remedy=_REMEDY) from None
+def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
+    raise StpError(f"{path}: {problem}", expected=expected, remedy=_REMEDY) from None
 
 
 @contextmanager

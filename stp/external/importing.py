@@ -277,9 +277,9 @@ def _copy(
     with NpyWriter(copy, _canonical(source.shape)) as writer:
         for samples in sample_ranges(count, row_bytes):
             frames = clips.read(samples, length=context + windows.evaluation.horizon)
-            for sample, shown in zip(samples, frames[:, :context], strict=True):
+            for sample, context_frames in zip(samples, frames[:, :context], strict=True):
                 expected = windows.clips[sample], windows.checksums[sample]
-                if (names[sample], window_checksum(shown)) != expected:
+                if (names[sample], window_checksum(context_frames)) != expected:
                     raise _other_window(windows, data, sample, names[sample])
             values = _read(source, windows, [row_of[sample] for sample in samples], samples)
             if isinstance(source, ZarrSource) and not accept_values:

@@ -182,7 +182,7 @@ class Measure:
             self.horizon,
             len(self.database),
             self.source,
-            {name: fit(own, mos, splits, kind, count) for name, own in parts.items()},
+            {name: fit(features, mos, splits, kind, count) for name, features in parts.items()},
         )
 
     def save(self, path: Path) -> dict[str, object]:
@@ -363,7 +363,7 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
         yield Clip(name, frames, stored.context or OBSERVED)
 
 
-def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
+def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
     """Compare ratings of the clips of a cell with its other scores of single clips.
 
     Distances between sets of clips, such as FVD, have no value of a clip.
@@ -371,7 +371,9 @@ def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
     Raises:
         StpError: a file of scores is damaged.
     """
-    rated = {rating.clip: rating.quality for rating in found.ratings if rating.quality is not None}
+    rated = {
+        rating.clip: rating.quality for rating in results.ratings if rating.quality is not None
+    }
     rows = []
     for folder in map(Path, filter(None, (cell.scores_folder, cell.perceptual_folder))):
         for convention in read_schema(sample_file(folder)).names:
@@ -392,30 +394,30 @@ def _some(samples: int, count: int | None) -> list[int]:
     return [int(sample) for sample in spread(samples, count or samples)]
 
 
-def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
+def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
     """Lines about ratings: their accuracy, number and mean.
 
     Args:
-        found: the ratings.
+        results: the ratings.
         others: metrics of the same clips.
     """
     origin = "their opinions are official"
-    if found.source != OFFICIAL:
-        origin = f"these are {found.source}: the numbers say nothing about people"
+    if results.source != OFFICIAL:
+        origin = f"these are {results.source}: the numbers say nothing about people"
     lines = [
-        f"learnt from {found.rated} rated videos; {origin}",
+        f"learnt from {results.rated} rated videos; {origin}",
         *(
             f"{kind} features: SROCC {trained.srocc:.3f} on test videos (median over splits), "
             f"95 % intervals of ± {trained.margin:.1f} points"
-            for kind, trained in found.trained.items()
+            for kind, trained in results.trained.items()
         ),
     ]
-    values = [rating.quality for rating in found.ratings if rating.quality is not None]
-    share = len(values) / max(len(found.ratings), 1)
+    values = [rating.quality for rating in results.ratings if rating.quality is not None]
+    share = len(values) / max(len(results.ratings), 1)
     mean = mean_rated(np.array(share), np.array(share * np.mean(values) if values else 0.0))
     average = f", mean {mean:.1f}" if np.isfinite(mean) else f"; no mean, since {MOST_ARE_FAR}"
-    lines.append(f"{len(values)} of {len(found.ratings)} clips have a value{average}")
-    if far := len(found.ratings) - len(values):
+    lines.append(f"{len(values)} of {len(results.ratings)} clips have a value{average}")
+    if far := len(results.ratings) - len(values):
         lines.append(f"{far} have none: {FAR}")
     return lines + [
         f"rank correlation with {other.convention}: {other.srocc:+.3f} over {other.clips} clips"

@@ -112,27 +112,33 @@ def evaluate(
             (root / name).mkdir()
         inputs: dict[str, Path] = {}
         views: dict[str, str] = {}
-        for convention, known in about.items():
-            seen = known.features
-            if seen is None or (seen.seed is None and seen.network not in present):
+        for convention, declaration in about.items():
+            view = declaration.features
+            if view is None or (view.seed is None and view.network not in present):
                 continue
-            views[convention] = seen.name
-            if f"{seen.name}.observed" not in inputs:
-                path = Path(weights) / present[seen.network].file if seen.seed is None else Path()
-                network = Weights(path, identities.get(seen.network, {}), device, threads)
+            views[convention] = view.name
+            if f"{view.name}.observed" not in inputs:
+                path = Path(weights) / present[view.network].file if view.seed is None else Path()
+                network = Weights(path, identities.get(view.network, {}), device, threads)
                 for role, features in zip(
-                    ("predicted", "observed"), _network_features(clips, seen, network), strict=True
+                    ("predicted", "observed"),
+                    _network_features(clips, view, network),
+                    strict=True,
                 ):
-                    inputs[f"{seen.name}.{role}"] = root / seen.name / role
-                    inputs[f"{seen.name}.{role}"].mkdir(parents=True)
-                    write(inputs[f"{seen.name}.{role}"], clips.index["clip"].tolist(), features)
+                    inputs[f"{view.name}.{role}"] = root / view.name / role
+                    inputs[f"{view.name}.{role}"].mkdir(parents=True)
+                    write(
+                        inputs[f"{view.name}.{role}"],
+                        clips.index["clip"].tolist(),
+                        features,
+                    )
         paths = {name: str(Path(weights) / file.file) for name, file in present.items()}
         runtime = {"weights": paths, "device": device}
         job = Job({}, inputs, root / "out", root / "state", runtime)
         cell = {key: None if key == "seed" else "-" for key in CELL_KEYS}
         options = ScoreOptions(
             cell,
-            {name: known.definition for name, known in about.items()},
+            {name: declaration.definition for name, declaration in about.items()},
             weights=identities,
             features=views,
             threads=threads,
@@ -147,9 +153,9 @@ def evaluate(
         )
         rows = read_table(root / "out" / "scores.parquet").to_pylist()
     missing = {
-        name: f"the weights of {seen.network} are missing (see `stp list weights`)"
-        for name, known in about.items()
-        if (seen := known.features) and name not in views
+        name: f"the weights of {view.network} are missing (see `stp list weights`)"
+        for name, declaration in about.items()
+        if (view := declaration.features) and name not in views
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
     return [
@@ -161,13 +167,13 @@ def evaluate(
 
 def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
     """The values over all lead times: one, or one for each threshold."""
-    own = [row for row in rows if row["convention"] == convention and row["lead"] is None]
-    for row in own:
+    totals = [row for row in rows if row["convention"] == convention and row["lead"] is None]
+    for row in totals:
         if row["statistic"] != "mean":
             continue
         ends = {
             other["statistic"]: other["value"]
-            for other in own
+            for other in totals
             if all(other[key] == row[key] for key in ("variable", "level", "threshold"))
         }
         yield Score(
@@ -327,15 +333,15 @@ class PairedClips(Samples):
 
 def _names(clips: np.ndarray | list[Clip]) -> list[str]:
     if isinstance(clips, list):
-        numbers = ("" if one.number is None else f" {one.number}" for one in clips)
-        return [f"{one.path.stem}{n}" for one, n in zip(clips, numbers, strict=True)]
+        numbers = ("" if clip.number is None else f" {clip.number}" for clip in clips)
+        return [f"{clip.path.stem}{n}" for clip, n in zip(clips, numbers, strict=True)]
     return [f"{number:06}" for number in range(len(clips))]
 
 
 def _network_features(
-    clips: PairedClips, seen: NetworkFeatures, weights: Weights
+    clips: PairedClips, view: NetworkFeatures, weights: Weights
 ) -> tuple[Features, Features]:
-    module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
+    module, choose = importlib.import_module(view.code), CHOICES[view.frames]
     context = clips.context
     first = clips.both(0, 1)[1]
     length = choose(first[:, :context], first[:, context:]).shape[1]
@@ -343,10 +349,10 @@ def _network_features(
         empty = np.empty((0, 1))
         reason = f"clips of {length} frames; the network needs {module.SHORTEST}"
         return Features(empty, reason), Features(empty, reason)
-    if seen.seed is None:
-        embed: Embed = module.embed(weights, seen.layer)
+    if view.seed is None:
+        embed: Embed = module.embed(weights, view.layer)
     else:
-        embed = module.embed_random(seen.seed, seen.layer, weights.device, weights.threads)
+        embed = module.embed_random(view.seed, view.layer, weights.device, weights.threads)
     parts: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     for start in range(0, clips.shape[0], BATCH):
         predicted, true = clips.both(start, start + BATCH)

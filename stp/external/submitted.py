@@ -310,12 +310,12 @@ def _no_array(path: Path, arrays: Iterable[str]) -> FileError:
     return FileError(path, "no array called predictions", remedy=nearest("predictions", arrays))
 
 
-def _map(path: Path, windows: ExportedWindows, shown: Path | None = None) -> np.ndarray:
+def _map(path: Path, windows: ExportedWindows, original: Path | None = None) -> np.ndarray:
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except DAMAGE as error:
         problem = f"cannot be read ({error})" + _first_lost(path, windows)
-        raise FileError(shown or path, problem, remedy=AGAIN) from error
+        raise FileError(original or path, problem, remedy=AGAIN) from error
 
 
 def _first_lost(path: Path, windows: ExportedWindows) -> str:

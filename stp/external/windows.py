@@ -166,7 +166,7 @@ def _write(
         if with_truth:
             writer.append("truth", frames[:, context:])
         values.add(frames[:, :context])
-        checksums += [window_checksum(shown) for shown in frames[:, :context]]
+        checksums += [window_checksum(window) for window in frames[:, :context]]
         report("windows written", rows[-1] + 1, count)
     writer.close()
     index = index_table(data, clips, checksums)
@@ -219,8 +219,8 @@ class ChannelStatistics:
         """The statistics by name, with a value for each channel."""
         mean = self.sums / self.count
         std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        named = {"low": self.low, "high": self.high, "mean": mean, "std": std}
-        return {key: [float(f"{v:.7g}") for v in value] for key, value in named.items()}
+        statistics = {"low": self.low, "high": self.high, "mean": mean, "std": std}
+        return {key: [float(f"{v:.7g}") for v in value] for key, value in statistics.items()}
 
 
 def is_video(data: Prepared) -> bool:

@@ -68,27 +68,27 @@ def measure(
             f"{name} has {plan.config.datasets[name].kind}",
             expected="a dataset of scenarios, such as tracks of people",
         )
-    place = prepared.read(prepared_folder(plan, name))
+    detections = prepared.read(prepared_folder(plan, name))
     recipe = plan.data(name).recipe
     lengths = observe or recipe["context"], predict or recipe["horizon"]
-    predicts, parameters = _predictors(plan, name, place, lengths[1])
+    predicts, parameters = _predictors(plan, name, detections, lengths[1])
     protocols: list[str] = []
     without: dict[str, str] = {}
     for protocol in PROTOCOLS:
         try:
-            place.scenarios("test", protocol, *lengths)
+            detections.scenarios("test", protocol, *lengths)
             protocols.append(protocol)
         except StpError as error:
             without[protocol] = error.what
     if not protocols:
         raise StpError(*without.values(), remedy="observe or predict fewer positions")
-    leaks = [leak.measure(place, protocol, *lengths, predicts) for protocol in protocols]
-    effects = leak.effects(place, tuple(protocols), *lengths, predicts)
+    leaks = [leak.measure(detections, protocol, *lengths, predicts) for protocol in protocols]
+    effects = leak.effects(detections, tuple(protocols), *lengths, predicts)
     return FutureLeakage(name, recipe["source"], *lengths, parameters, leaks, effects, without)
 
 
 def _predictors(
-    plan: Plan, name: str, place: PreparedTracks, steps: int
+    plan: Plan, name: str, detections: PreparedTracks, steps: int
 ) -> tuple[dict[str, Predict], dict[str, str]]:
     by_name: dict[str, Predict] = {}
     kinds: dict[str, str] = {}
@@ -103,7 +103,7 @@ def _predictors(
         kinds[module.name] = RELEASED if options else "default"
         parameters = build(code.Parameters, options, f"options of {module.name}")
         by_name[module.name] = partial(
-            code.predict, steps=steps, parameters=parameters, obstacles=place.obstacles
+            code.predict, steps=steps, parameters=parameters, obstacles=detections.obstacles
         )
     return by_name, kinds
 

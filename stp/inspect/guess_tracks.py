@@ -62,7 +62,7 @@ NONE = {"scenarios": 0}
 
 
 @dataclass(frozen=True)
-class Looked:
+class TrackGuess:
     """The guessed settings of a dataset of tracks.
 
     Attributes:
@@ -74,7 +74,7 @@ class Looked:
         shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
             a confidence interval and those of the draft are not.
         detections, people: numbers.
-        told: sentences on rows that were left out or interpolated.
+        remarks: sentences on rows that were left out or interpolated.
     """
 
     prepare: dict[str, Any]
@@ -86,7 +86,7 @@ class Looked:
     shorter: tuple[int, int, int] | None
     detections: int
     people: int
-    told: list[str]
+    remarks: list[str]
 
 
 def members(path: Path) -> list[Path]:
@@ -112,7 +112,7 @@ def _is_table(path: Path) -> bool:
     return form.width >= text.FEWEST_COLUMNS and form.numeric >= 0.5
 
 
-def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
+def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
     """Guess the options of the reader, and try them.
 
     Args:
@@ -155,14 +155,14 @@ def _trajnetpp(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         if not len(tracks):
             check_detections(tracks, name)
         parts.append(Rows(tracks.frame, tracks.person, tracks.position, {}, 0))
-    said = {trajnetpp.positions_per_second(root / name) for name in names}
-    rate = said.pop() if len(said) == 1 else None
+    rates = {trajnetpp.positions_per_second(root / name) for name in names}
+    rate = rates.pop() if len(rates) == 1 else None
     step = _step(parts) or 1
     if fps is not None or rate is None:
         options, notes = _of_frames(step, *_rate(parts, fps, 1.0))
     else:
-        told = f"frames a second: the scenes of the file say {rate:g} positions a second"
-        options, notes = _of_frames(step, float(f"{rate * step:.6g}"), told)
+        note = f"frames a second: the scenes of the file say {rate:g} positions a second"
+        options, notes = _of_frames(step, float(f"{rate * step:.6g}"), note)
     return {"format": "trajnetpp", **options}, notes
 
 
@@ -265,16 +265,18 @@ def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guess
 
 
 def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]) -> None:
-    told = []
+    remarks = []
     if guessed.by_values:
-        told.append("CHECK: the file has no names, so these numbers of columns are guesses")
+        remarks.append("CHECK: the file has no names, so these numbers of columns are guesses")
     lost = sum(part.lost for part in parts)
     if lost:
-        told.append(f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set")
+        remarks.append(
+            f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set"
+        )
     if guessed.left_out:
-        told.append(f"left out: {', '.join(map(str, guessed.left_out))}")
-    if told:
-        notes["columns"] = "; ".join(told)
+        remarks.append(f"left out: {', '.join(map(str, guessed.left_out))}")
+    if remarks:
+        notes["columns"] = "; ".join(remarks)
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
@@ -288,10 +290,10 @@ def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
     return {"dt": dt, **options}, {"dt": note, **notes}
 
 
-def _of_frames(step: int, rate: float, told: str) -> _Draft:
+def _of_frames(step: int, rate: float, note: str) -> _Draft:
     options, notes = _decimated(step / rate)
     of_step = {"step": step} if step > 1 else {}
-    notes |= {"fps": told} if told else {}
+    notes |= {"fps": note} if note else {}
     notes["step"] = "frames from one annotation to the next"
     return {"fps": rate, **of_step, **options}, notes
 
@@ -350,23 +352,23 @@ def _unit(speed: float) -> str:
 
 def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
-) -> Looked:
+) -> TrackGuess:
     """Choose the lengths: the first that leave scenarios in both parts, or in the test."""
-    told: dict[tuple[int, int, int], Any] = {}
+    surveys: dict[tuple[int, int, int], Any] = {}
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
         key = (context, horizon, fewest)
-        if key not in told:
+        if key not in surveys:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
-            sizes = [len(one.tracks) for one in recordings]
-            place = PreparedTracks(tracks, None, {**about, "recordings": sizes})
-            told[key] = survey(place, observe=context, predict=horizon)
-        return told[key][protocol]
+            sizes = [len(recording.tracks) for recording in recordings]
+            prepared = PreparedTracks(tracks, None, {**about, "recordings": sizes})
+            surveys[key] = survey(prepared, observe=context, predict=horizon)
+        return surveys[key][protocol]
 
     choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
-    for protocol, wanted, fewest, (context, horizon) in choices:
-        found = counted(context, horizon, fewest, protocol)
-        if not all(found.get(part, NONE)["scenarios"] for part in wanted):
+    for protocol, parts, fewest, (context, horizon) in choices:
+        counts = counted(context, horizon, fewest, protocol)
+        if not all(counts.get(part, NONE)["scenarios"] for part in parts):
             continue
         if fewest == 1:
             prepare["fewest"] = 1
@@ -374,40 +376,43 @@ def _tried(
         episodes = [
             (seen, predicted, counted(seen, predicted, fewest, protocol)["test"]["episodes"])
             for seen, predicted in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
-            if found["test"]["episodes"] < FEWEST_CLUSTERS
+            if counts["test"]["episodes"] < FEWEST_CLUSTERS
         ]
-        enough = (one for one in episodes if one[2] >= FEWEST_CLUSTERS)
-        return Looked(
-            prepare, notes, context, horizon, protocol, found, next(enough, None),
-            len(tracks), len(tracks.people()), list(_told(tracks, recordings, prepare)),
+        enough = (option for option in episodes if option[2] >= FEWEST_CLUSTERS)
+        return TrackGuess(
+            prepare, notes, context, horizon, protocol, counts, next(enough, None),
+            len(tracks), len(tracks.people()), list(_remarks(tracks, recordings, prepare)),
         )  # fmt: skip
     raise StpError(
         f"{len(tracks)} detections of {len(tracks.people())} people give no scenario, under "
         f"{' or '.join(PROTOCOLS)}",
-        expected="somebody who is seen at three positions in a row at least",
+        expected="a person with three positions in a row at least",
         remedy="check the columns and the frames per second (--fps), or write the YAML by hand "
         "(docs/own_data.md)",
     )
 
 
-def _told(
+def _remarks(
     tracks: Tracks, recordings: Sequence[Recording], prepare: Mapping[str, Any]
 ) -> Iterator[str]:
-    count, lost = sum(one.rows for one in recordings), sum(one.lost for one in recordings)
+    count, lost = (
+        sum(recording.rows for recording in recordings),
+        sum(recording.lost for recording in recordings),
+    )
     if lost:
         yield f"{lost} of {count} rows are marked as lost and left out"
-    made_up = sum(one.interpolated for one in recordings)
+    made_up = sum(recording.interpolated for recording in recordings)
     if made_up:
         yield (
             f"CHECK: {made_up} of {len(tracks)} positions are interpolated between two rows, at "
             f"moments {tracks.dt:g} s apart"
         )
-    away = [who for one in recordings for who in one.left_out]
-    if away:
-        more = f", and {len(away) - 3} more" if len(away) > 3 else ""
+    left_out = [who for recording in recordings for who in recording.left_out]
+    if left_out:
+        more = f", and {len(left_out) - 3} more" if len(left_out) > 3 else ""
         yield (
-            f"CHECK: {len(away)} people are left out, who are seen less often than every "
-            f"{LONGEST * tracks.dt:g} s: {'; '.join(away[:3])}{more}"
+            f"CHECK: {len(left_out)} people are left out, who are seen less often than every "
+            f"{LONGEST * tracks.dt:g} s: {'; '.join(left_out[:3])}{more}"
         )
     filled = missing(tracks.decimated(prepare.get("decimate", 1)))
     if filled:

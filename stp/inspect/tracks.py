@@ -20,22 +20,22 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
     """Count the scenarios of a dataset, and say what calibration and test share."""
     if not leakage:
         return rows(plan, name), None
-    found = facts(plan, name)
-    return rows(plan, name), Leakage([], [], shared_people(found) if found else NOT_PREPARED)
+    counted = facts(plan, name)
+    return rows(plan, name), Leakage([], [], shared_people(counted) if counted else NOT_PREPARED)
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
     """Scenarios by protocol and part, as rows of the table of counts."""
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
-    found = facts(plan, name)
-    if found is None:
+    counted = facts(plan, name)
+    if counted is None:
         return [
             Row(name, source, split, None, None, None, NOT_PREPARED) for split in dataset.subsets
         ]
     return [
         Row(name, source, protocol + suffix, None, about["scenarios"], None, _note(about))
-        for protocol, parts in found["scenarios"].items()
+        for protocol, parts in counted["scenarios"].items()
         for part, suffix in PARTS.items()
         if (about := parts.get(part)) is not None
     ]
@@ -55,23 +55,23 @@ def _counted(count: int, what: str) -> str:
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
-    found = facts(plan, name)
-    if found is None:
+    counted = facts(plan, name)
+    if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
         return
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
     yield (
-        f"{name}, {source} data (release {dataset.release}): {number(found['detections'])} "
-        f"detections of {number(found['people'])} people in {number(found['seconds'])} s"
+        f"{name}, {source} data (release {dataset.release}): {number(counted['detections'])} "
+        f"detections of {number(counted['people'])} people in {number(counted['seconds'])} s"
     )
     yield (
-        f"around them: {number(found['obstacles'])} obstacles, which "
-        f"{number(found['on_obstacles'])} detections are on; {number(found['goals'])} goals; "
-        f"{number(found['cells'])} cells with a class"
+        f"around them: {number(counted['obstacles'])} obstacles, which "
+        f"{number(counted['on_obstacles'])} detections are on; {number(counted['goals'])} goals; "
+        f"{number(counted['cells'])} cells with a class"
     )
-    yield from made_up(found)
-    yield from (f"left out: {text}" for text in left_out(found))
+    yield from made_up(counted)
+    yield from (f"left out: {text}" for text in left_out(counted))
     yield ""
     yield f"scenarios of {dataset.context} -> {dataset.horizon} positions"
     yield ""
@@ -83,57 +83,57 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
             *(number(about[key]) for key in ("moments", "scenarios", "episodes", "people")),
             "; ".join(f"{reason}: {number(count)}" for reason, count in about["left_out"].items()),
         )
-        for protocol, parts in found["scenarios"].items()
+        for protocol, parts in counted["scenarios"].items()
         for part, about in parts.items()
     ]
     yield from table(header, cells, width, left=2)
     yield ""
-    yield shared_people(found)
+    yield shared_people(counted)
     yield f"what each protocol shows predictors of the future: `stp check leak {name}`"
 
 
-def made_up(found: dict[str, Any]) -> Iterator[str]:
+def made_up(counted: dict[str, Any]) -> Iterator[str]:
     """Positions at which nobody was detected, as it was counted when a dataset was prepared."""
-    if found["interpolated"]:
+    if counted["interpolated"]:
         yield (
-            f"interpolated between two of {number(found['rows'])} rows: "
-            f"{share(found['interpolated'], found['detections'])} detections"
+            f"interpolated between two of {number(counted['rows'])} rows: "
+            f"{share(counted['interpolated'], counted['detections'])} detections"
         )
-    if found["filled"]:
+    if counted["filled"]:
         yield (
             f"missing in gaps of up to {LONGEST_GAP:g} s, which scenarios fill: "
-            f"{_counted(found['filled'], 'position')}"
+            f"{_counted(counted['filled'], 'position')}"
         )
 
 
-def left_out(found: dict[str, Any]) -> Iterator[str]:
+def left_out(counted: dict[str, Any]) -> Iterator[str]:
     """Rows, people and goals that are not in the prepared data, and why."""
-    if found["lost_rows"]:
-        yield f"{share(found['lost_rows'], found['rows'])} rows, which are marked as lost"
-    if found["sparse_people"]:
-        named, most = found["some_sparse_people"], 5
-        more = f"; and {number(found['sparse_people'] - most)} more" * (len(named) > most)
+    if counted["lost_rows"]:
+        yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
+    if counted["sparse_people"]:
+        named, most = counted["some_sparse_people"], 5
+        more = f"; and {number(counted['sparse_people'] - most)} more" * (len(named) > most)
         yield (
-            f"{number(found['sparse_people'])} people, who are seen too seldom "
+            f"{number(counted['sparse_people'])} people, who are seen too seldom "
             f"({'; '.join(named[:most])}{more})"
         )
-    for person in found["excluded_people"]:
+    for person in counted["excluded_people"]:
         yield f"a person, for a teleport ({person})"
-    goals = found["absurd_goals"]
+    goals = counted["absurd_goals"]
     if goals:
         places = ", ".join(f"({x:g}, {y:g})" for x, y in goals)
         many = _counted(len(goals), "goal")
         yield f"{many} more than a kilometre from everybody: {places}"
 
 
-def shared_people(found: dict[str, Any]) -> str:
+def shared_people(counted: dict[str, Any]) -> str:
     """What calibration and test share."""
-    both, lacking, people = (
-        found[key] for key in ("people_in_both", "people_of_test_alone", "people")
+    in_both, lacking, people = (
+        counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
     return (
         f"calibration and test follow each other in the same recordings: under {RELEASED} "
-        f"{share(both, people)} people are in both, under the other protocols nobody: "
+        f"{share(in_both, people)} people are in both, under the other protocols nobody: "
         f"{share(lacking, people)}, who are there at the cut, are left out of the calibration"
     )
 

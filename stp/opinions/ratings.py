@@ -43,8 +43,8 @@ class Ratings:
 
     def of(self, raters: np.ndarray) -> "Ratings":
         """The ratings of some raters."""
-        kept = np.isin(self.rater, raters)
-        return Ratings(self.rater[kept], self.session[kept], self.video[kept], self.score[kept])
+        rows = np.isin(self.rater, raters)
+        return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 
     def by_rater(self) -> dict[str, dict[str, float]]:
         """Rater -> video -> score."""
@@ -170,15 +170,15 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
     ratings.check(where)
     scores = z_scores(ratings, where)
     rejected = outliers(scores)
-    kept = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
-    names, mos, count = means(kept)
+    accepted = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
+    names, mos, count = means(accepted)
     lost = np.setdiff1d(ratings.video, names)
     if len(lost):
         raise StpError(
             f"{where}: all raters of {lost[0]} are rejected",
             remedy="collect more ratings of this video, or leave it out",
         )
-    return Opinions(names, mos, count, rejected, kept)
+    return Opinions(names, mos, count, rejected, accepted)
 
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -84,8 +84,8 @@ def measure(
             report("memory of a forecast", 0, 1)
             if whole_forecast.sampler is not None:  # all steps take the same memory
                 whole_forecast.sampler.shorten(SHORT)
-            held = [*model.parameters(), *model.buffers(), frames]
-            forward = memory.peak(forecasts.evaluate, where, held)
+            tensors = [*model.parameters(), *model.buffers(), frames]
+            forward = memory.peak(forecasts.evaluate, where, tensors)
             after_forward = memory.process_peak()
             if whole_forecast.sampler is not None:
                 whole_forecast.sampler.restore()
@@ -222,10 +222,10 @@ def _least(recipe: Json, batch: int, counted: Size) -> int:
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
     model.begin_epoch(0)
     try:
-        kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
+        bytes_kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
     except RuntimeError:  # the loss reads values of tensors, which meta tensors lack
-        kept = 0
-    return 4 * 4 * counted.parameters + kept
+        bytes_kept = 0
+    return 4 * 4 * counted.parameters + bytes_kept
 
 
 def _training_peak(

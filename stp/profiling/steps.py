@@ -43,11 +43,11 @@ def measure_plan(
     Yields:
         a line for each network: what was measured, or why nothing was.
     """
-    steps, found = Steps(plan), list(unmeasured(plan, folders))
-    if not found:
+    steps, trainings = Steps(plan), list(unmeasured(plan, folders))
+    if not trainings:
         yield "nothing to measure: each network that waits has a measured speed"
-    for number, training in enumerate(found, start=1):
-        name = f"[{number}/{len(found)}] {training.label.partition(', seed')[0]}"
+    for number, training in enumerate(trainings, start=1):
+        name = f"[{number}/{len(trainings)}] {training.label.partition(', seed')[0]}"
         try:
             step = measure_step(plan, training, _named(name, report), seconds)
         except StpError as error:  # too large for this machine, no GPU: others may fit

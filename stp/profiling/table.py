@@ -80,18 +80,18 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
     return measured
 
 
-def rows(config: Config, found: Mapping[str, Any]) -> list[ProfileRow]:
+def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
     Args:
         config: of any scale.
-        found: by model, what `measurements` or `stp.profiling.counted.count` gives.
+        measured: by model, what `measurements` or `stp.profiling.counted.count` gives.
 
     Raises:
         StpError: the published values are damaged.
     """
     return [
-        _row(name, config.models[name].title, values, found.get(name))
+        _row(name, config.models[name].title, values, measured.get(name))
         for name, values in published(config).items()
     ]
 
@@ -107,7 +107,7 @@ def write(table: list[ProfileRow], out: Path) -> None:
     write_all({out: csv_text([COLUMNS, *lines]), **texts(grid, out.parent)})
 
 
-def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> ProfileRow:
+def _row(name: str, title: str, printed: PublishedComplexity, measurement: Any) -> ProfileRow:
     row = ProfileRow(
         model=name,
         title=title,
@@ -115,9 +115,9 @@ def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Pro
         gmacs_published=printed.gmacs,
         evaluations_per_s_published=printed.clips_per_s,
     )
-    if found is None:
+    if measurement is None:
         return replace(row, notes=f"not measured: stp profile {name} {DATASET}")
-    size, counted = found["size"], found["as_published"]
+    size, counted = measurement["size"], measurement["as_published"]
     gmacs = counted["multiply_adds"] / 1e9
     row = replace(
         row,
@@ -131,11 +131,11 @@ def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Pro
         gmacs_difference_percent=_percent(gmacs, printed.gmacs),
         notes=counted["how"],
     )
-    return _measured(row, found, printed) if "speed" in found else row
+    return _measured(row, measurement, printed) if "speed" in measurement else row
 
 
-def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> ProfileRow:
-    speed, used, compute = found["speed"], found["memory"], found["compute"]
+def _measured(row: ProfileRow, measurement: Any, printed: PublishedComplexity) -> ProfileRow:
+    speed, used, compute = measurement["speed"], measurement["memory"], measurement["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]
     notes = [row.notes] if row.notes else []
     if speed["forecast"]["basis"] != "measured":
@@ -143,7 +143,7 @@ def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> Prof
     training = used.get("training_bytes")
     if training is None:
         notes.append("no training step was measured")
-    machine = found["machine"]
+    machine = measurement["machine"]
     return replace(
         row,
         evaluations_per_s=_digits(rate),
@@ -164,8 +164,8 @@ def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> Prof
     )
 
 
-def _percent(ours: float, theirs: float) -> float:
-    return round(100 * (ours / theirs - 1), 2) + 0.0  # no -0.0
+def _percent(ours: float, published: float) -> float:
+    return round(100 * (ours / published - 1), 2) + 0.0  # no -0.0
 
 
 def _digits(value: float) -> float:

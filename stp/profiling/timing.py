@@ -59,16 +59,16 @@ def timed(
     """
     first = _once(run, wait)
     # What takes that long is warm from the time before.
-    taken = [first] if first >= seconds else []
+    durations = [first] if first >= seconds else []
     warmed = first
-    while not taken and warmed < WARM * seconds:
+    while not durations and warmed < WARM * seconds:
         report(f"{what}: warming up", 0, int(1000 * seconds))
         warmed += _once(run, wait)
-    while len(taken) < LEAST or (sum(taken) < seconds and len(taken) < MOST):
-        taken.append(_once(run, wait))
-        done = min(sum(taken), seconds)
-        report(f"{what}: repetition {len(taken)}", int(1000 * done), int(1000 * seconds))
-    return Timing.of(taken)
+    while len(durations) < LEAST or (sum(durations) < seconds and len(durations) < MOST):
+        durations.append(_once(run, wait))
+        done = min(sum(durations), seconds)
+        report(f"{what}: repetition {len(durations)}", int(1000 * done), int(1000 * seconds))
+    return Timing.of(durations)
 
 
 class Laps:

@@ -111,10 +111,10 @@ def _readers(
             expected="datasets of 8-bit grey or colour frames",
             remedy="leave it out of `clips` in the configuration of the study",
         )
-    own = {model: cells[model, dataset] for model in study.models}
+    by_model = {model: cells[model, dataset] for model in study.models}
     return {
         model: Predictions(cell.demand_predictions(), data, cell.key.subset)
-        for model, cell in own.items()
+        for model, cell in by_model.items()
     }
 
 

@@ -175,10 +175,12 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
             remedy=REMEDY,
         )
     by_question = answers_by_question(key, read_answers(answers, key, key_path)).values()
-    needs = [needs_rater(own) for own in by_question]
+    needs = [needs_rater(pair_answers) for pair_answers in by_question]
     questions = [
-        {**question, "answered_by": [answer.rater for answer in own]}
-        for question, own, need in zip(payload["questions"], by_question, needs, strict=True)
+        {**question, "answered_by": [answer.rater for answer in pair_answers]}
+        for question, pair_answers, need in zip(
+            payload["questions"], by_question, needs, strict=True
+        )
         if need
     ]
     if not questions:

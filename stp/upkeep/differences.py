@@ -121,8 +121,8 @@ class OlderArtefacts:
     ) -> list[Difference]:
         now, then = artefact.inputs.get(name), receipt.inputs.get(name)
         if now is None or then is None:
-            what = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
-            return [Difference("input", what)]
+            change = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
+            return [Difference("input", change)]
         if isinstance(now, Raw):
             return list(_raw(now, then, folder, receipt))
         if now.folder == then:

@@ -122,12 +122,15 @@ def _project() -> Check:
     )
 
 
-def _weights(named: Path | None) -> Check:
+def _weights(configured: Path | None) -> Check:
     """Check which networks of metrics have weights, apart from measures that are fitted here."""
-    folder = named or weights.FOLDER
-    if named is not None and not named.is_dir():
+    folder = configured or weights.FOLDER
+    if configured is not None and not configured.is_dir():
         return Check(
-            "weights", WRONG, f"{named} does not exist", "correct STP_WEIGHTS_DIR or paths.weights"
+            "weights",
+            WRONG,
+            f"{configured} does not exist",
+            "correct STP_WEIGHTS_DIR or paths.weights",
         )
     networks = {name: network for name, network in weights.declared().items() if network.files}
     present = weights.present(folder, networks)

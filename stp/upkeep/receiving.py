@@ -146,15 +146,16 @@ def _compare_locks(source: Path, ours: Path) -> None:
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
         below(source, str(name), source, links=False)
-        theirs = _lock(path)
+        incoming = _lock(path)
         if not (ours / name).is_file():
             continue
-        here = _lock(ours / name)
-        for file in sorted({*theirs, *here}):
-            if theirs.get(file) != here.get(file):
-                raise StpError(
-                    f"{path}: the raw file {file} is {_bytes(theirs.get(file))}, and in this store "
-                    f"it is {_bytes(here.get(file))}",
+        present = _lock(ours / name)
+        for file in sorted({*incoming, *present}):
+            if incoming.get(file) != present.get(file):
+                raise FileError(
+                    path,
+                    f"the raw file {file} is {_bytes(incoming.get(file))}, and in this store it is "
+                    f"{_bytes(present.get(file))}",
                     expected="the same files under the same name of a release",
                     remedy="find out which of the two is the official file; a changed file needs a "
                     "release of its own (config/datasets)",
@@ -217,9 +218,9 @@ def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt
     known = {key: value for key, value in made_of.items() if value is not None}
     if len(known) == len(made_of):
         code = receipt.code.fingerprint
-        found = fingerprint_of(stage, code, receipt.recipe, known)
-        if found != receipt.fingerprint:
-            _refuse(path, f"its code, recipe and inputs make the fingerprint {found}", folder)
+        actual = fingerprint_of(stage, code, receipt.recipe, known)
+        if actual != receipt.fingerprint:
+            _refuse(path, f"its code, recipe and inputs make the fingerprint {actual}", folder)
     for file, entry in receipt.files.items():
         if not (isinstance(entry.bytes, int) and isinstance(entry.sha256, str)):
             _refuse(path, f"it says of {file}: {entry}", "bytes and SHA-256")
@@ -229,8 +230,10 @@ def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt
     return receipt
 
 
-def _refuse(path: Path, what: str, expected: str) -> NoReturn:
-    raise StpError(f"{path}: {what}", expected=expected, remedy="export it again where it was made")
+def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
+    raise StpError(
+        f"{path}: {problem}", expected=expected, remedy="export it again where it was made"
+    )
 
 
 def _identity(path: str) -> str | None:

@@ -131,14 +131,14 @@ def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
                 add(value)
         needed[artefact] = None
 
-    asked = set()
+    selected = set()
     for artefact in wanted:
-        asked.add(artefact.folder)
+        selected.add(artefact.folder)
         add(artefact)
     packed = Export([], [], [], 0)
     for artefact in needed:
         folder = plan.store / artefact.folder
-        if scores_only and artefact.folder not in asked:
+        if scores_only and artefact.folder not in selected:
             (packed.receipts if read_receipt(folder) else packed.absent).append(artefact)
         else:
             (packed.whole if store.is_complete(folder) else packed.absent).append(artefact)
@@ -176,14 +176,14 @@ def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
         yield _File(f"{artefact.folder}/{name}", content=content)
 
 
-def _check(file: _File, found: str) -> str:
+def _check(file: _File, sha256: str) -> str:
     """Refuse a damaged file; return its line of the list of checksums."""
-    if file.sha256 not in (None, found):
+    if file.sha256 not in (None, sha256):
         assert file.source is not None
         raise ArtefactError(
-            file.source, f"damaged, SHA-256 {found}", expected=f"{file.sha256}, as in the receipt"
+            file.source, f"damaged, SHA-256 {sha256}", expected=f"{file.sha256}, as in the receipt"
         )
-    return f"{found}  {file.name}\n"
+    return f"{sha256}  {file.name}\n"
 
 
 def _pack_folder(out: Path, files: list[_File], total: int, report: Report) -> None:

@@ -58,11 +58,11 @@ def facts(asked: Asked) -> Facts:
     differences = {
         column: beside[column] for column in ours if beside and beside[column] != ours[column]
     }
-    here = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
+    ours_row = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
     columns = ("benchmark", "whose", *ours, *kinds)
     return Facts(
         columns,
-        [*rows, Fact(here, differences)],
+        [*rows, Fact(ours_row, differences)],
         (
             "Rows of other benchmarks are as printed; ours is counted in the reader and the suite. "
             f"The scale {asked.config.scale.scale} reads {dataset.shape[0]} variables.",
