@@ -200,8 +200,7 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
     else:
         return find_clips(Path(source))
     if array.ndim != 5 or array.shape[2] not in (1, 3) or not array.size:
-        remedy = _likely_remedy(array.shape)
-        raise FileError(name, f"shape {array.shape}", expected=CLIPS, remedy=remedy)
+        raise FileError(name, f"shape {array.shape}", expected=CLIPS)
     if array.dtype == bool or (array.dtype.kind in "iu" and array.min() >= 0 and array.max() == 1):
         return array.astype(np.float32)  # masks: black and white
     if array.dtype == np.uint8:
@@ -213,25 +212,6 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
             expected="uint8, or floating-point numbers in [0, 1], none of them NaN",
         )
     return array
-
-
-def _likely_remedy(shape: tuple[int, ...]) -> str:
-    """How an array `clips` of another shape most likely becomes (N, T, C, H, W)."""
-    first, last = (len(shape) > 3 and shape[axis] in (1, 3) for axis in (1, -1))
-    if not np.prod(shape):
-        return "write the clips into it: it is empty"
-    if len(shape) == 3:
-        return "clips[None, :, None] makes a set of one grey clip (T, H, W)"
-    if len(shape) == 4 and last:
-        return "np.moveaxis(clips, -1, 1)[None] makes a set of one clip (T, H, W, C)"
-    if len(shape) == 4:
-        single = "; clips[None] makes a set of one clip (T, C, H, W)" if first else ""
-        return f"clips[:, :, None] adds the axis of channels to grey clips (N, T, H, W){single}"
-    if len(shape) == 5 and last:
-        return "np.moveaxis(clips, -1, 2) puts channels, which are last, where they belong"
-    if len(shape) == 5 and first:
-        return "np.swapaxes(clips, 1, 2) puts channels, which come before frames, behind them"
-    return "bring the axes into this order; several members or variables are scored one by one"
 
 
 @dataclass(frozen=True)

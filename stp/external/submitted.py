@@ -279,13 +279,13 @@ def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
     if path.suffix == ".zarr":
         return _zarr_source(path)
     if path.suffix == ".npy":
-        return ArraySource(path, _map(path, windows))
+        return ArraySource(path, _map(path, path))
     if path.suffix == ".npz":
-        return _npz_source(path, windows, spool)
+        return _npz_source(path, spool)
     return FileSource(path, windows)
 
 
-def _npz_source(path: Path, windows: ExportedWindows, spool: Path) -> Source:
+def _npz_source(path: Path, spool: Path) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
@@ -303,37 +303,18 @@ def _npz_source(path: Path, windows: ExportedWindows, spool: Path) -> Source:
                     samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
     except (*DAMAGE, MemoryError) as error:
         raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
-    return ArraySource(path, _map(spool / "predictions.npy", windows, path), samples)
+    return ArraySource(path, _map(spool / "predictions.npy", path), samples)
 
 
 def _no_array(path: Path, arrays: Iterable[str]) -> FileError:
     return FileError(path, "no array called predictions", remedy=nearest("predictions", arrays))
 
 
-def _map(path: Path, windows: ExportedWindows, original: Path | None = None) -> np.ndarray:
+def _map(path: Path, original: Path) -> np.ndarray:
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except DAMAGE as error:
-        problem = f"cannot be read ({error})" + _first_lost(path, windows)
-        raise FileError(original or path, problem, remedy=AGAIN) from error
-
-
-def _first_lost(path: Path, windows: ExportedWindows) -> str:
-    """Text that names the first sample that is cut off in a .npy file; empty if none is."""
-    try:
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
-            if version == (1, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call, unused-ignore]
-            else:
-                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)  # type: ignore[no-untyped-call, unused-ignore]
-            row = int(np.prod(shape[1:])) * dtype.itemsize
-            complete_rows = (path.stat().st_size - file.tell()) // max(1, row)
-    except DAMAGE:
-        return ""
-    if fortran or complete_rows >= min(shape[0], len(windows.order)):
-        return ""
-    return f": it ends within {windows.name(windows.order[complete_rows])}"
+        raise FileError(original, f"cannot be read ({error})", remedy=AGAIN) from error
 
 
 class ZarrSource(ArraySource):

@@ -117,7 +117,7 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     assert told["rated"] == 60
     for words, message in (
         ([str(clips), "--context", "20"], "20 of them observed"),
-        ([str(clips), "--measure", "alexnet_mcs_rdf"], "no measure"),
+        ([str(clips), "--measure", "alexnet_mcs_rdf"], "did you mean alexnet_mcs_rfd"),
         ([str(clips), "--variant", "ridges"], "unknown variant 'ridges'"),
         ([str(clips), "--measure", "alexnet_lpips"], "alexnet_lpips (default)"),
         ([str(clips), "--measure", "sharpness"], "sharpness (default)"),
